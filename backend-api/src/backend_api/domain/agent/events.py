@@ -1,0 +1,243 @@
+"""The closed union of everything a session says, in order: one ordered stream per session.
+
+`VOCABULARY_VERSION` grows when a type or a field is added; none is ever renamed or removed. Stored events carry the
+session's next `seq`; live-only ones (`LIVE_TYPES`) have `seq` None and are contained in a stored event that follows.
+Envelope fields (`seq`, `at`, `session_id`, `run_id`) stand in `Event`, the rest in the payload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+VOCABULARY_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of a run or a call; `by_model` maps a model to the same four numbers."""
+
+    input: int = 0
+    cached: int = 0
+    output: int = 0
+    thinking: int = 0
+    cost: float | None = None
+    by_model: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunQueued:
+    type: Literal["run.queued"] = "run.queued"
+    run_id: str
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    type: Literal["run.started"] = "run.started"
+    run_id: str
+    message_id: str
+    model: str
+    worker: str
+    attempt: int = 1
+
+
+RunEnd = Literal["completed", "failed", "stopped", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished:
+    type: Literal["run.finished"] = "run.finished"
+    run_id: str
+    status: RunEnd
+    reason: str | None = None
+    retryable: bool = False
+    usage: Usage = field(default_factory=Usage)
+    files: list[str] = field(default_factory=list[str])
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageUser:
+    type: Literal["message.user"] = "message.user"
+    message_id: str
+    text: str
+    attachments: list[str] = field(default_factory=list[str])
+    client_message_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageDelta:
+    type: Literal["message.delta"] = "message.delta"
+    message_id: str
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageCompleted:
+    """`turn` numbers the model call within the run; `partial` is true when stop or a fault cut the text."""
+
+    type: Literal["message.completed"] = "message.completed"
+    message_id: str
+    text: str
+    turn: int = 0
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingDelta:
+    type: Literal["thinking.delta"] = "thinking.delta"
+    message_id: str
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingCompleted:
+    """`signature` goes back to the provider unchanged."""
+
+    type: Literal["thinking.completed"] = "thinking.completed"
+    message_id: str
+    text: str
+    effort: str | None = None
+    duration_ms: int | None = None
+    turn: int = 0
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalled:
+    """Recorded before the call starts."""
+
+    type: Literal["tool.called"] = "tool.called"
+    call_id: str
+    name: str
+    arguments: dict[str, Any]
+    phrase: str
+    parent_call_id: str | None = None
+    dangerous: bool = False
+    read_only: bool = False
+    turn: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    type: Literal["tool.output"] = "tool.output"
+    call_id: str
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyReference:
+    """Where the whole of something long stands: `GET /api/sessions/{id}/events/{seq}/body`; `size` in bytes."""
+
+    size: int
+    media_type: str = "text/plain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished:
+    """`preview` is at most 2,000 characters; `display` is one of the contract's typed views."""
+
+    type: Literal["tool.finished"] = "tool.finished"
+    call_id: str
+    success: bool
+    preview: str
+    body: BodyReference | None = None
+    duration_ms: int = 0
+    display: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesChanged:
+    type: Literal["files.changed"] = "files.changed"
+    paths: list[str]
+    origin: Literal["agent", "user"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextUsage:
+    type: Literal["context.usage"] = "context.usage"
+    used: int
+    max: int
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionUpdated:
+    """Only the changed fields are not None."""
+
+    type: Literal["session.updated"] = "session.updated"
+    title: str | None = None
+    status: str | None = None
+    model: str | None = None
+    options: dict[str, Any] | None = None
+
+
+SandboxState = Literal["none", "starting", "ready", "paused", "failed", "gone"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxUpdated:
+    type: Literal["sandbox.updated"] = "sandbox.updated"
+    status: SandboxState
+    reason: str | None = None
+    expires_at: datetime | None = None
+    has_desktop: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageUpdated:
+    type: Literal["usage.updated"] = "usage.updated"
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    type: Literal["notice"] = "notice"
+    text: str
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorEvent:
+    type: Literal["error"] = "error"
+    text: str
+    code: str
+    retryable: bool = False
+
+
+StoredPayload = (
+    RunQueued
+    | RunStarted
+    | RunFinished
+    | MessageUser
+    | MessageCompleted
+    | ThinkingCompleted
+    | ToolCalled
+    | ToolFinished
+    | FilesChanged
+    | SessionUpdated
+    | SandboxUpdated
+    | UsageUpdated
+    | Notice
+    | ErrorEvent
+)
+LivePayload = MessageDelta | ThinkingDelta | ToolOutput | ContextUsage
+Payload = StoredPayload | LivePayload
+
+LIVE_TYPES: frozenset[str] = frozenset({"message.delta", "thinking.delta", "tool.output", "context.usage"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One event with its envelope. `seq` is None for live-only events."""
+
+    seq: int | None
+    at: datetime
+    session_id: str
+    run_id: str | None
+    payload: Payload

@@ -1,0 +1,174 @@
+"""The port to a language model, and the conversation as a model reads it.
+
+Sources: OpenAI chat completions streaming, Anthropic messages streaming; both translate to these parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from backend_api.domain.agent.events import Usage
+from backend_api.domain.errors import DomainError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thinking:
+    text: str
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRequest:
+    """A call the model asks for. `arguments` is None when the model's JSON was broken; `raw` keeps what it sent."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, Any] | None
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserTurn:
+    text: str
+    attachments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantTurn:
+    text: str
+    thinking: tuple[Thinking, ...] = ()
+    calls: tuple[ToolRequest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTurn:
+    """The result of one call as the model reads it."""
+
+    call_id: str
+    name: str
+    output: str
+    success: bool
+
+
+Turn = UserTurn | AssistantTurn | ToolTurn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOffer:
+    """A tool as offered to the model; `parameters` is JSON Schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    model: str
+    system: str
+    turns: Sequence[Turn]
+    tools: Sequence[ToolOffer]
+    max_output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingPart:
+    text: str
+    signature: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallPart:
+    """A whole call, given once its arguments are complete."""
+
+    request: ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class UsagePart:
+    """The call's usage so far: cumulative, the last one counts."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class FinishPart:
+    """Always the last part of a stream that ended by itself."""
+
+    reason: Literal["stop", "length", "tool_calls", "refusal"]
+
+
+Part = TextPart | ThinkingPart | ToolCallPart | UsagePart | FinishPart
+
+
+class ModelError(DomainError):
+    """A model call failed. `may_retry` is true for 429, 5xx, connection and time-out errors."""
+
+    code = "model_error"
+
+    def __init__(self, detail: str, *, may_retry: bool = False, retry_after_s: float | None = None) -> None:
+        super().__init__(detail)
+        self.may_retry = may_retry
+        self.retry_after_s = retry_after_s
+
+
+class ModelAuthError(ModelError):
+    """The provider refused the key (401, 403)."""
+
+    code = "model_auth"
+
+
+class ModelRateLimitError(ModelError):
+    """The provider says too many requests (429)."""
+
+    code = "model_rate_limit"
+
+
+class ModelUnavailableError(ModelError):
+    """The provider answers 5xx, does not answer in time, or can't be reached."""
+
+    code = "model_unavailable"
+
+
+class ModelStreamCutError(ModelError):
+    """The stream ended without its closing part."""
+
+    code = "model_stream_cut"
+
+
+class ModelRequestError(ModelError):
+    """The provider refused the request itself (400, 404, 422)."""
+
+    code = "model_request"
+
+
+class ChatModel(Protocol):
+    """A language model.
+
+    `stream` yields parts and ends with `FinishPart`; closing the generator closes the connection to the provider.
+    Raises the `ModelError` family; nothing is retried here, a wrapper does it.
+    """
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
+        """Ask once; the parts in the order they arrive."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """A model on offer. `is_demo` is shown wherever its name is."""
+
+    id: str
+    label: str
+    provider: str
+    is_demo: bool = False
+    is_default: bool = False
+    context_window: int = 200_000
+    notes: list[str] = field(default_factory=list[str])

@@ -1,0 +1,99 @@
+"""Sessions and runs: what a person talks about, and the work that answers a message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, NewType
+
+from backend_api.domain.identity.entity import UserId
+
+SessionId = NewType("SessionId", str)
+RunId = NewType("RunId", str)
+
+MAX_MESSAGE_CHARACTERS = 100_000
+MAX_TITLE_CHARACTERS = 200
+
+
+class SessionStatus(StrEnum):
+    IDLE = "idle"
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+
+
+class RunStatus(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def is_end(self) -> bool:
+        """Whether the run is over."""
+        return self in _ENDS
+
+
+_ENDS = frozenset({RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.STOPPED, RunStatus.INTERRUPTED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A conversation with its own computer. `last_seq` is the number of its last stored event, 0 for none."""
+
+    id: SessionId
+    user_id: UserId
+    title: str
+    status: SessionStatus
+    model: str | None
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+    pinned: bool = False
+    archived: bool = False
+    created_at: datetime
+    updated_at: datetime
+    last_seq: int = 0
+    active_run_id: RunId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The work that answers a message and whatever is sent while it runs. Never running with nobody running it."""
+
+    id: RunId
+    session_id: SessionId
+    user_id: UserId
+    message_id: str
+    status: RunStatus
+    attempt: int = 0
+    stop_requested: bool = False
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    reason: str | None = None
+    retryable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to write into a run's session: law 3. `fence` grows with every claim; a writer with an older one is
+    refused. `resumed` is true when another worker held the run before."""
+
+    run: Run
+    worker: str
+    fence: int
+    expires_at: datetime
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """Answer to a message: which run answers it and where the message stands in the stream."""
+
+    message_id: str
+    run_id: RunId
+    seq: int
+    duplicate: bool

@@ -1,0 +1,29 @@
+"""What can go wrong with sessions and runs."""
+
+from __future__ import annotations
+
+from backend_api.domain.errors import ConflictError, NotFoundError, TooLargeError
+
+
+class SessionNotFoundError(NotFoundError):
+    """No such session, or another user's."""
+
+    code = "session_not_found"
+
+
+class EventBodyNotFoundError(NotFoundError):
+    """The event has no body, or there is no such event."""
+
+    code = "event_body_not_found"
+
+
+class MessageTooLongError(TooLargeError):
+    """A message over 100,000 characters."""
+
+    code = "message_too_long"
+
+
+class LeaseLostError(ConflictError):
+    """Another worker took the run over, or it ended; nothing was written."""
+
+    code = "lease_lost"

@@ -1,0 +1,144 @@
+"""What sessions, runs and their stream need from the outside.
+
+Law 1: the store is the truth and the live channel may be emptied at any moment. Law 2: `append`, `record`, `accept`
+and `finish` give the session's next numbers without holes, atomically with the state they change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from backend_api.domain.agent.events import Event, LivePayload, MessageUser, RunFinished, StoredPayload
+from backend_api.domain.conversation.entity import Accepted, Lease, Run, RunId, Session, SessionId
+from backend_api.domain.identity.entity import UserId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    items: list[Session]
+    next_cursor: str | None
+
+
+class SessionRepository(Protocol):
+    """Sessions of users. `get` raises `SessionNotFoundError` for a foreign id as for an unknown one."""
+
+    async def add(self, session: Session) -> None: ...
+
+    async def get(self, session_id: SessionId, user_id: UserId) -> Session: ...
+
+    async def page(self, user_id: UserId, *, limit: int, cursor: str | None, query: str | None) -> SessionPage:
+        """Newest first. Raises `InvalidError` for a cursor that is not ours."""
+        ...
+
+    async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
+        """Set title, model, options, pinned, archived."""
+        ...
+
+    async def delete(self, session_id: SessionId, user_id: UserId) -> None:
+        """Remove the session with its events, bodies and runs."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    content: bytes
+    media_type: str
+
+
+class EventLog(Protocol):
+    """The one ordered stream of a session, as stored."""
+
+    async def append(self, session_id: SessionId, payloads: Sequence[StoredPayload]) -> list[Event]:
+        """Store events that belong to no run's writer (files changed by the user, session updated, sandbox updated)."""
+        ...
+
+    async def read(self, session_id: SessionId, *, after: int, limit: int) -> list[Event]:
+        """Events with seq > after, in order, at most `limit`."""
+        ...
+
+    async def body(self, session_id: SessionId, seq: int) -> Body:
+        """Raises `EventBodyNotFoundError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A stored payload with the long body that stands beside it, if any."""
+
+    payload: StoredPayload
+    body: Body | None = None
+
+
+class RunLedger(Protocol):
+    """Runs and their leases. Every writing call is one transaction over session, run and events."""
+
+    async def accept(self, session_id: SessionId, user_id: UserId, message: MessageUser) -> Accepted:
+        """Store a message; queue a run unless one is active, which then answers it too.
+
+        The same `client_message_id` again answers the first acceptance with `duplicate` true.
+        """
+        ...
+
+    async def claim(self, worker: str, *, lease_s: float, model: str) -> Lease | None:
+        """Take the oldest queued run, or one whose lease lapsed, and record run.started; None when there is none.
+
+        `model` names the model recorded where the session chose none.
+        """
+        ...
+
+    async def renew(self, lease: Lease, *, lease_s: float) -> bool:
+        """Heartbeat; answers whether a stop was requested. Raises `LeaseLostError`."""
+        ...
+
+    async def record(self, lease: Lease, items: Sequence[Recorded]) -> list[Event]:
+        """Store events of the run. Raises `LeaseLostError` when fenced out; nothing is written then."""
+        ...
+
+    async def finish(self, lease: Lease, finished: RunFinished, *, seen_seq: int) -> Event | None:
+        """End the run and free the session, unless a user message stands after `seen_seq`: then None, nothing
+        written, and the caller goes on (`seen_seq` is ignored for any status but completed). After another ending
+        with an unseen message a new run is queued for it in the same transaction. Raises `LeaseLostError`."""
+        ...
+
+    async def request_stop(self, session_id: SessionId, user_id: UserId) -> Run | None:
+        """Mark the active run; a queued one is finished as stopped at once. None when the session is idle."""
+        ...
+
+    async def get(self, run_id: RunId) -> Run | None: ...
+
+
+class LiveTail(Protocol):
+    """Live delivery of what the writer shows. Best effort: every method survives the loss of its backend."""
+
+    async def publish(self, session_id: SessionId, events: Sequence[Event]) -> None:
+        """Tell readers of stored events."""
+        ...
+
+    async def publish_delta(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
+        """Show text as it is written, and keep the text so far for who comes late."""
+        ...
+
+    def follow(self, session_id: SessionId) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
+        """Entering has subscribed. The iterator first yields the text so far of what is being written (offset 0),
+        then live events, stored ones included, possibly with gaps and duplicates: the reader repairs from the log.
+        Raises `SlowReaderError` in the iterator when its bounded buffer overflows."""
+        ...
+
+
+class RunSignals(Protocol):
+    """Wake-ups between processes. Best effort: the ledger is polled beside."""
+
+    async def wake_workers(self) -> None: ...
+
+    async def wait_for_work(self, timeout_s: float) -> None:
+        """Return at a wake-up or after the time."""
+        ...
+
+    async def send_stop(self, run_id: RunId) -> None: ...
+
+    def stops(self, run_id: RunId) -> AbstractAsyncContextManager[AsyncIterator[None]]:
+        """Yields once for every stop sent to the run."""
+        ...

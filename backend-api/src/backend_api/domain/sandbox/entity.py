@@ -1,0 +1,40 @@
+"""The computer of a session as the gateway knows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Scope(StrEnum):
+    """What a door token may be used for."""
+
+    EXEC = "exec"
+    FILES = "files"
+    BROWSER = "browser"
+    VNC_VIEW = "vnc:view"
+    VNC_CONTROL = "vnc:control"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computer:
+    """A sandbox that is ready. `generation` tells a rebuilt one from its predecessor."""
+
+    id: str
+    session_id: str
+    generation: int
+    has_desktop: bool
+    has_network: bool
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputerStatus:
+    """Present state for the UI: none, starting, ready, failed or gone, with the reason."""
+
+    status: str
+    reason: str | None = None
+    retryable: bool = False
+    has_desktop: bool = True
+    expires_at: datetime | None = None

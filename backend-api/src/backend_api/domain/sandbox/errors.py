@@ -1,0 +1,41 @@
+"""What can go wrong with a session's computer."""
+
+from __future__ import annotations
+
+from backend_api.domain.errors import ConflictError, ForbiddenError, NotFoundError, TooLargeError, UnavailableError
+
+
+class ComputerUnavailableError(UnavailableError):
+    """The computer can't be had: engine missing, full or slow. The detail gives the reason."""
+
+    code = "computer_unavailable"
+
+
+class ComputerLostError(UnavailableError):
+    """The computer went away in the middle of a call; what the call did is unknown."""
+
+    code = "computer_lost"
+
+
+class NoDesktopError(ConflictError):
+    """This computer has no desktop."""
+
+    code = "no_desktop"
+
+
+class PathForbiddenError(ForbiddenError):
+    """A path outside the workspace, through a symlink too."""
+
+    code = "path_forbidden"
+
+
+class FileMissingError(NotFoundError):
+    """No such file in the workspace."""
+
+    code = "file_not_found"
+
+
+class UploadTooLargeError(TooLargeError):
+    """An upload over the limit."""
+
+    code = "upload_too_large"

@@ -1,0 +1,109 @@
+"""What the gateway needs from a session's computer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from backend_api.domain.agent.tools import OnOutput, ToolOutcome
+from backend_api.domain.sandbox.entity import Computer, ComputerStatus
+
+
+class Computers(Protocol):
+    """The sandbox manager. Creating and deleting are idempotent."""
+
+    async def ensure(self, session_id: str, user_id: str) -> Computer:
+        """The session's computer, started if need be and waited for. Raises `ComputerUnavailableError`."""
+        ...
+
+    async def status(self, session_id: str) -> ComputerStatus: ...
+
+    async def keep_alive(self, session_id: str) -> None:
+        """Count as activity; throttled by the adapter."""
+        ...
+
+    async def delete(self, session_id: str) -> None:
+        """Remove the computer and its workspace. Raises `ComputerUnavailableError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntry:
+    path: str
+    name: str
+    size: int
+    modified_at: datetime
+    is_dir: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePreview:
+    path: str
+    name: str
+    size: int
+    content: str | None
+    binary: bool
+    language: str | None
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """Bytes of a file, or of a folder as zip. `size` is None when not known beforehand."""
+
+    name: str
+    media_type: str
+    size: int | None
+    chunks: AsyncIterator[bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """One file of an upload as it arrives."""
+
+    name: str
+    chunks: AsyncIterator[bytes]
+
+
+class Workspace(Protocol):
+    """Files of a computer. Raises `PathForbiddenError`, `FileMissingError`, `UploadTooLargeError`,
+    `ComputerUnavailableError`, `ComputerLostError`."""
+
+    async def list(self, computer: Computer, path: str) -> list[FileEntry]: ...
+
+    async def preview(self, computer: Computer, path: str) -> FilePreview: ...
+
+    def download(self, computer: Computer, path: str) -> AbstractAsyncContextManager[Download]: ...
+
+    async def upload(self, computer: Computer, subdir: str, files: list[Upload]) -> list[str]:
+        """Write the files; answers their paths. Nothing is left of a file that was over the limit."""
+        ...
+
+
+class SandboxTools(Protocol):
+    """Tools that run inside a computer."""
+
+    async def call(
+        self, computer: Computer, call_id: str, name: str, arguments: dict[str, Any], on_output: OnOutput
+    ) -> ToolOutcome:
+        """Raises `ComputerLostError` when the connection broke in the middle."""
+        ...
+
+
+class Screen(Protocol):
+    """A live RFB connection to the desktop of a computer; bytes both ways."""
+
+    async def send(self, data: bytes) -> None: ...
+
+    def frames(self) -> AsyncIterator[bytes]: ...
+
+
+class Screens(Protocol):
+    """Opens screens. View-only is enforced inside the computer by the token's scope."""
+
+    def open(self, computer: Computer, *, control: bool) -> AbstractAsyncContextManager[Screen]:
+        """Raises `NoDesktopError`, `ComputerUnavailableError`."""
+        ...

@@ -1,0 +1,33 @@
+"""Problem details (RFC 9457) as every service of the suite answers them."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class FieldError(BaseModel):
+    """One invalid field of a request; `field` is a dotted path such as `body.title`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    field: str
+    message: str
+
+
+class Problem(BaseModel):
+    """`application/problem+json`: what went wrong, in a stable `code`, and what to do, in `detail`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    retryable: bool = False
+    request_id: str | None = None
+    errors: list[FieldError] | None = None
+
+
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+REQUEST_ID_HEADER = "X-Request-ID"
