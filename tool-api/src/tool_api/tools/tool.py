@@ -1,0 +1,95 @@
+"""What a tool is to the registry: a specification, typed arguments and an asynchronous handler."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from contracts.sandboxes import Scope
+from contracts.tools import Display, FailureKind, ToolResult, ToolSpec
+from pydantic import BaseModel, ConfigDict
+
+WriteOutput = Callable[[str], Awaitable[None]]
+
+
+class Arguments(BaseModel):
+    """Base of every tool's arguments: an unknown field is refused by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallContext:
+    """One running call, as its handler sees it.
+
+    `deadline` is on the `time.monotonic()` clock. Cancellation arrives as `asyncio.CancelledError`; a handler that
+    started processes ends them before it lets the error pass.
+    """
+
+    call_id: str
+    deadline: float
+    write_output: WriteOutput
+
+    @property
+    def remaining_s(self) -> float:
+        """Seconds until the deadline, never below zero."""
+        return max(0.0, self.deadline - time.monotonic())
+
+    async def output(self, text: str) -> None:
+        """Show a piece of live output to whoever watches the call."""
+        await self.write_output(text)
+
+
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool(Generic[ArgumentsT]):
+    """A tool the model may call.
+
+    The handler answers a `ToolResult`, also for what goes wrong in the model's hands (see `try_differently` and
+    `will_not_work`); an exception it raises is an infrastructure fault and never shown as output.
+    """
+
+    name: str
+    description: str
+    arguments: type[ArgumentsT]
+    phrase: str
+    scope: Scope
+    deadline_ms: int
+    handler: Callable[[CallContext, ArgumentsT], Awaitable[ToolResult]]
+    read_only: bool = False
+    dangerous: bool = False
+
+    def spec(self) -> ToolSpec:
+        """The tool as the model, the page and the runner know it."""
+        return ToolSpec(
+            name=self.name,
+            description=self.description,
+            parameters=self.arguments.model_json_schema(),
+            phrase=self.phrase,
+            scope=self.scope.value,
+            read_only=self.read_only,
+            dangerous=self.dangerous,
+            deadline_ms=self.deadline_ms,
+        )
+
+
+AnyTool = Tool[Any]
+
+
+def done(output: str, *, display: Display | None = None, changed_paths: list[str] | None = None) -> ToolResult:
+    """The tool did what it was asked."""
+    return ToolResult(success=True, output=output, display=display, changed_paths=changed_paths or [])
+
+
+def try_differently(output: str, *, display: Display | None = None) -> ToolResult:
+    """It failed, and other arguments or another moment may work."""
+    return ToolResult(success=False, output=output, failure=FailureKind.TRY_DIFFERENTLY, display=display)
+
+
+def will_not_work(output: str, *, display: Display | None = None) -> ToolResult:
+    """It failed, and trying again can't help."""
+    return ToolResult(success=False, output=output, failure=FailureKind.WILL_NOT_WORK, display=display)
