@@ -1,0 +1,1 @@
+"""The embedded default: database servers, sandbox manager and gateway as children of one process."""

@@ -1,0 +1,66 @@
+"""The folder with everything a stack keeps: one stack at a time, readable by its owner alone."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from local_stack.errors import StackError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackSecrets:
+    jwt_secret_key: str
+    manager_token: str
+    redis_password: str
+
+
+@contextmanager
+def locked_data_folder(folder: Path) -> Generator[Path]:
+    """Hold the folder until the end. The lock dies with its process, so a crash leaves nothing to clean."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in ("logs", "mongo", "redis"):
+            (folder / name).mkdir(mode=0o700, exist_ok=True)
+        descriptor = os.open(folder / "stack.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StackError(f"DATA_DIR {folder} can't be used: {error.strerror}.") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            owner = os.pread(descriptor, 200, 0).decode("utf-8", "replace").strip() or "unknown"
+            raise StackError(
+                f"Another stack (process {owner}) already uses DATA_DIR {folder}. "
+                f"Stop it, or start this one with its own: DATA_DIR=.data-2 PORT=8001 ./run.sh local"
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        yield folder
+    finally:
+        os.close(descriptor)
+
+
+def load_secrets(folder: Path) -> StackSecrets:
+    """Secrets of this folder, made at the first start and kept."""
+    path = folder / "secrets.json"
+    if path.is_file():
+        try:
+            return StackSecrets(**json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise StackError(f"{path} is damaged. Remove it and start again; people must log in anew.") from error
+    made = StackSecrets(
+        jwt_secret_key=secrets.token_urlsafe(48),
+        manager_token=secrets.token_urlsafe(32),
+        redis_password=secrets.token_urlsafe(32),
+    )
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(asdict(made), file)
+    return made

@@ -1,0 +1,56 @@
+"""Ports on this machine."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+
+from local_stack.errors import StackError
+
+
+def is_free(host: str, port: int) -> bool:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def claim_public_port(host: str, port: int) -> int:
+    """The port people open, or a free one for 0. Raises `StackError` when it is taken."""
+    if port == 0:
+        return _free_port(host)
+    if not is_free(host, port):
+        raise StackError(
+            f"Port {port} on {host} is in use or not allowed. Choose another one: PORT={port + 1} ./run.sh local"
+        )
+    return port
+
+
+def inner_ports(remembered: Path, names: tuple[str, ...]) -> dict[str, int]:
+    """Free loopback ports, the same as last time where they are still free."""
+    known: dict[str, int] = {}
+    if remembered.is_file():
+        try:
+            known = json.loads(remembered.read_text(encoding="utf-8"))
+        except ValueError:
+            known = {}
+    ports: dict[str, int] = {}
+    for name in names:
+        port = known.get(name, 0)
+        while port == 0 or port in ports.values() or not is_free("127.0.0.1", port):
+            port = _free_port("127.0.0.1")
+        ports[name] = port
+    remembered.write_text(json.dumps(ports), encoding="utf-8")
+    return ports
+
+
+def _free_port(host: str) -> int:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])

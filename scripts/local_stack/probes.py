@@ -1,0 +1,29 @@
+"""Questions whether a server is up, each answered within a second."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+async def answers_http(host: str, port: int, path: str) -> bool:
+    """Whether a GET of the path answers 200."""
+    head = await _exchange(host, port, f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+    return head.startswith((b"HTTP/1.1 200", b"HTTP/1.0 200"))
+
+
+async def answers_redis(host: str, port: int, password: str) -> bool:
+    answer = await _exchange(host, port, f"AUTH {password}\r\nPING\r\n".encode(), until=b"PONG")
+    return b"PONG" in answer
+
+
+async def _exchange(host: str, port: int, request: bytes, *, until: bytes = b"\r\n") -> bytes:
+    try:
+        async with asyncio.timeout(1):
+            reader, writer = await asyncio.open_connection(host, port)
+            try:
+                writer.write(request)
+                return await reader.readuntil(until)
+            finally:
+                writer.close()
+    except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        return b""

@@ -1,0 +1,157 @@
+"""The four children: what each is started with and how it shows that it is up."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from local_stack.binaries import find_server
+from local_stack.child import ChildSpec
+from local_stack.data_folder import StackSecrets
+from local_stack.ports import inner_ports
+from local_stack.probes import answers_http, answers_redis
+from local_stack.replica_set import NAME, ReplicaSet
+from local_stack.settings import StackSettings
+
+_LOOPBACK = "127.0.0.1"
+_NOT_FOR_THE_MANAGER = ("_API_KEY", "JWT_SECRET_KEY", "REDIS_URL", "REDIS_HOST", "REDIS_PORT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """What the services must know of each other."""
+
+    settings: StackSettings
+    secrets: StackSecrets
+    folder: Path
+    port: int
+    ports: Mapping[str, int]
+
+    @property
+    def mongo_uri(self) -> str:
+        return self.settings.mongo_uri or f"mongodb://{_LOOPBACK}:{self.ports['mongod']}/?directConnection=true"
+
+    @property
+    def redis_url(self) -> str:
+        own = f"redis://:{self.secrets.redis_password}@{_LOOPBACK}:{self.ports['redis']}/0"
+        return self.settings.redis_url or own
+
+    @property
+    def manager_url(self) -> str:
+        return f"http://{_LOOPBACK}:{self.ports['manager']}"
+
+    @property
+    def page_url(self) -> str:
+        host = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
+        return f"http://{'127.0.0.1' if host in ('0.0.0.0', '[::]') else host}:{self.port}"
+
+
+def plan_stack(settings: StackSettings, secrets: StackSecrets, folder: Path, port: int) -> Stack:
+    ports = inner_ports(folder / "ports.json", ("mongod", "redis", "manager"))
+    return Stack(settings=settings, secrets=secrets, folder=folder, port=port, ports=ports)
+
+
+def child_specs(stack: Stack) -> list[ChildSpec]:
+    """In the order of their start. Raises `StackError` when a database server is nowhere to be found."""
+    specs: list[ChildSpec] = []
+    if not stack.settings.mongo_uri:
+        specs.append(_mongod(stack))
+    if not stack.settings.redis_url:
+        specs.append(_redis(stack))
+    return [*specs, _manager(stack), _gateway(stack)]
+
+
+def _mongod(stack: Stack) -> ChildSpec:
+    port = stack.ports["mongod"]
+    command = (
+        str(find_server("mongod")),
+        *("--replSet", NAME, "--bind_ip", _LOOPBACK, "--port", str(port), "--nounixsocket"),
+        *("--dbpath", str(stack.folder / "mongo"), "--wiredTigerCacheSizeGB", "0.5", "--oplogSize", "256"),
+        *("--setParameter", "diagnosticDataCollectionEnabled=false"),
+    )
+    return ChildSpec(
+        name="mongod",
+        command=command,
+        environ=_plain_environ(stack),
+        working_dir=stack.folder / "mongo",
+        is_ready=ReplicaSet(port).is_primary,
+        stop_within=30,
+    )
+
+
+def _redis(stack: Stack) -> ChildSpec:
+    port, password = stack.ports["redis"], stack.secrets.redis_password
+    # By standard input, since a command line can be read by every user of the machine.
+    config = (
+        f'bind {_LOOPBACK}\nport {port}\nsave ""\nappendonly no\ndir {stack.folder / "redis"}\nrequirepass {password}\n'
+    )
+    return ChildSpec(
+        name="redis",
+        command=(str(find_server("redis-server")), "-"),
+        environ=_plain_environ(stack),
+        working_dir=stack.folder / "redis",
+        is_ready=lambda: answers_redis(_LOOPBACK, port, password),
+        stdin=config.encode(),
+    )
+
+
+def _manager(stack: Stack) -> ChildSpec:
+    port = stack.ports["manager"]
+    given = {k: v for k, v in stack.settings.environ.items() if not k.endswith(_NOT_FOR_THE_MANAGER)}
+    root = stack.settings.root
+    environ = {
+        "SANDBOX_RUNTIME": "auto",
+        "SANDBOX_REMOVE_ON_SHUTDOWN": "true",
+        "SANDBOX_STACK": stack.folder.resolve().as_posix().strip("/").replace("/", "-")[-40:],
+        **given,
+        "HOST": _LOOPBACK,
+        "PORT": str(port),
+        "MONGO_URI": stack.mongo_uri,
+        "SANDBOX_MANAGER_TOKEN": stack.secrets.manager_token,
+        "DATA_DIR": str(stack.folder),
+        "SANDBOX_VENV": str(root / ".venv-sandbox"),
+    }
+    return ChildSpec(
+        name="manager",
+        command=(sys.executable, "-m", "sandbox_manager"),
+        environ=environ,
+        working_dir=stack.folder,
+        is_ready=lambda: answers_http(_LOOPBACK, port, "/readyz"),
+        stop_within=40,
+    )
+
+
+def _gateway(stack: Stack) -> ChildSpec:
+    settings = stack.settings
+    environ = {
+        "JWT_SECRET_KEY": stack.secrets.jwt_secret_key,
+        **settings.environ,
+        "AUTH_MODE": settings.auth_mode,
+        "HOST": settings.host,
+        "PORT": str(stack.port),
+        "MONGO_URI": stack.mongo_uri,
+        "REDIS_URL": stack.redis_url,
+        "SANDBOX_MANAGER_URL": stack.manager_url,
+        "SANDBOX_MANAGER_TOKEN": stack.secrets.manager_token,
+        "USE_BACKGROUND_JOBS": "false",
+        "FRONTEND_DIST": str(settings.root / "frontend" / "dist"),
+    }
+    probe_host = _LOOPBACK if settings.host == "0.0.0.0" else settings.host
+
+    async def serves_the_page() -> bool:
+        return await answers_http(probe_host, stack.port, "/readyz") and await answers_http(probe_host, stack.port, "/")
+
+    return ChildSpec(
+        name="gateway",
+        command=(sys.executable, "-m", "backend_api"),
+        environ=environ,
+        working_dir=stack.folder,
+        is_ready=serves_the_page,
+        stop_within=15,
+    )
+
+
+def _plain_environ(stack: Stack) -> dict[str, str]:
+    return {"PATH": stack.settings.environ.get("PATH", ""), "HOME": str(stack.folder), "LC_ALL": "C.UTF-8"}
