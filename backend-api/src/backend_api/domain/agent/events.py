@@ -77,13 +77,15 @@ class MessageDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageCompleted:
-    """`turn` numbers the model call within the run; `partial` is true when stop or a fault cut the text."""
+    """`turn` numbers the model call within the run; `partial` is true when stop or a fault cut the text;
+    `seen_seq` is the last user message the model had read, 0 where not known."""
 
     type: Literal["message.completed"] = "message.completed"
     message_id: str
     text: str
     turn: int = 0
     partial: bool = False
+    seen_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +122,7 @@ class ToolCalled:
     dangerous: bool = False
     read_only: bool = False
     turn: int = 0
+    seen_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from backend_api.domain.agent.events import Usage
-from backend_api.domain.errors import DomainError
+from backend_api.domain.errors import DomainError, InvalidError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +147,12 @@ class ModelRequestError(ModelError):
     """The provider refused the request itself (400, 404, 422)."""
 
     code = "model_request"
+
+
+class UnknownModelError(InvalidError):
+    """A model that is not on offer."""
+
+    code = "unknown_model"
 
 
 class ChatModel(Protocol):

@@ -1,0 +1,109 @@
+"""What one turn of the model said, gathered from its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from backend_api.domain.agent.budget import add_usage
+from backend_api.domain.agent.events import MessageCompleted, StoredPayload, ThinkingCompleted, Usage
+from backend_api.domain.agent.journal import Journal
+from backend_api.domain.agent.model import (
+    FinishPart,
+    Part,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolRequest,
+    UsagePart,
+)
+
+CONTINUE = "Your answer was cut at the length limit. Go on exactly where it stops, without repeating anything."
+SAY_SOMETHING = "Your last answer was empty. Tell the person the result of what you did, or go on working."
+
+
+@dataclass(slots=True)
+class _Thought:
+    id: str
+    texts: list[str] = field(default_factory=list[str])
+    signature: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Answer:
+    """Text, thinking and calls of one turn; a turn takes more than one model call when it is continued."""
+
+    message_id: str
+    turn: int
+    seen_seq: int
+    journal: Journal
+    new_id: Callable[[str], str]
+    calls: list[ToolRequest] = field(default_factory=list[ToolRequest])
+    reason: Literal["stop", "length", "tool_calls", "refusal"] = "stop"
+    total: Usage = field(default_factory=Usage)
+    last_call: Usage = field(default_factory=Usage)
+    _texts: list[str] = field(default_factory=list[str])
+    _thoughts: list[_Thought] = field(default_factory=list[_Thought])
+    _is_thinking: bool = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self._texts)
+
+    @property
+    def follow_up(self) -> str | None:
+        """What to tell the model so that it completes this turn, None when it is complete."""
+        if self.calls or self.reason == "refusal":
+            return None
+        if self.reason == "length":
+            return CONTINUE
+        return None if self.text.strip() else SAY_SOMETHING
+
+    def take(self, part: Part) -> None:
+        match part:
+            case TextPart():
+                if part.text:
+                    self._is_thinking = False
+                    self._texts.append(part.text)
+                    self.journal.show_text(self.message_id, part.text)
+            case ThinkingPart():
+                self._take_thinking(part)
+            case ToolCallPart():
+                self._is_thinking = False
+                self.calls.append(part.request)
+            case UsagePart():
+                self.last_call = part.usage
+            case FinishPart():
+                self.reason = part.reason
+
+    def close_call(self, model: str) -> None:
+        """One model call of this turn has ended: count it."""
+        self.total = add_usage(self.total, self.last_call, model)
+        self._is_thinking = False
+
+    def payloads(self) -> list[StoredPayload]:
+        """What is recorded of it, before any call starts."""
+        stored: list[StoredPayload] = [
+            ThinkingCompleted(
+                message_id=thought.id, text="".join(thought.texts), turn=self.turn, signature=thought.signature
+            )
+            for thought in self._thoughts
+        ]
+        if self.text or not self.calls:
+            stored.append(
+                MessageCompleted(message_id=self.message_id, text=self.text, turn=self.turn, seen_seq=self.seen_seq)
+            )
+        return stored
+
+    def _take_thinking(self, part: ThinkingPart) -> None:
+        if not self._is_thinking:
+            self._thoughts.append(_Thought(self.new_id("think")))
+            self._is_thinking = True
+        thought = self._thoughts[-1]
+        if part.text:
+            thought.texts.append(part.text)
+            self.journal.show_thinking(thought.id, part.text)
+        if part.signature is not None:
+            thought.signature = part.signature
+            self._is_thinking = False

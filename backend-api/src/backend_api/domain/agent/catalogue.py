@@ -1,0 +1,33 @@
+"""Models on offer, and how one is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from backend_api.domain.agent.model import ChatModel, ModelInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenModel:
+    """A model ready to be asked, with what is known of it."""
+
+    info: ModelInfo
+    chat: ChatModel
+
+
+class ModelCatalogue(Protocol):
+    """The deployment's models."""
+
+    def models(self) -> Sequence[ModelInfo]:
+        """The default first."""
+        ...
+
+    def default(self) -> ModelInfo:
+        """The model used where a session chose none."""
+        ...
+
+    def choose(self, model_id: str | None) -> ChosenModel:
+        """The named model, or the default for None. Raises `UnknownModelError`."""
+        ...

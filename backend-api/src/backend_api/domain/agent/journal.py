@@ -1,0 +1,57 @@
+"""The run's share of the session's stream, as the loop reads and writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from backend_api.domain.agent.events import StoredPayload, ToolCalled, ToolFinished
+from backend_api.domain.agent.history import Conversation
+from backend_api.domain.agent.tools import CallContext, ToolOutcome
+
+
+class Journal(Protocol):
+    """What is recorded is stored before it is shown; what is shown travels live and never makes the loop wait.
+
+    Every method that stores raises `LeaseLostError` once another worker holds the run; nothing is written then.
+    """
+
+    async def conversation(self) -> Conversation:
+        """The session so far, with what arrived since the last call."""
+        ...
+
+    async def record(self, payloads: Sequence[StoredPayload]) -> None:
+        """Store payloads in one step. A message recorded as completed is no longer open."""
+        ...
+
+    async def record_result(self, finished: ToolFinished, outcome: ToolOutcome) -> None:
+        """Store the end of a call, the long body of its outcome beside it, and the files it changed."""
+        ...
+
+    def dangling_calls(self) -> list[ToolCalled]:
+        """Calls of this run recorded as starting and never as ended, as of the last `conversation`."""
+        ...
+
+    def call_context(self, call_id: str) -> CallContext:
+        """Who calls."""
+        ...
+
+    def open_message(self, message_id: str, *, turn: int, seen_seq: int) -> None:
+        """The message now being written: kept as partial should the run be cut."""
+        ...
+
+    def show_text(self, message_id: str, text: str) -> None:
+        """More text of the open message."""
+        ...
+
+    def show_thinking(self, message_id: str, text: str) -> None:
+        """More thinking."""
+        ...
+
+    def show_output(self, call_id: str, text: str) -> None:
+        """More live output of a running call."""
+        ...
+
+    def show_context(self, used: int, size: int) -> None:
+        """How full the model's window is."""
+        ...

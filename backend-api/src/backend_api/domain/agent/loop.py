@@ -1,0 +1,99 @@
+"""The agent: ask the model, run the tools, record, decide to stop.
+
+It keeps nothing between turns: each turn starts from the recorded conversation, so a run that another worker takes
+over goes on from its last recorded step by the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from backend_api.domain.agent.answer import Answer
+from backend_api.domain.agent.budget import Budget, Ending, combine
+from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.events import Notice, Usage, UsageUpdated
+from backend_api.domain.agent.history import Conversation
+from backend_api.domain.agent.journal import Journal
+from backend_api.domain.agent.model import AssistantTurn, ModelRequest, ToolOffer, Turn, UserTurn
+from backend_api.domain.agent.tool_runner import ToolRunner
+
+MAX_FOLLOW_UPS = 3
+REFUSED = Ending(status="failed", reason="The model refused to answer this request.", code="model_refusal")
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentLoop:
+    """Works on one run until the model is done or a bound is hit."""
+
+    model: ChosenModel
+    tools: ToolRunner
+    journal: Journal
+    budget: Budget
+    system: str
+    max_output_tokens: int
+    new_id: Callable[[str], str]
+    follow_ups_left: int = MAX_FOLLOW_UPS
+
+    async def run(self) -> Ending:
+        """Go on from what is recorded. Raises the `ModelError` family, `UnavailableError`, `LeaseLostError`."""
+        conversation = await self.journal.conversation()
+        if dangling := self.journal.dangling_calls():
+            await self.tools.settle(dangling)
+            conversation = await self.journal.conversation()
+        while not conversation.is_answered:
+            if ending := self.budget.exceeded(conversation.next_turn, conversation.usage):
+                return replace(ending, seen_seq=conversation.seen_seq)
+            answer = await self._ask(conversation)
+            announced = self.tools.announce(answer.calls, turn=answer.turn, seen_seq=answer.seen_seq)
+            usage = combine(conversation.usage, answer.total)
+            called = [announcement.called for announcement in announced]
+            await self.journal.record([*answer.payloads(), UsageUpdated(usage=usage), *called])
+            if answer.reason == "refusal":
+                return replace(REFUSED, seen_seq=conversation.seen_seq)
+            await self.tools.run(announced)
+            conversation = await self.journal.conversation()
+        return Ending(status="completed", seen_seq=conversation.seen_seq)
+
+    async def _ask(self, conversation: Conversation) -> Answer:
+        answer = Answer(
+            message_id=self.new_id("msg"),
+            turn=conversation.next_turn,
+            seen_seq=conversation.seen_seq,
+            journal=self.journal,
+            new_id=self.new_id,
+        )
+        self.journal.open_message(answer.message_id, turn=answer.turn, seen_seq=answer.seen_seq)
+        turns: list[Turn] = conversation.turns
+        while True:
+            await self._call(turns, answer)
+            follow_up = answer.follow_up
+            if follow_up is None:
+                return answer
+            if self.follow_ups_left == 0:
+                await self.journal.record([Notice(text="The answer was cut at the length limit.", code="length")])
+                return answer
+            self.follow_ups_left -= 1
+            said: list[Turn] = [AssistantTurn(text=answer.text)] if answer.text else []
+            turns = [*conversation.turns, *said, UserTurn(text=follow_up)]
+
+    async def _call(self, turns: list[Turn], answer: Answer) -> None:
+        request = ModelRequest(
+            model=self.model.info.id,
+            system=self.system,
+            turns=turns,
+            tools=[
+                ToolOffer(name=tool.name, description=tool.description, parameters=tool.parameters)
+                for tool in self.tools.offered()
+            ],
+            max_output_tokens=self.max_output_tokens,
+        )
+        answer.last_call = Usage()
+        async with aclosing(self.model.chat.stream(request)) as parts:
+            async for part in parts:
+                answer.take(part)
+        answer.close_call(self.model.info.id)
+        used = answer.last_call.input + answer.last_call.output
+        if used:
+            self.journal.show_context(used, self.model.info.context_window)
