@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Run the system: on this machine alone (local), or through compose (any of its verbs).
+set -euo pipefail
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=scripts/setup.sh
+. "$ROOT/scripts/setup.sh"
+# shellcheck source=scripts/compose.sh
+. "$ROOT/scripts/compose.sh"
+# shellcheck source=scripts/env.sh
+. "$ROOT/scripts/env.sh"
+
+usage() {
+  cat <<'TEXT'
+Usage: ./run.sh local              everything on this machine, no Docker needed; Ctrl+C ends it
+       ./run.sh test [KIND...]     tests: unit contract integration e2e docker frontend all (default: all)
+       ./run.sh check              formatter, linters, types, layers, house rules
+       ./run.sh VERB [ARGS...]     any verb of compose: up -d, down, logs -f, ps, ... (run ./build.sh first)
+
+Settings are environment variables or lines of .env (see .env.example). For local: PORT (8000), HOST (127.0.0.1),
+DATA_DIR (.data), AUTH_MODE (local | password), MONGO_URI, REDIS_URL, INSTALL_DESKTOP (auto | never).
+TEXT
+}
+
+run_local() {
+  ensure_python local
+  ensure_frontend
+  ensure_desktop
+  export PYTHONPATH=$ROOT/scripts
+  exec "$ROOT/.venv/bin/python" -m local_stack
+}
+
+run_compose() {
+  command -v docker >/dev/null || fail "Docker is not installed. Install it, or run ./run.sh local"
+  choose_compose
+  ensure_env
+  cd "$ROOT"
+  COMPOSE_PROJECT_NAME=$(stack_name)
+  export COMPOSE_PROJECT_NAME
+  [ "$1" = down ] || exec "${COMPOSE[@]}" "$@"
+  local volumes=
+  case " $* " in *" -v "* | *" --volumes "*) volumes=volumes ;; esac
+  # The manager goes first, with time to remove its sandboxes; their networks hold the gateway.
+  "${COMPOSE[@]}" stop -t 40 sandbox-manager >/dev/null 2>&1 || true
+  remove_sandboxes "$COMPOSE_PROJECT_NAME" "$volumes"
+  "${COMPOSE[@]}" "$@"
+}
+
+case "${1:-}" in
+  "" | -h | --help | help) usage ;;
+  local) run_local ;;
+  test) shift && . "$ROOT/scripts/test.sh" && run_tests "$@" ;;
+  check) . "$ROOT/scripts/check.sh" && run_checks ;;
+  *) run_compose "$@" ;;
+esac

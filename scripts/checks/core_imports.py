@@ -1,0 +1,44 @@
+"""Domain and application of the gateway import the standard library and themselves, nothing else."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from house.tracked import ROOT, report
+
+_SOURCE = ROOT / "backend-api" / "src"
+_ALLOWED = {
+    "domain": ("backend_api.domain",),
+    "application": ("backend_api.domain", "backend_api.application"),
+}
+
+
+def main() -> int:
+    findings: list[str] = []
+    for layer, allowed in _ALLOWED.items():
+        for path in sorted((_SOURCE / "backend_api" / layer).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                for name in names_of(node):
+                    if not is_allowed(name, allowed):
+                        findings.append(f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)} {name}")
+    return report("the core must not import this", findings)
+
+
+def names_of(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return ["." * node.level + (node.module or "")]
+    return []
+
+
+def is_allowed(name: str, allowed: tuple[str, ...]) -> bool:
+    inside = any(name == prefix or name.startswith(prefix + ".") for prefix in allowed)
+    return inside or name.split(".")[0] in sys.stdlib_module_names
+
+
+if __name__ == "__main__":
+    sys.exit(main())

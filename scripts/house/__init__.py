@@ -1,0 +1,1 @@
+"""What the rules in `scripts/checks` share."""

