@@ -1,0 +1,129 @@
+"""The real local stack for tests: own ports, own data, ended with everything it started.
+
+Take the fixture `stack` (one for the whole session), or `run_stack` for one of your own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+import pytest
+
+_T = TypeVar("_T")
+
+ROOT = Path(__file__).resolve().parents[2]
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 60.0
+_KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "DOCKER_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A running stack: `base_url` serves page and API, without a slash at its end."""
+
+    base_url: str
+    data_dir: Path
+    process: subprocess.Popen[bytes]
+    output: Path
+
+    def children(self) -> dict[str, int]:
+        """Process ids of mongod, redis, manager and gateway as they are now."""
+        return dict(json.loads((self.data_dir / "stack.json").read_text(encoding="utf-8"))["children"])
+
+    async def kill(self, name: str) -> None:
+        """Kill a child as `kill -9` does; the supervisor brings it back."""
+        victim = psutil.Process(self.children()[name])
+        victim.kill()
+        await asyncio.to_thread(victim.wait, 5)
+
+    def descendants(self) -> list[psutil.Process]:
+        """Every process the stack has started, sandboxes included."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def printed(self) -> str:
+        """What it has said on the terminal so far."""
+        return self.output.read_text(encoding="utf-8", errors="replace")
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ask it to end, wait, and fail the test if a process of its stays."""
+        started = self.descendants()
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            status = self.process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            pytest.fail(f"the stack did not end within {STOP_TIMEOUT_S:.0f} s:\n{self.printed()}")
+        left = [f"{process.pid} {process.name()}" for process in psutil.wait_procs(started, timeout=5)[1]]
+        assert left == [], f"the stack left processes: {left}"
+        return status
+
+
+def start_stack(data_dir: Path, **settings: str) -> Stack:
+    """Start a stack and wait until its page answers."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    output = data_dir / "terminal.txt"
+    process = spawn_stack(data_dir, output, **settings)
+    stack = Stack(base_url="", data_dir=data_dir, process=process, output=output)
+    ready = wait_until(lambda: re.search(r"Ready: (\S+)", stack.printed()) or process.poll() is not None)
+    if not isinstance(ready, re.Match):
+        process.terminate()
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        pytest.fail(f"the stack did not start:\n{stack.printed()}")
+    return Stack(base_url=ready.group(1), data_dir=data_dir, process=process, output=output)
+
+
+def spawn_stack(data_dir: Path, output: Path, **settings: str) -> subprocess.Popen[bytes]:
+    """Start a stack and wait for nothing."""
+    given = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environ = {**given, "PYTHONPATH": str(ROOT / "scripts"), "PORT": "0", "SANDBOX_RUNTIME": "process", **settings}
+    with output.open("wb") as file:
+        return subprocess.Popen(
+            [sys.executable, "-m", "local_stack"],
+            env=environ | {"DATA_DIR": str(data_dir)},
+            cwd=data_dir,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def wait_until(question: Callable[[], _T], timeout_s: float = START_TIMEOUT_S) -> _T:
+    """The first answer that is true, or the last one at the deadline."""
+    deadline = time.monotonic() + timeout_s
+    while not (answer := question()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return answer
+
+
+@contextmanager
+def run_stack(data_dir: Path, **settings: str) -> Iterator[Stack]:
+    """A stack of one's own for the length of the block."""
+    stack = start_stack(data_dir, **settings)
+    try:
+        yield stack
+    finally:
+        stack.stop()
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The stack most end-to-end tests share; `TEST_STACK=compose` makes it the one of the compose file."""
+    with run_stack(tmp_path_factory.mktemp("stack")) as running:
+        yield running
