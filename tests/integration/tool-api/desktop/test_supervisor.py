@@ -1,0 +1,127 @@
+"""The desktop with a real X server, window manager and Chrome."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from contracts.tools import ServiceState
+from support.desktops import desktop_settings
+from tool_api.desktop.settings import DesktopSettings
+from tool_api.desktop.supervisor import Desktop
+
+ALL_READY = dict.fromkeys(("xvnc", "window_manager", "browser"), ServiceState.READY)
+SETTLE_S = 40.0
+
+
+@pytest.fixture
+def settings() -> Iterator[DesktopSettings]:
+    with desktop_settings() as made:
+        yield made
+
+
+@pytest.fixture
+async def desktop(settings: DesktopSettings) -> AsyncIterator[Desktop]:
+    async with Desktop(settings) as started:
+        assert await started.wait_settled(SETTLE_S), started.reason
+        yield started
+
+
+def mine(settings: DesktopSettings) -> list[psutil.Process]:
+    """Processes of this desktop, known by their folder."""
+    found: list[psutil.Process] = []
+    for process in psutil.process_iter():
+        try:
+            if any(str(settings.run_dir.parent) in word for word in process.cmdline()):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def process_of(settings: DesktopSettings, word: str) -> psutil.Process:
+    return next(one for one in mine(settings) if any(word in part for part in one.cmdline()))
+
+
+async def until(condition: Callable[[], object], timeout_s: float = 20.0) -> None:
+    async with asyncio.timeout(timeout_s):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+async def test_it_settles_with_every_service_ready_and_chromes_own_sandbox_on(
+    desktop: Desktop, settings: DesktopSettings
+) -> None:
+    assert desktop.states() == ALL_READY
+    assert desktop.has_desktop
+    assert settings.vnc_socket.is_socket()
+    assert (await desktop.cdp_address(1)) is not None
+    assert not any("--no-sandbox" in process.cmdline() for process in mine(settings))
+    chrome = process_of(settings, "--remote-debugging-port")
+    renderers = [one for one in chrome.children(recursive=True) if "--type=renderer" in " ".join(one.cmdline())]
+    assert renderers
+    assert all("Seccomp:\t2" in Path(f"/proc/{one.pid}/status").read_text() for one in renderers)
+
+
+async def test_chrome_that_dies_is_started_again(desktop: Desktop, settings: DesktopSettings) -> None:
+    before = await desktop.cdp_address(1)
+    os.kill(process_of(settings, "--remote-debugging-port").pid, signal.SIGKILL)
+    await until(lambda: desktop.states()["browser"] is ServiceState.STARTING)
+
+    assert await desktop.wait_settled(SETTLE_S)
+    assert desktop.states() == ALL_READY
+    assert await desktop.cdp_address(1) != before
+
+
+async def test_an_x_server_that_dies_takes_the_others_along_and_all_come_back(
+    desktop: Desktop, settings: DesktopSettings
+) -> None:
+    os.kill(process_of(settings, "-rfbunixpath").pid, signal.SIGKILL)
+    await until(lambda: not desktop.has_desktop)
+
+    assert await desktop.wait_settled(SETTLE_S)
+    assert desktop.states() == ALL_READY
+
+
+async def test_leaving_ends_every_process(settings: DesktopSettings) -> None:
+    async with Desktop(settings) as desktop:
+        await desktop.wait_settled(SETTLE_S)
+        assert mine(settings)
+
+    await until(lambda: not mine(settings), 5)
+    assert not desktop.has_desktop
+
+
+async def test_without_the_programs_there_is_no_desktop_and_a_reason(settings: DesktopSettings, tmp_path: Path) -> None:
+    async with Desktop(replace(settings, search_path=str(tmp_path))) as desktop:
+        assert await desktop.wait_settled(1)
+
+        assert not desktop.has_desktop
+        assert set(desktop.states().values()) == {ServiceState.OFF}
+        assert desktop.reason == "not installed: Xvnc, openbox, Chrome or Chromium"
+        assert await desktop.cdp_address(1) is None
+
+
+async def test_a_browser_that_never_starts_counts_as_failed_and_the_screen_stays(
+    settings: DesktopSettings, tmp_path: Path
+) -> None:
+    broken = tmp_path / "chromium"
+    broken.write_text("#!/bin/sh\necho no luck today\nexit 3\n")
+    broken.chmod(0o755)
+    tmp_path.chmod(0o755)
+    for parent in tmp_path.parents[:3]:
+        parent.chmod(parent.stat().st_mode | 0o055)
+
+    async with Desktop(replace(settings, search_path=f"{tmp_path}:/usr/bin")) as desktop:
+        assert await desktop.wait_settled(SETTLE_S)
+
+        assert desktop.has_desktop
+        assert desktop.states()["browser"] is ServiceState.FAILED
+        assert "no luck today" in (desktop.reason or "")

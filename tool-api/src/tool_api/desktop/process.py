@@ -1,0 +1,144 @@
+"""One program of the desktop: started in a process group of its own, ended as a whole."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
+
+from tool_api.desktop.settings import DesktopSettings
+
+TAIL_LINES = 20
+LINE_LIMIT = 64 * 1024
+
+
+class StartFailedError(Exception):
+    """A program ended or stayed silent before it was ready; the message holds its last words."""
+
+
+class Program:
+    """A running program whose output is read line by line and whose last lines are kept."""
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
+        self.name = name
+        self.pid = process.pid
+        self.tail: deque[str] = deque(maxlen=TAIL_LINES)
+        self._process = process
+        self._waiting: tuple[Callable[[str], str | None], asyncio.Future[str]] | None = None
+
+    async def wait(self) -> int:
+        """Its exit code, once it has ended."""
+        return await self._process.wait()
+
+    async def said(self, pick: Callable[[str], str | None], timeout_s: float) -> str:
+        """The first thing `pick` finds in a line of its output. Raises `StartFailedError`."""
+        found: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._waiting = (pick, found)
+        return await self.before_end(found, timeout_s)
+
+    async def before_end(self, sign: asyncio.Future[str], timeout_s: float) -> str:
+        """The sign's result, unless the program ends or the time is over first. Raises `StartFailedError`."""
+        ended = asyncio.ensure_future(self._process.wait())
+        try:
+            await asyncio.wait({sign, ended}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            if sign.done():
+                return sign.result()
+            state = f"ended with code {ended.result()}" if ended.done() else f"not ready within {timeout_s:g} s"
+            raise StartFailedError(f"{self.name} {state}: {' | '.join(self.tail)[-500:]}")
+        finally:
+            ended.cancel()
+            sign.cancel()
+
+    async def drain(self) -> None:
+        """Read its output until it closes; a program whose pipe is full would stand still."""
+        stream = self._process.stdout
+        while stream is not None and (raw := await _line(stream)):
+            line = raw.decode("utf-8", "replace").rstrip()
+            self.tail.append(line[:500])
+            if self._waiting is not None and (found := self._waiting[0](line)) is not None:
+                if not self._waiting[1].done():
+                    self._waiting[1].set_result(found)
+                self._waiting = None
+
+    async def end(self, grace_s: float) -> None:
+        """Ask its group to go, then make it."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGTERM)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace_s):
+                await self._process.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        await self._process.wait()
+
+
+async def _line(stream: asyncio.StreamReader) -> bytes:
+    try:
+        return await stream.readuntil(b"\n")
+    except asyncio.IncompleteReadError as rest:
+        return rest.partial
+    except asyncio.LimitOverrunError as overrun:
+        return await stream.read(overrun.consumed or LINE_LIMIT)
+
+
+@asynccontextmanager
+async def running(
+    name: str,
+    command: list[str],
+    environment: dict[str, str],
+    settings: DesktopSettings,
+    pass_fds: tuple[int, ...] = (),
+) -> AsyncGenerator[Program]:
+    """Run `command` for as long as the block lasts. Raises `StartFailedError` where it can't be started."""
+    as_user: dict[str, Any] = {}
+    if settings.user is not None:
+        as_user = {"user": settings.user, "group": settings.user, "extra_groups": []}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            env=environment,
+            cwd=settings.home,
+            start_new_session=True,
+            pass_fds=pass_fds,
+            limit=LINE_LIMIT,
+            **as_user,
+        )
+    except OSError as error:
+        raise StartFailedError(f"{name} could not be started: {error}") from error
+    program = Program(name, process)
+    reader = asyncio.create_task(program.drain(), name=f"output of {name}")
+    try:
+        yield program
+    finally:
+        await asyncio.shield(program.end(settings.stop_grace_s))
+        reader.cancel()
+        await asyncio.gather(reader, return_exceptions=True)
+
+
+@contextmanager
+def number_pipe() -> Generator[tuple[int, asyncio.Future[str]]]:
+    """The writing end of a pipe, and a future of the first line written to it."""
+    loop = asyncio.get_running_loop()
+    read_fd, write_fd = os.pipe()
+    line: asyncio.Future[str] = loop.create_future()
+    received = bytearray()
+
+    def take() -> None:
+        received.extend(os.read(read_fd, 64))
+        if b"\n" in received and not line.done():
+            line.set_result(received.split(b"\n")[0].decode("ascii", "replace"))
+
+    loop.add_reader(read_fd, take)
+    try:
+        yield write_fd, line
+    finally:
+        loop.remove_reader(read_fd)
+        os.close(read_fd)
+        os.close(write_fd)

@@ -1,0 +1,121 @@
+"""Which programs there are, and how each is called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+
+from tool_api.desktop.settings import DesktopSettings
+
+BROWSERS = ("chromium", "google-chrome-stable", "google-chrome", "chrome")
+WINDOW_MANAGER_READY = "window-manager-ready"
+QUIET_FLAGS = (
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-breakpad",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-features=Translate,MediaRouter,OptimizationHints,GlobalMediaControls",
+    "--disable-search-engine-choice-screen",
+    "--disable-sync",
+    "--hide-crash-restore-bubble",
+    "--metrics-recording-only",
+    "--noerrdialogs",
+    "--no-pings",
+    "--password-store=basic",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Programs:
+    """Paths of the programs found, None where there is none."""
+
+    xvnc: str | None
+    window_manager: str | None
+    browser: str | None
+
+    @property
+    def missing(self) -> str | None:
+        """What is lacking, in words; None when all are there."""
+        wanted = {"Xvnc": self.xvnc, "openbox": self.window_manager, "Chrome or Chromium": self.browser}
+        lacking = [name for name, path in wanted.items() if path is None]
+        return f"not installed: {', '.join(lacking)}" if lacking else None
+
+
+def find_programs(search_path: str | None) -> Programs:
+    """Look on `search_path`, or on PATH when it is None."""
+
+    def find(*names: str) -> str | None:
+        return next((path for name in names if (path := shutil.which(name, path=search_path))), None)
+
+    return Programs(xvnc=find("Xvnc", "Xtigervnc"), window_manager=find("openbox"), browser=find(*BROWSERS))
+
+
+def xvnc_command(path: str, settings: DesktopSettings, display_fd: int) -> list[str]:
+    """Xvnc picks a free display, and writes its number to `display_fd` once it serves."""
+    return [
+        path,
+        "-displayfd",
+        str(display_fd),
+        "-rfbunixpath",
+        str(settings.vnc_socket),
+        "-rfbunixmode",
+        "0600",
+        "-rfbport",
+        "-1",
+        "-nolisten",
+        "tcp",
+        "-SecurityTypes",
+        "None",
+        "-AlwaysShared",
+        "-AcceptSetDesktopSize",
+        "-geometry",
+        f"{settings.width}x{settings.height}",
+        "-depth",
+        "24",
+        "-desktop",
+        "sandbox",
+        "-FrameRate",
+        "30",
+    ]
+
+
+def window_manager_command(path: str) -> list[str]:
+    """Openbox runs its start-up command once it manages the screen."""
+    return [path, "--sm-disable", "--startup", f"echo {WINDOW_MANAGER_READY}"]
+
+
+def browser_command(path: str, settings: DesktopSettings) -> list[str]:
+    """Chrome, visible, with its own sandbox on and its control port on loopback only."""
+    return [
+        path,
+        f"--user-data-dir={settings.profile}",
+        f"--remote-debugging-port={settings.cdp_port}",
+        *QUIET_FLAGS,
+        "--disable-gpu",
+        # Containers have a small /dev/shm; /tmp is bounded by the sandbox's own limit.
+        "--disable-dev-shm-usage",
+        "--start-maximized",
+        "--window-position=0,0",
+        f"--window-size={settings.width},{settings.height}",
+        settings.start_page,
+    ]
+
+
+def environment(settings: DesktopSettings, display: str | None = None) -> dict[str, str]:
+    """What the desktop's programs see: nothing of the supervisor's own settings."""
+    kept = ("PATH", "LANG", "LC_ALL", "TZ", "XDG_DATA_DIRS", "FONTCONFIG_PATH", "SSL_CERT_FILE", "TMPDIR")
+    values = {name: os.environ[name] for name in kept if name in os.environ}
+    values |= {
+        "HOME": str(settings.home),
+        "XDG_CONFIG_HOME": str(settings.home / ".config"),
+        "XDG_CACHE_HOME": str(settings.home / ".cache"),
+        "XDG_RUNTIME_DIR": str(settings.run_dir),
+        # No session bus is there: without this each of Chrome's services would look for one.
+        "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+        "NO_AT_BRIDGE": "1",
+    }
+    return values | {"DISPLAY": display} if display else values
