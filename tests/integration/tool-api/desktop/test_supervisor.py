@@ -50,9 +50,15 @@ def process_of(settings: DesktopSettings, word: str) -> psutil.Process:
     return next(one for one in mine(settings) if any(word in part for part in one.cmdline()))
 
 
+def renderers_of(settings: DesktopSettings) -> list[psutil.Process]:
+    """Chrome's renderers are forked by helpers, so their own command line may not name the folder."""
+    below = {child for one in mine(settings) for child in one.children(recursive=True)} | set(mine(settings))
+    return [one for one in below if "--type=renderer" in " ".join(one.cmdline())]
+
+
 async def until(condition: Callable[[], object], timeout_s: float = 20.0) -> None:
     async with asyncio.timeout(timeout_s):
-        while not condition():
+        while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
 
@@ -64,9 +70,8 @@ async def test_it_settles_with_every_service_ready_and_chromes_own_sandbox_on(
     assert settings.vnc_socket.is_socket()
     assert (await desktop.cdp_address(1)) is not None
     assert not any("--no-sandbox" in process.cmdline() for process in mine(settings))
-    chrome = process_of(settings, "--remote-debugging-port")
-    renderers = [one for one in chrome.children(recursive=True) if "--type=renderer" in " ".join(one.cmdline())]
-    assert renderers
+    await until(lambda: renderers_of(settings))
+    renderers = renderers_of(settings)
     assert all("Seccomp:\t2" in Path(f"/proc/{one.pid}/status").read_text() for one in renderers)
 
 
