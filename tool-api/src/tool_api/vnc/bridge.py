@@ -1,0 +1,108 @@
+"""Carry RFB between one viewer's WebSocket and the X server, at the pace of the slower one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from enum import IntEnum
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from tool_api.vnc.view_filter import RfbProtocolError, ViewOnlyFilter
+
+logger = logging.getLogger(__name__)
+
+CHUNK_BYTES = 256 * 1024
+LARGEST_FRAME_BYTES = 16 * 1024 * 1024
+STALLED_AFTER_S = 30.0
+
+
+class CloseCode(IntEnum):
+    """Why the bridge closes a socket."""
+
+    ENDED = 1000
+    UNSUPPORTED = 1003
+    PROTOCOL = 1002
+    RESTART = 1012
+    UNAUTHENTICATED = 4401
+    NO_DESKTOP = 4404
+    TOO_SLOW = 4408
+
+
+async def bridge(websocket: WebSocket, socket_path: str, *, view_only: bool) -> None:
+    """Serve an accepted WebSocket until either side ends; it is closed when this returns.
+
+    A viewer without the right to control has its input taken out of the stream. One that reads nothing for
+    `STALLED_AFTER_S` is disconnected; until then only its own picture waits.
+    """
+    try:
+        reader, writer = await asyncio.open_unix_connection(socket_path, limit=CHUNK_BYTES)
+    except OSError:
+        await _close(websocket, CloseCode.NO_DESKTOP)
+        return
+    try:
+        code = await _carry(websocket, reader, writer, ViewOnlyFilter() if view_only else None)
+        await _close(websocket, code)
+    finally:
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+async def _carry(
+    websocket: WebSocket, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, view: ViewOnlyFilter | None
+) -> CloseCode:
+    directions = {
+        asyncio.create_task(_pictures(websocket, reader), name="vnc pictures"),
+        asyncio.create_task(_input(websocket, writer, view), name="vnc input"),
+    }
+    try:
+        done, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+        return next(iter(done)).result()
+    finally:
+        for direction in directions:
+            direction.cancel()
+        await asyncio.gather(*directions, return_exceptions=True)
+
+
+async def _pictures(websocket: WebSocket, reader: asyncio.StreamReader) -> CloseCode:
+    try:
+        while chunk := await reader.read(CHUNK_BYTES):
+            async with asyncio.timeout(STALLED_AFTER_S):
+                await websocket.send_bytes(chunk)
+    except TimeoutError:
+        return CloseCode.TOO_SLOW
+    except WebSocketDisconnect:
+        return CloseCode.ENDED
+    except OSError:
+        return CloseCode.RESTART
+    return CloseCode.RESTART
+
+
+async def _input(websocket: WebSocket, writer: asyncio.StreamWriter, view: ViewOnlyFilter | None) -> CloseCode:
+    try:
+        while True:
+            message = await websocket.receive()
+            if message["type"] == "websocket.disconnect":
+                return CloseCode.ENDED
+            data: bytes | None = message.get("bytes")
+            if data is None or len(data) > LARGEST_FRAME_BYTES:
+                return CloseCode.UNSUPPORTED
+            passed = data if view is None else view.feed(data)
+            if passed:
+                writer.write(passed)
+                async with asyncio.timeout(STALLED_AFTER_S):
+                    await writer.drain()
+    except RfbProtocolError as error:
+        logger.warning("viewer broke the protocol", extra={"reason": str(error)})
+        return CloseCode.PROTOCOL
+    except (OSError, TimeoutError):
+        return CloseCode.RESTART
+
+
+async def _close(websocket: WebSocket, code: CloseCode) -> None:
+    # The viewer may have gone first; then there is nobody left to tell.
+    with suppress(RuntimeError, OSError, WebSocketDisconnect):
+        async with asyncio.timeout(STALLED_AFTER_S):
+            await websocket.close(code)

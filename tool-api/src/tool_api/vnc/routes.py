@@ -1,0 +1,42 @@
+"""WS /vnc: who may see the desktop, and who may touch it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import APIRouter, WebSocket
+
+from contracts.sandboxes import Scope
+from tool_api.door import Door, Grant
+from tool_api.errors import UnauthenticatedError
+from tool_api.vnc.bridge import CloseCode, bridge
+
+SUBPROTOCOL = "binary"
+
+
+def vnc_router(door: Callable[[WebSocket], Door], vnc_socket: Callable[[WebSocket], str | None]) -> APIRouter:
+    """The route. `door` and `vnc_socket` look the services up when a viewer comes; no socket means no desktop."""
+    router = APIRouter()
+
+    @router.websocket("/vnc")
+    async def vnc(websocket: WebSocket) -> None:  # pyright: ignore[reportUnusedFunction]  # the decorator takes it
+        offered: list[str] = websocket.scope.get("subprotocols", [])
+        # Accepted before it may be refused: a socket that never opened can't carry a close code.
+        await websocket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in offered else None)
+        grant = _grant(door(websocket), websocket)
+        if grant is None:
+            await websocket.close(CloseCode.UNAUTHENTICATED)
+        elif (path := vnc_socket(websocket)) is None:
+            await websocket.close(CloseCode.NO_DESKTOP)
+        else:
+            await bridge(websocket, path, view_only=not grant.allows(Scope.VNC_CONTROL))
+
+    return router
+
+
+def _grant(door: Door, websocket: WebSocket) -> Grant | None:
+    try:
+        grant = door.verify_header(websocket.headers.get("authorization"))
+    except UnauthenticatedError:
+        return None
+    return grant if grant.allows(Scope.VNC_VIEW) or grant.allows(Scope.VNC_CONTROL) else None
