@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from backend_api.domain.agent.events import Usage
+from backend_api.domain.agent.events import RunEnd, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """How the loop ended. `code` is the stable code of an error event, None where nothing went wrong."""
 
-    status: str
+    status: RunEnd
     reason: str | None = None
     code: str | None = None
     retryable: bool = False

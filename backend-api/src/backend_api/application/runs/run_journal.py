@@ -1,0 +1,210 @@
+"""The journal of one run over the ledger, the log and the live channel."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from backend_api.application.runs.outbox import Outbox
+from backend_api.domain.agent.events import (
+    BodyReference,
+    ContextUsage,
+    Event,
+    FilesChanged,
+    MessageCompleted,
+    MessageDelta,
+    MessageUser,
+    RunFinished,
+    RunStarted,
+    StoredPayload,
+    ThinkingCompleted,
+    ThinkingDelta,
+    ToolCalled,
+    ToolFinished,
+    ToolOutput,
+    Usage,
+    UsageUpdated,
+)
+from backend_api.domain.agent.history import MAX_RESULT_CHARACTERS, Conversation, dangling_calls, fold, shorten
+from backend_api.domain.agent.tools import CallContext, ToolOutcome
+from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.conversation.ports import Body, EventLog, Recorded, RunLedger
+
+PAGE = 1_000
+WRITE_GRACE_S = 0.3
+T = TypeVar("T")
+
+
+class RunJournal:
+    """`Journal` of a leased run. It knows what is open, so that a cut run is closed properly."""
+
+    def __init__(self, lease: Lease, ledger: RunLedger, log: EventLog, outbox: Outbox) -> None:
+        self.lease = lease
+        self.usage = Usage()
+        self.files: list[str] = []
+        self.loaded = asyncio.Event()
+        self.is_named = asyncio.Event()
+        self._ledger = ledger
+        self._log = log
+        self._outbox = outbox
+        self._writing = asyncio.Lock()
+        self._events: list[Event] = []
+        self._outputs: dict[str, str] = {}
+        self._open_calls: dict[str, ToolCalled] = {}
+        self._open_message: MessageCompleted | None = None
+        self._open_texts: list[str] = []
+        self._open_thinking: dict[str, list[str]] = {}
+
+    async def conversation(self) -> Conversation:
+        fresh = await self._read_on()
+        if not self.loaded.is_set():
+            await self._load_outputs(fresh)
+            for event in fresh:
+                if event.run_id == self.lease.run.id:
+                    self._note(event.payload)
+            self._open_calls = {call.call_id: call for call in dangling_calls(fresh, self.lease.run.id)}
+            started = [event for event in fresh if isinstance(event.payload, RunStarted)]
+            self._outbox.stored(started[-1:])
+            self.loaded.set()
+        return fold(self._events, self._outputs, run_id=self.lease.run.id)
+
+    def first_message(self) -> str:
+        """The session's first user message, as far as loaded."""
+        return next((event.payload.text for event in self._events if isinstance(event.payload, MessageUser)), "")
+
+    def dangling_calls(self) -> list[ToolCalled]:
+        return list(self._open_calls.values())
+
+    def call_context(self, call_id: str) -> CallContext:
+        run = self.lease.run
+        return CallContext(session_id=run.session_id, user_id=run.user_id, run_id=run.id, call_id=call_id)
+
+    async def record(self, payloads: Sequence[StoredPayload]) -> None:
+        await self._store([Recorded(payload=payload) for payload in payloads])
+
+    async def record_result(self, finished: ToolFinished, outcome: ToolOutcome) -> None:
+        body = None
+        if outcome.body is not None:
+            body = Body(content=outcome.body, media_type=outcome.body_media_type)
+        elif len(outcome.output) > len(finished.preview):
+            body = Body(content=outcome.output.encode("utf-8", "replace"), media_type="text/plain")
+        if outcome.output != finished.preview:
+            self._outputs[finished.call_id] = shorten(outcome.output, MAX_RESULT_CHARACTERS)
+        if body is not None:
+            finished = replace(finished, body=BodyReference(size=len(body.content), media_type=body.media_type))
+        items = [Recorded(payload=finished, body=body)]
+        if outcome.changed_paths:
+            items.append(Recorded(payload=FilesChanged(paths=outcome.changed_paths, origin="agent")))
+        await self._store(items)
+
+    def open_message(self, message_id: str, *, turn: int, seen_seq: int) -> None:
+        self._open_message = MessageCompleted(
+            message_id=message_id, text="", turn=turn, seen_seq=seen_seq, partial=True
+        )
+        self._open_texts = []
+        self._open_thinking = {}
+
+    def show_text(self, message_id: str, text: str) -> None:
+        self._open_texts.append(text)
+        self._outbox.text(MessageDelta, message_id, text)
+
+    def show_thinking(self, message_id: str, text: str) -> None:
+        self._open_thinking.setdefault(message_id, []).append(text)
+        self._outbox.text(ThinkingDelta, message_id, text)
+
+    def show_output(self, call_id: str, text: str) -> None:
+        self._outbox.text(ToolOutput, call_id, text)
+
+    def show_context(self, used: int, size: int) -> None:
+        self._outbox.context(ContextUsage(used=used, max=size, ratio=round(used / size, 4) if size else 0.0))
+
+    async def close_open(self, reason: str, *extra: StoredPayload) -> None:
+        """Store what is open as far as it came: the text as partial, each call with the reason as its result."""
+        message = self._open_message
+        turn = message.turn if message else 0
+        payloads: list[StoredPayload] = [
+            ThinkingCompleted(message_id=identifier, text="".join(texts), turn=turn)
+            for identifier, texts in self._open_thinking.items()
+        ]
+        if message is not None and self._open_texts:
+            payloads.append(replace(message, text="".join(self._open_texts)))
+        payloads.extend(
+            ToolFinished(call_id=call_id, success=False, preview=reason) for call_id in list(self._open_calls)
+        )
+        payloads.extend(extra)
+        self._open_message = None
+        if payloads:
+            await self.record(payloads)
+
+    async def finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
+        """End the run; false when a message the model has not read stands in the way."""
+        return await _unbroken(self._finish(finished, seen_seq))
+
+    async def _finish(self, finished: RunFinished, seen_seq: int) -> bool:
+        async with self._writing:
+            event = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq)
+        if event is not None:
+            self._outbox.stored([event])
+        return event is not None
+
+    async def _store(self, items: Sequence[Recorded]) -> None:
+        await _unbroken(self._write(items))
+
+    async def _write(self, items: Sequence[Recorded]) -> None:
+        async with self._writing:
+            events = await self._ledger.record(self.lease, items)
+            for item in items:
+                self._note(item.payload)
+            self._outbox.stored(events)
+
+    def _note(self, payload: StoredPayload | object) -> None:
+        match payload:
+            case MessageCompleted():
+                self._open_message = None
+                self._open_texts = []
+            case ThinkingCompleted():
+                self._open_thinking.pop(payload.message_id, None)
+            case ToolCalled():
+                # The texts of a turn are recorded together with its calls, an empty one not at all.
+                self._open_message = None
+                self._open_calls[payload.call_id] = payload
+            case ToolFinished():
+                self._open_calls.pop(payload.call_id, None)
+            case UsageUpdated():
+                self.usage = payload.usage
+            case FilesChanged():
+                self.files.extend(path for path in payload.paths if path not in self.files)
+            case _:
+                pass
+
+    async def _read_on(self) -> list[Event]:
+        fresh: list[Event] = []
+        while True:
+            after = (fresh or self._events)[-1].seq or 0 if fresh or self._events else 0
+            page = await self._log.read(self.lease.run.session_id, after=after, limit=PAGE)
+            fresh.extend(page)
+            if len(page) < PAGE:
+                self._events.extend(fresh)
+                return fresh
+
+    async def _load_outputs(self, events: Sequence[Event]) -> None:
+        for event in events:
+            payload = event.payload
+            if not isinstance(payload, ToolFinished) or payload.body is None or event.seq is None:
+                continue
+            if payload.body.media_type.startswith("text/"):
+                body = await self._log.body(self.lease.run.session_id, event.seq)
+                text = body.content.decode("utf-8", "replace")
+                self._outputs[payload.call_id] = shorten(text, MAX_RESULT_CHARACTERS)
+
+
+async def _unbroken(work: Coroutine[None, None, T]) -> T:
+    """A stop in the middle of a write waits for its end: else nobody knows whether it was stored."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=WRITE_GRACE_S)
+        raise

@@ -1,0 +1,189 @@
+"""The demo model's words in both languages, and the files it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """One language. `{output}` is filled after all other fields."""
+
+    notice: str
+    no_tool: str
+    failed: str
+    run: str
+    run_done: str
+    write: str
+    write_done: str
+    file_content: str
+    open: str
+    open_done: str
+    list: str
+    list_done: str
+    report: str
+    report_write: str
+    report_done: str
+    report_gaps: str
+    tour_start: str
+    tour_write: str
+    tour_open: str
+    tour_look: str
+    tour_trouble: str
+    tour_did: dict[str, str]
+    tour_did_not: dict[str, str]
+    tour_end: str
+
+
+ENGLISH = Words(
+    notice=(
+        "*I am the demo model: a script, not a language model. What I do on the computer is real. To talk to a real "
+        "model, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` in `.env` and start again.*"
+    ),
+    no_tool="I would need tools that are not available here: {tools}.",
+    failed="That did not work. The tool says:\n\n{output}",
+    run="I run `{command}` in the sandbox.",
+    run_done="Done. The command says:\n\n{output}",
+    write="I write the file `{name}`.",
+    write_done="The file is there: [{name}]({name}). You can open and download it in the files panel.",
+    file_content="Hello from the demo model.",
+    open="I open {url} in the sandbox's browser. You can watch it on the desktop.",
+    open_done="The page is open:\n\n{output}",
+    list="I look at the files of the workspace.",
+    list_done="These are the files:\n\n{output}",
+    report="I make a short report about {topic}: first I gather what I can.",
+    report_write="Now I write it down.",
+    report_done="The report is ready: [{path}]({path}). As a demo model I only gathered facts; a real model writes.",
+    report_gaps="\n\nSome sources could not be reached, so the report has gaps.",
+    tour_start=(
+        "Here is a short tour of what an agent does here. I will\n\n1. run a command in my own sandbox,\n"
+        "2. write two files,\n3. open one of them in the sandbox's browser and look at it.\n\n"
+        "Watch the desktop beside this chat. First, the command:"
+    ),
+    tour_write="That is my computer. Now I write a note and a page into the workspace:",
+    tour_open="Next I open the page in Chrome. It is a local file, so no network is needed:",
+    tour_look="The page is open. I look at it as I would at any page:",
+    tour_trouble="That step did not work; the tool says:\n\n{output}\n\n",
+    tour_did={
+        "shell_exec": "ran a command in a shell of the sandbox",
+        "file_write": "wrote [notes/tour.md](notes/tour.md) and [notes/tour.html](notes/tour.html)",
+        "browser_navigate": "opened the page in the sandbox's Chrome",
+        "browser_view": "looked at the page",
+    },
+    tour_did_not={
+        "shell_exec": "could not run the command",
+        "file_write": "could not write the files",
+        "browser_navigate": "could not open the page in a browser",
+        "browser_view": "could not look at the page",
+    },
+    tour_end=(
+        "That was the tour. What happened:\n\n{lines}\n\n"
+        "Try next: `run ls -la`, `write a file hello.txt saying hello`, `open example.com`, `list the files`, "
+        "`make a report about otters`, or `stream 500` and then the stop button."
+    ),
+)
+
+CHINESE = Words(
+    notice=(
+        "*我是演示模型：一段脚本，不是语言模型。但我在电脑上做的一切都是真实的。要使用真正的模型，请在 `.env` 中设置 "
+        "`OPENAI_API_KEY` 或 `ANTHROPIC_API_KEY` 后重新启动。*"
+    ),
+    no_tool="我需要的工具在这里不可用:{tools}。",
+    failed="没有成功。工具返回：\n\n{output}",
+    run="我在沙箱中运行 `{command}`。",
+    run_done="完成。命令输出：\n\n{output}",
+    write="我来写文件 `{name}`。",
+    write_done="文件已写好：[{name}]({name})。您可以在文件面板中打开和下载。",
+    file_content="来自演示模型的问候。",
+    open="我在沙箱的浏览器中打开 {url},您可以在桌面上观看。",
+    open_done="页面已打开：\n\n{output}",
+    list="我查看工作区的文件。",
+    list_done="文件如下：\n\n{output}",
+    report="我来做一份关于{topic}的简短报告，先收集资料。",
+    report_write="现在写下来。",
+    report_done="报告已完成：[{path}]({path})。演示模型只收集事实，真正的写作需要真正的模型。",
+    report_gaps="\n\n部分来源无法访问，因此报告有空缺。",
+    tour_start=(
+        "这是一段简短的演示。我将\n\n1. 在我自己的沙箱中运行一条命令，\n2. 写两个文件，\n"
+        "3. 在沙箱的浏览器中打开其中一个并查看。\n\n请看聊天旁边的桌面。首先是命令："
+    ),
+    tour_write="这就是我的电脑。现在我把一份笔记和一个网页写入工作区：",
+    tour_open="接下来在 Chrome 中打开这个网页。它是本地文件，不需要网络：",
+    tour_look="网页已打开，我来看一看：",
+    tour_trouble="这一步没有成功，工具返回：\n\n{output}\n\n",
+    tour_did={
+        "shell_exec": "在沙箱的终端中运行了一条命令",
+        "file_write": "写了 [notes/tour.md](notes/tour.md) 和 [notes/tour.html](notes/tour.html)",
+        "browser_navigate": "在沙箱的 Chrome 中打开了网页",
+        "browser_view": "查看了网页",
+    },
+    tour_did_not={
+        "shell_exec": "未能运行命令",
+        "file_write": "未能写入文件",
+        "browser_navigate": "未能在浏览器中打开网页",
+        "browser_view": "未能查看网页",
+    },
+    tour_end=(
+        "演示结束。经过如下：\n\n{lines}\n\n"
+        "接下来可以试试：`运行 ls -la`、`写文件 hello.txt 内容是你好`、`打开 example.com`、`列出文件`、"
+        "`写一份关于水獭的报告`，或者 `stream 500` 再按停止按钮。"
+    ),
+)
+
+TOUR_NOTES = """# Notes of the tour
+
+Written by the demo model in its sandbox.
+
+## The computer
+
+```
+{system}
+```
+
+- Everything in this folder can be opened and downloaded in the files panel.
+- The page of the tour is [tour.html](tour.html).
+"""
+
+TOUR_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>A page the agent wrote</title>
+<style>
+  body { margin: 0; min-height: 100vh; display: grid; place-items: center; color: #e8ecff;
+         background: radial-gradient(circle at 30% 20%, #3949ab, #10142b 70%); font: 20px/1.6 system-ui, sans-serif; }
+  main { max-width: 34rem; padding: 3rem; border-radius: 1.5rem; background: #ffffff14; }
+  h1 { margin-top: 0; font-size: 2.2rem; }
+</style>
+</head>
+<body>
+<main>
+  <h1>Hello from the sandbox</h1>
+  <p>The agent wrote this page a moment ago and opened it in the Chrome of its own computer. 你好!</p>
+  <p>You see it live over VNC.</p>
+</main>
+</body>
+</html>
+"""
+
+REPORT = """# {topic}
+
+A report gathered by the demo model. It collects facts; it does not judge them.
+
+## Where and when
+
+```
+{facts}
+```
+
+## What a search found
+
+{found}
+"""
+
+
+def words_for(text: str) -> Words:
+    """Chinese when most letters of the text are."""
+    letters = [character for character in text if character.isalpha()]
+    chinese = sum("\u4e00" <= character <= "\u9fff" for character in letters)
+    return CHINESE if letters and chinese * 2 > len(letters) else ENGLISH
