@@ -36,6 +36,9 @@ run_compose() {
   cd "$ROOT"
   COMPOSE_PROJECT_NAME=$(stack_name)
   export COMPOSE_PROJECT_NAME
+  # The group that may use the engine's socket, for the one service that has it.
+  DOCKER_GID=${DOCKER_GID:-$(stat -c %g "${DOCKER_SOCKET:-/var/run/docker.sock}" 2>/dev/null || echo 0)}
+  export DOCKER_GID
   [ "$1" = down ] || exec "${COMPOSE[@]}" "$@"
   local volumes=
   case " $* " in *" -v "* | *" --volumes "*) volumes=volumes ;; esac

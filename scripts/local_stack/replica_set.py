@@ -12,16 +12,15 @@ _NOT_YET_INITIALIZED = 94
 
 
 class ReplicaSet:
-    """The set whose only member listens on the given loopback port."""
+    """The set with one member, `host:port`."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._member = f"127.0.0.1:{port}"
+    def __init__(self, member: str) -> None:
+        self._member = member
 
     async def is_primary(self) -> bool:
         """Whether it takes writes; moves it one step in that direction where it does not."""
         client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
-            "127.0.0.1", self._port, directConnection=True, serverSelectionTimeoutMS=1000
+            f"mongodb://{self._member}/", directConnection=True, serverSelectionTimeoutMS=1000
         )
         async with client:
             try:

@@ -76,7 +76,7 @@ def _mongod(stack: Stack) -> ChildSpec:
         command=command,
         environ=_plain_environ(stack),
         working_dir=stack.folder / "mongo",
-        is_ready=ReplicaSet(port).is_primary,
+        is_ready=ReplicaSet(f"{_LOOPBACK}:{port}").is_primary,
         stop_within=30,
     )
 
