@@ -19,7 +19,7 @@ def vnc_router(door: Callable[[WebSocket], Door], vnc_socket: Callable[[WebSocke
     router = APIRouter()
 
     @router.websocket("/vnc")
-    async def vnc(websocket: WebSocket) -> None:  # pyright: ignore[reportUnusedFunction]  # the decorator takes it
+    async def vnc(websocket: WebSocket) -> None:
         offered: list[str] = websocket.scope.get("subprotocols", [])
         # Accepted before it may be refused: a socket that never opened can't carry a close code.
         await websocket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in offered else None)

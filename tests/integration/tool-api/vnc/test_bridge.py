@@ -1,0 +1,259 @@
+"""The bridge with a real X server behind it and real WebSockets before it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import struct
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import uvicorn
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from fastapi import FastAPI
+from jose import jwt
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from contracts.sandboxes import DOOR_ALGORITHM, DOOR_AUDIENCE, Scope
+from support.desktops import desktop_settings
+from support.rfb import RfbClient
+from tool_api.desktop.settings import DesktopSettings
+from tool_api.desktop.supervisor import Desktop
+from tool_api.door import Door
+from tool_api.vnc.routes import vnc_router
+
+KEY = ec.generate_private_key(ec.SECP256R1())
+PRIVATE = KEY.private_bytes(
+    serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+).decode()
+PUBLIC = (
+    KEY.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
+)
+
+
+def token(*scopes: Scope, sandbox: str = "sbx") -> str:
+    now = int(time.time())
+    claims = {"sub": sandbox, "gen": 1, "scopes": list(scopes), "iat": now, "exp": now + 60, "aud": DOOR_AUDIENCE}
+    return jwt.encode({**claims, "jti": "one"}, PRIVATE, algorithm=DOOR_ALGORITHM)
+
+
+@pytest.fixture
+def settings() -> Iterator[DesktopSettings]:
+    with desktop_settings() as made:
+        # Only the screen is wanted here.
+        programs = made.run_dir.parent / "programs"
+        programs.mkdir()
+        (programs / "Xvnc").symlink_to("/usr/bin/Xvnc")
+        yield replace(made, search_path=str(programs))
+
+
+@asynccontextmanager
+async def door(vnc_socket: str | None, tmp_path: Path) -> AsyncIterator[str]:
+    """A tool API of nothing but the bridge, on a unix socket."""
+    app = FastAPI()
+    verifier = Door(sandbox_id="sbx", generation=1, public_key_pem=PUBLIC)
+    app.include_router(vnc_router(lambda _: verifier, lambda _: vnc_socket))
+    path = str(tmp_path / "door.sock")
+    server = uvicorn.Server(uvicorn.Config(app, uds=path, log_level="error", ws_per_message_deflate=False))
+    serving = asyncio.create_task(server.serve())
+    async with asyncio.timeout(5):
+        while not server.started:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    try:
+        yield path
+    finally:
+        server.should_exit = True
+        await serving
+
+
+@asynccontextmanager
+async def viewer(path: str, bearer: str) -> AsyncIterator[tuple[ClientConnection, RfbClient]]:
+    async with connect(
+        "ws://door/vnc",
+        sock=_socket(path),
+        additional_headers={"Authorization": f"Bearer {bearer}"},
+        subprotocols=["binary"],  # type: ignore[list-item]
+        max_size=None,
+        compression=None,
+        proxy=None,
+    ) as socket:
+
+        async def receive() -> bytes:
+            data = await asyncio.wait_for(socket.recv(), 5)
+            assert isinstance(data, bytes)
+            return data
+
+        yield socket, RfbClient(send=socket.send, receive=receive)
+
+
+def _socket(path: str):
+    import socket
+
+    made = socket.socket(socket.AF_UNIX)
+    made.connect(path)
+    made.setblocking(False)
+    return made
+
+
+@pytest.fixture
+async def desktop(settings: DesktopSettings) -> AsyncIterator[Desktop]:
+    async with Desktop(settings) as started:
+        assert await started.wait_settled(20), started.reason
+        yield started
+
+
+@pytest.fixture
+async def path(desktop: Desktop, tmp_path: Path) -> AsyncIterator[str]:
+    async with door(desktop.vnc_socket, tmp_path) as made:
+        yield made
+
+
+def pointer_position(desktop: Desktop) -> tuple[int, int]:
+    text = subprocess.run(
+        ["/usr/bin/xdotool", "getmouselocation"],
+        env={**os.environ, "DISPLAY": desktop.display or ""},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=5,
+    ).stdout
+    values = dict(part.split(":") for part in text.split())
+    return int(values["x"]), int(values["y"])
+
+
+async def test_a_viewer_sees_the_screen_and_several_see_it_at_once(path: str) -> None:
+    async with (
+        viewer(path, token(Scope.VNC_VIEW)) as (socket, first),
+        viewer(path, token(Scope.VNC_VIEW)) as (_, second),
+    ):
+        await first.connect()
+        await second.connect()
+        pictures = await asyncio.gather(first.picture(), second.picture())
+
+    assert socket.subprotocol == "binary"
+    assert (first.width, first.height, first.name) == (1280, 800, "sandbox")
+    assert pictures[0] == pictures[1]
+    assert len(pictures[0]) == 1280 * 800 * 4
+
+
+async def test_a_pointer_is_moved_by_who_may_control_and_not_by_who_may_view(path: str, desktop: Desktop) -> None:
+    async with viewer(path, token(Scope.VNC_CONTROL)) as (_, client):
+        await client.connect()
+        await client.pointer(111, 222)
+        await client.picture()
+    assert pointer_position(desktop) == (111, 222)
+
+    async with viewer(path, token(Scope.VNC_VIEW)) as (_, client):
+        await client.connect()
+        await client.pointer(333, 444)
+        await client.picture()
+    assert pointer_position(desktop) == (111, 222)
+
+
+async def test_a_viewer_that_breaks_the_protocol_is_closed(path: str) -> None:
+    async with viewer(path, token(Scope.VNC_VIEW)) as (socket, client):
+        await client.connect()
+        await socket.send(b"\x7f")
+        with pytest.raises(ConnectionClosed):
+            await client.picture()
+
+        assert socket.close_code == 1002
+
+
+@pytest.mark.parametrize(
+    "bearer",
+    ["nonsense", token(Scope.EXEC), token(Scope.VNC_VIEW, sandbox="other")],
+    ids=["nonsense", "without the scope", "of another sandbox"],
+)
+async def test_without_a_fitting_token_the_socket_closes_with_4401(path: str, bearer: str) -> None:
+    async with viewer(path, bearer) as (socket, client):
+        with pytest.raises(ConnectionClosed):
+            await client.connect()
+
+        assert socket.close_code == 4401
+
+
+@pytest.mark.parametrize("vnc_socket", [None, "/nowhere/vnc.sock"])
+async def test_without_a_desktop_the_socket_closes_with_4404(tmp_path: Path, vnc_socket: str | None) -> None:
+    async with door(vnc_socket, tmp_path) as path, viewer(path, token(Scope.VNC_VIEW)) as (socket, client):
+        with pytest.raises(ConnectionClosed):
+            await client.connect()
+
+        assert socket.close_code == 4404
+
+
+async def test_the_viewer_is_told_to_come_again_when_the_x_server_goes(tmp_path: Path) -> None:
+    gone = asyncio.Event()
+
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await gone.wait()
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, tmp_path / "x.sock")
+    async with server, door(str(tmp_path / "x.sock"), tmp_path) as path:
+        async with viewer(path, token(Scope.VNC_VIEW)) as (socket, client):
+            gone.set()
+            with pytest.raises(ConnectionClosed):
+                await client.connect()
+
+            assert socket.close_code == 1012
+
+
+async def test_a_viewer_that_reads_nothing_holds_the_server_back_and_leaves_no_task(tmp_path: Path) -> None:
+    sent, chunk = 0, bytes(1 << 20)
+    left = asyncio.Event()
+
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        try:
+            while True:
+                writer.write(chunk)
+                await writer.drain()
+                sent += len(chunk)
+        except OSError:
+            left.set()
+        finally:
+            writer.close()
+
+    server = await asyncio.start_unix_server(serve, tmp_path / "x.sock")
+    async with server, door(str(tmp_path / "x.sock"), tmp_path) as path:
+        async with viewer(path, token(Scope.VNC_VIEW)) as (socket, _):
+            before = -1
+            async with asyncio.timeout(5):
+                while sent != before or sent == 0:
+                    before = sent
+                    await asyncio.sleep(0.2)
+            assert sent < 16 << 20
+            socket.transport.abort()
+        await asyncio.wait_for(left.wait(), 5)
+
+        assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("vnc ")]
+
+
+async def test_what_passes_upwards_is_whole_messages_only(tmp_path: Path) -> None:
+    received = bytearray()
+    ended = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            received.extend(data)
+        ended.set()
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, tmp_path / "x.sock")
+    update = struct.pack(">BBHHHH", 3, 0, 0, 0, 10, 10)
+    stream = b"RFB 003.008\n\x01\x01" + update + struct.pack(">BBxxI", 4, 1, 65) + update
+    async with server, door(str(tmp_path / "x.sock"), tmp_path) as path:
+        async with viewer(path, token(Scope.VNC_VIEW)) as (socket, _):
+            for byte in stream:
+                await socket.send(bytes([byte]))
+        await asyncio.wait_for(ended.wait(), 5)
+
+    assert bytes(received) == b"RFB 003.008\n\x01\x01" + update + update
