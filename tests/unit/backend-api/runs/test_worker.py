@@ -1,0 +1,452 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from backend_api.application.runs.run_driver import RunOptions, title_of
+from backend_api.domain.agent.budget import Budget
+from backend_api.domain.agent.events import (
+    ErrorEvent,
+    FilesChanged,
+    MessageCompleted,
+    MessageDelta,
+    RunFinished,
+    SessionUpdated,
+    ToolCalled,
+    ToolFinished,
+    Usage,
+    UsageUpdated,
+)
+from backend_api.domain.agent.model import (
+    FinishPart,
+    ModelAuthError,
+    ModelStreamCutError,
+    ModelUnavailableError,
+    TextPart,
+    ToolCallPart,
+    ToolRequest,
+    ToolTurn,
+    UsagePart,
+    UserTurn,
+)
+from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
+from backend_api.domain.conversation.ports import Recorded
+from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from support.agent_fakes import HandlerBox, MemoryStore, ScriptedModel, worker_for, working
+
+STOP = FinishPart("stop")
+CALLS = FinishPart("tool_calls")
+
+
+def call(name: str, **arguments: Any) -> ToolCallPart:
+    return ToolCallPart(ToolRequest(call_id="x", name=name, arguments=arguments))
+
+
+async def echo(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    await on_output("live")
+    return ToolOutcome(success=True, output=f"did {arguments.get('what')}", changed_paths=["a.txt"])
+
+
+async def hang(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    await on_output("begun")
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def hold() -> None:
+    await asyncio.Event().wait()
+
+
+async def test_a_message_is_answered_and_the_run_completed() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([TextPart("Hel"), TextPart("lo"), UsagePart(Usage(input=7, output=2)), STOP])
+    async with working(worker_for(store, model)):
+        session = await store.open_session()
+        finished = await store.until_finished(await store.say(session, "Hi there\nmore"))
+    assert finished.status == "completed"
+    assert finished.usage.input == 7
+    assert store.said(session) == "Hello"
+    assert store.sessions[session].title == "Hi there"
+    assert store.payloads(session, SessionUpdated)[0].title == "Hi there"
+    assert next(turn for turn in model.requests[0].turns if isinstance(turn, UserTurn)).text == "Hi there\nmore"
+
+
+async def test_calls_are_recorded_before_any_starts_and_their_results_reach_the_model() -> None:
+    store = MemoryStore()
+    box = HandlerBox()
+    recorded: list[int] = []
+
+    async def look(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+        recorded.append(len(store.payloads(session, ToolCalled)))
+        return await echo(context, arguments, on_output)
+
+    box.add("write", look)
+    model = ScriptedModel(
+        [TextPart("I do both."), call("write", what="one"), call("write", what="two"), CALLS],
+        [TextPart("Done."), STOP],
+    )
+    async with working(worker_for(store, model, box)):
+        session = await store.open_session()
+        finished = await store.until_finished(await store.say(session, "go"))
+    assert recorded == [2, 2]
+    assert box.started == [("write", {"what": "one"}), ("write", {"what": "two"})]
+    assert finished.files == ["a.txt"]
+    assert len(store.payloads(session, FilesChanged)) == 2
+    results = [turn for turn in model.requests[1].turns if isinstance(turn, ToolTurn)]
+    assert [result.output for result in results] == ["did one", "did two"]
+    ids = [called.call_id for called in store.payloads(session, ToolCalled)]
+    assert [result.call_id for result in results] == ids
+    assert len(set(ids)) == 2
+
+
+async def test_reading_calls_run_together_and_writing_ones_in_order() -> None:
+    store = MemoryStore()
+    box = HandlerBox()
+    both = asyncio.Barrier(2)
+    log: list[str] = []
+
+    async def meet(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+        async with asyncio.timeout(5):
+            await both.wait()
+        log.append("read")
+        return ToolOutcome(success=True, output="")
+
+    async def write(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+        log.append(f"{arguments['what']} begins")
+        await asyncio.sleep(0)
+        log.append(f"{arguments['what']} ends")
+        return ToolOutcome(success=True, output="")
+
+    box.add("read", meet, read_only=True)
+    box.add("write", write)
+    calls = [call("read"), call("read"), call("write", what="a"), call("write", what="b")]
+    model = ScriptedModel([*calls, CALLS], [TextPart("Done."), STOP])
+    async with working(worker_for(store, model, box)):
+        session = await store.open_session()
+        await store.until_finished(await store.say(session, "go"))
+    assert log == ["read", "read", "a begins", "a ends", "b begins", "b ends"]
+
+
+async def test_broken_arguments_and_unknown_tools_become_results() -> None:
+    store = MemoryStore()
+    box = HandlerBox()
+    box.add("write", echo)
+    broken = ToolCallPart(ToolRequest(call_id="", name="write", arguments=None, raw='{"what": "o'))
+    model = ScriptedModel([broken, call("no such.tool"), CALLS], [TextPart("Sorry."), STOP])
+    async with working(worker_for(store, model, box)):
+        session = await store.open_session()
+        await store.until_finished(await store.say(session, "go"))
+    assert box.started == []
+    first, second = [turn for turn in model.requests[1].turns if isinstance(turn, ToolTurn)]
+    assert "not a JSON object" in first.output
+    assert not first.success
+    assert "no tool named 'no such.tool'" in second.output
+    assert second.name == "no_such_tool"
+
+
+async def test_a_call_over_its_deadline_is_ended_and_reported() -> None:
+    store = MemoryStore()
+    box = HandlerBox()
+    box.add("hang", hang, deadline_ms=-2_990)
+    model = ScriptedModel([call("hang"), CALLS], [TextPart("It hung."), STOP])
+    async with working(worker_for(store, model, box)):
+        session = await store.open_session()
+        await store.until_finished(await store.say(session, "go"))
+    assert box.cancelled == ["hang"]
+    assert "was ended" in store.payloads(session, ToolFinished)[0].preview
+
+
+async def test_stop_in_mid_answer_keeps_the_partial_text() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([TextPart("So far"), hold])
+    async with working(worker_for(store, model)):
+        session = await store.open_session()
+        run = await store.say(session, "go")
+        await store.until(lambda: bool(store.deltas))
+        started = time.perf_counter()
+        await store.stop(session)
+        finished = await store.until_finished(run)
+        assert time.perf_counter() - started < 0.5
+    message = store.payloads(session, MessageCompleted)[0]
+    assert (message.text, message.partial) == ("So far", True)
+    assert finished.status == "stopped"
+
+
+async def test_stop_in_mid_tool_cancels_it_and_leaves_a_valid_conversation() -> None:
+    store = MemoryStore()
+    box = HandlerBox()
+    box.add("hang", hang)
+    model = ScriptedModel([call("hang"), CALLS], [TextPart("Again."), STOP])
+    async with working(worker_for(store, model, box)):
+        session = await store.open_session()
+        run = await store.say(session, "go")
+        await store.until(lambda: bool(box.started))
+        await store.stop(session)
+        assert (await store.until_finished(run)).status == "stopped"
+        await store.until_finished(await store.say(session, "what happened?"))
+    assert box.cancelled == ["hang"]
+    assert not store.payloads(session, ToolFinished)[0].success
+    assert [type(turn).__name__ for turn in model.requests[1].turns] == [
+        "UserTurn",
+        "AssistantTurn",
+        "ToolTurn",
+        "UserTurn",
+    ]
+
+
+async def test_a_stop_that_only_the_store_knows_is_seen_at_the_heartbeat() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([TextPart("So far"), hold])
+    async with working(worker_for(store, model, options=RunOptions(heartbeat_s=0.02))):
+        session = await store.open_session()
+        run = await store.say(session, "go")
+        await store.until(lambda: bool(store.deltas))
+        await store.request_stop(session, store.sessions[session].user_id)
+        assert (await store.until_finished(run)).status == "stopped"
+
+
+async def test_a_message_sent_during_the_answer_is_answered_in_the_same_run() -> None:
+    store = MemoryStore()
+
+    async def interject() -> None:
+        await store.say(session, "and also this")
+
+    model = ScriptedModel([TextPart("First."), interject, STOP], [TextPart("Second."), STOP])
+    async with working(worker_for(store, model)):
+        session = await store.open_session()
+        await store.until_finished(await store.say(session, "this"))
+    texts = [getattr(turn, "text", None) for turn in model.requests[1].turns]
+    assert texts == ["this", "First.", "and also this"]
+    assert len(store.payloads(session, RunFinished)) == 1
+
+
+async def test_passing_faults_are_retried_before_the_first_part_only() -> None:
+    store = MemoryStore()
+    sleeps: list[float] = []
+    busy = ModelUnavailableError("busy", may_retry=True)
+    model = ScriptedModel([busy], [busy], [TextPart("Yes"), ModelStreamCutError("cut", may_retry=True)])
+    async with working(worker_for(store, model, sleeps=sleeps)):
+        session = await store.open_session()
+        finished = await store.until_finished(await store.say(session, "go"))
+    assert sleeps == [1.0, 2.0]
+    assert len(model.requests) == 3
+    assert (finished.status, finished.retryable) == ("failed", True)
+    assert store.payloads(session, ErrorEvent)[0].code == "model_stream_cut"
+    assert store.payloads(session, MessageCompleted)[0].partial
+
+
+async def test_a_refused_key_ends_the_run_and_the_session_stays_usable() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([ModelAuthError("The provider refused the key.")], [TextPart("Now."), STOP])
+    async with working(worker_for(store, model)):
+        session = await store.open_session()
+        failed = await store.until_finished(await store.say(session, "go"))
+        completed = await store.until_finished(await store.say(session, "again"))
+    assert (failed.status, failed.reason, failed.retryable) == ("failed", "The provider refused the key.", False)
+    assert completed.status == "completed"
+
+
+async def test_a_computer_that_cannot_be_had_ends_the_run_with_the_reason() -> None:
+    store = MemoryStore()
+    box = HandlerBox()
+
+    async def unavailable(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+        raise ComputerUnavailableError("The engine is full.")
+
+    box.add("write", unavailable)
+    box.add("read", unavailable, read_only=True)
+    model = ScriptedModel([call("read"), call("read"), call("write"), CALLS])
+    async with working(worker_for(store, model, box)):
+        session = await store.open_session()
+        finished = await store.until_finished(await store.say(session, "go"))
+    assert (finished.status, finished.reason, finished.retryable) == ("failed", "The engine is full.", True)
+    assert len(store.payloads(session, ToolFinished)) == 3
+    assert store.payloads(session, ErrorEvent)[0].code == "computer_unavailable"
+
+
+async def test_a_crash_in_a_run_ends_it_and_the_worker_goes_on(caplog: Any) -> None:
+    store = MemoryStore()
+    model = ScriptedModel([ZeroDivisionError("bug")], [TextPart("Fine."), STOP])
+    async with working(worker_for(store, model)):
+        session = await store.open_session()
+        failed = await store.until_finished(await store.say(session, "go"))
+        fine = await store.until_finished(await store.say(session, "again"))
+    assert (failed.status, fine.status) == ("failed", "completed")
+    assert store.payloads(session, ErrorEvent)[0].code == "internal"
+    assert "run crashed" in caplog.text
+
+
+async def test_turn_and_token_budgets_end_the_run_with_a_reason() -> None:
+    for budget, code in ((Budget(max_turns=3), "turn_budget"), (Budget(max_tokens=25), "token_budget")):
+        store = MemoryStore()
+        box = HandlerBox()
+        box.add("write", echo)
+        model = ScriptedModel([call("write"), UsagePart(Usage(input=20, cached=10, output=2)), CALLS])
+        async with working(worker_for(store, model, box, options=RunOptions(budget=budget))):
+            session = await store.open_session()
+            finished = await store.until_finished(await store.say(session, "go"))
+        assert finished.status == "failed"
+        assert store.payloads(session, ErrorEvent)[0].code == code
+        assert len(model.requests) == 3
+        assert store.payloads(session, UsageUpdated)[-1].usage.by_model["scripted"]["input"] == 60
+
+
+async def test_an_answer_cut_for_length_goes_on_as_one_message() -> None:
+    store = MemoryStore()
+    cut = FinishPart("length")
+    model = ScriptedModel([TextPart("one "), cut], [TextPart("two "), cut], [TextPart("three"), STOP])
+    async with working(worker_for(store, model)):
+        session = await store.open_session()
+        await store.until_finished(await store.say(session, "count"))
+    assert [message.text for message in store.payloads(session, MessageCompleted)] == ["one two three"]
+    deltas = [delta for _, delta in store.deltas if isinstance(delta, MessageDelta)]
+    assert "".join(delta.text for delta in deltas) == "one two three"[: sum(len(delta.text) for delta in deltas)]
+
+
+async def test_continuing_ends_after_three_times() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([TextPart("x"), FinishPart("length")])
+    async with working(worker_for(store, model)):
+        session = await store.open_session()
+        finished = await store.until_finished(await store.say(session, "count"))
+    assert finished.status == "completed"
+    assert store.said(session) == "xxxx"
+
+
+async def test_an_empty_answer_after_tools_is_asked_for_again() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([STOP], [TextPart("Here."), STOP])
+    async with working(worker_for(store, model)):
+        session = await store.open_session()
+        await store.until_finished(await store.say(session, "go"))
+    assert store.said(session) == "Here."
+
+
+async def test_a_refusal_ends_the_run_as_failed() -> None:
+    store = MemoryStore()
+    async with working(worker_for(store, ScriptedModel([FinishPart("refusal")]))):
+        session = await store.open_session()
+        finished = await store.until_finished(await store.say(session, "go"))
+    assert (finished.status, finished.retryable) == ("failed", False)
+
+
+async def test_a_run_of_a_dead_worker_goes_on_from_its_last_recorded_step() -> None:
+    store = MemoryStore()
+    box = HandlerBox()
+    box.add("write", hang)
+    box.add("read", hang, read_only=True)
+    session = await store.open_session()
+    run = await store.say(session, "go")
+    dead = asyncio.create_task(
+        worker_for(store, ScriptedModel([call("read"), call("write", what="x"), CALLS]), box).run()
+    )
+    await store.until(lambda: len(box.started) == 1)
+    lease = store.leases[run]
+    store.lapse(run)
+    alive = HandlerBox()
+    alive.add("write", echo)
+    alive.add("read", echo, read_only=True)
+    model = ScriptedModel([TextPart("Checked."), STOP])
+    async with working(worker_for(store, model, alive, name="worker_2")):
+        finished = await store.until_finished(run)
+    dead.cancel()
+    await asyncio.wait({dead})
+    assert lease.fence == 1
+    assert finished.status == "completed"
+    assert alive.started == [("read", {})]
+    results = {turn.name: turn for turn in model.requests[0].turns if isinstance(turn, ToolTurn)}
+    assert results["read"].success
+    assert "may have happened" in results["write"].output
+    assert len(store.payloads(session, ToolFinished)) == 2
+
+
+async def test_a_worker_that_lost_its_lease_writes_nothing_more() -> None:
+    store = MemoryStore()
+    session = await store.open_session()
+    lost = asyncio.Event()
+    model = ScriptedModel([TextPart("old"), lost.wait, STOP], [TextPart("new"), STOP])
+    first = worker_for(store, model, options=RunOptions(heartbeat_s=60))
+    async with working(first):
+        run = await store.say(session, "go")
+        await store.until(lambda: bool(store.deltas))
+        store.lapse(run)
+        async with working(worker_for(store, model, name="worker_2")):
+            finished = await store.until_finished(run)
+        before = len(store.events[session])
+        lost.set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+    assert finished.status == "completed"
+    assert store.said(session) == "new"
+    assert len(store.events[session]) == before
+
+
+async def test_a_whole_answer_is_not_asked_for_again_after_a_crash() -> None:
+    store = MemoryStore()
+    session = await store.open_session()
+    run = await store.say(session, "go")
+    lease = await store.claim("dead", lease_s=0, model="m")
+    assert lease is not None
+    await store.record(lease, [Recorded(payload=MessageCompleted(message_id="m", text="All said.", turn=1))])
+    model = ScriptedModel([TextPart("again"), STOP])
+    async with working(worker_for(store, model)):
+        assert (await store.until_finished(run)).status == "completed"
+    assert model.requests == []
+
+
+async def test_a_run_taken_over_too_often_is_interrupted_with_a_reason() -> None:
+    store = MemoryStore()
+    session = await store.open_session()
+    run = await store.say(session, "go")
+    for _ in range(3):
+        assert await store.claim("dead", lease_s=0, model="m") is not None
+    async with working(worker_for(store, ScriptedModel([STOP]))):
+        finished = await store.until_finished(run)
+    assert finished.status == "interrupted"
+    assert "3 times" in (finished.reason or "")
+
+
+async def test_a_worker_that_is_shut_down_hands_its_runs_over_at_once() -> None:
+    store = MemoryStore()
+    session = await store.open_session()
+    async with working(worker_for(store, ScriptedModel([TextPart("So"), hold]))):
+        run = await store.say(session, "go")
+        await store.until(lambda: bool(store.deltas))
+    async with working(worker_for(store, ScriptedModel([TextPart("Whole."), STOP]), name="worker_2")):
+        finished = await store.until_finished(run)
+    assert finished.status == "completed"
+    assert store.said(session) == "Whole."
+
+
+async def test_many_runs_work_at_once() -> None:
+    store = MemoryStore()
+    all_in = asyncio.Barrier(20)
+    model = ScriptedModel([all_in.wait, TextPart("ok"), STOP])
+    async with working(worker_for(store, model)):
+        runs = [await store.say(await store.open_session(), "go") for _ in range(20)]
+        for run in runs:
+            assert (await store.until_finished(run)).status == "completed"
+
+
+async def test_a_slow_channel_never_slows_the_model() -> None:
+    store = MemoryStore()
+    store.publish_delay_s = 0.02
+    parts = [TextPart(f"w{number} ") for number in range(2_000)]
+    model = ScriptedModel([*parts, STOP])
+    async with working(worker_for(store, model)):
+        session = await store.open_session()
+        started = time.perf_counter()
+        await store.until_finished(await store.say(session, "go"))
+        assert time.perf_counter() - started < 1.0
+    assert store.said(session) == "".join(part.text for part in parts)
+    assert len(store.deltas) < 200
+
+
+def test_a_title_is_the_first_line_cut_at_a_word() -> None:
+    assert title_of("\n  Hello   there \nmore") == "Hello there"
+    assert title_of("") == ""
+    long = title_of("word " * 40)
+    assert len(long) <= 61
+    assert long.endswith("word…")
+    assert title_of("长" * 100) == "长" * 60 + "…"
