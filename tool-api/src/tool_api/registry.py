@@ -3,13 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
+from tool_api.tools.files.controller import FileController
+from tool_api.tools.files.tools import file_tools
+from tool_api.tools.shell.controller import ShellController
+from tool_api.tools.shell.shells import Shells
+from tool_api.tools.shell.tools import shell_tools
 from tool_api.tools.tool import AnyTool
+from tool_api.workspace import Workspace
 
 
-def tool_table(tools: tuple[AnyTool, ...]) -> Mapping[str, AnyTool]:
-    """Tools by name; two of one name are a mistake in the table."""
+def tool_table(*, shells: ShellController, files: FileController) -> Mapping[str, AnyTool]:
+    """All tools by name.
+
+    Raises:
+        ValueError: two tools share a name.
+    """
+    tools = (
+        *shell_tools(shells),
+        *file_tools(files),
+    )
     table = {tool.name: tool for tool in tools}
     if len(table) != len(tools):
         raise ValueError("two tools share a name")
     return table
+
+
+def idle_tool_table() -> Mapping[str, AnyTool]:
+    """The same table over parts nobody started: good for its specifications only."""
+    root = Path("/")
+    return tool_table(
+        shells=ShellController(shells=Shells(root), default_timeout_s=60, allowed=frozenset()),
+        files=FileController(workspace=Workspace(root)),
+    )

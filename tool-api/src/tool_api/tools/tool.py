@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from pydantic import BaseModel, ConfigDict
+
 from contracts.sandboxes import Scope
 from contracts.tools import Display, FailureKind, ToolResult, ToolSpec
-from pydantic import BaseModel, ConfigDict
 
 WriteOutput = Callable[[str], Awaitable[None]]
 

@@ -1,0 +1,24 @@
+"""The tool API as an ASGI application over services that are running already."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from tool_api import __version__
+from tool_api.calls.routes import router as calls_router
+from tool_api.files.routes import router as files_router
+from tool_api.health import router as health_router
+from tool_api.problems import install_problems
+from tool_api.request_id import RequestIdMiddleware
+from tool_api.services import Services
+
+
+def create_app(services: Services) -> FastAPI:
+    """The routes of the door."""
+    app = FastAPI(title="Tool API", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.services = services
+    app.add_middleware(RequestIdMiddleware)
+    install_problems(app)
+    for router in (health_router, calls_router, files_router):
+        app.include_router(router)
+    return app

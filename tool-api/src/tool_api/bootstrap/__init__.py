@@ -1,0 +1,1 @@
+"""Settings and composition of the tool API."""

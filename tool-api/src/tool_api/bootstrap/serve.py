@@ -1,0 +1,87 @@
+"""Serve the door until told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Generator
+from socket import socket
+
+import uvicorn
+from fastapi import FastAPI
+
+from tool_api.app import create_app
+from tool_api.bootstrap.settings import Settings
+from tool_api.bootstrap.wiring import open_services
+from tool_api.services import Services
+
+READY_LINE = "tool-api: ready desktop={}"
+_DESKTOP_WAIT_S = 60.0
+_GOODBYE_S = 2
+_KEEP_ALIVE_S = 75
+
+
+class _Server(uvicorn.Server):
+    """Tells when it answers, and leaves signals to us: its own handling would end the process before our children."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.answers = asyncio.Event()
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.answers.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    unix_door = settings.unix_door
+    host, port = ("127.0.0.1", 0) if unix_door is not None else settings.tcp_door
+    return uvicorn.Config(
+        app,
+        uds=str(unix_door) if unix_door is not None else None,
+        host=host,
+        port=port,
+        http="httptools",
+        loop="uvloop",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_GOODBYE_S,
+    )
+
+
+async def _announce(server: _Server, services: Services) -> None:
+    await server.answers.wait()
+    desktop = services.desktop
+    if desktop is not None:
+        await desktop.wait_settled(_DESKTOP_WAIT_S)
+    has_desktop = desktop is not None and desktop.has_desktop
+    print(READY_LINE.format("yes" if has_desktop else "no"), flush=True)  # noqa: T201
+
+
+async def serve(settings: Settings) -> None:
+    """Run the sandbox's parts and the door; returns after SIGTERM or SIGINT, when all children have ended."""
+    async with open_services(settings) as services:
+        server = _Server(_config(create_app(services), settings))
+        loop = asyncio.get_running_loop()
+        goodbye: set[asyncio.Task[None]] = set()
+
+        def end() -> None:
+            server.should_exit = True
+            goodbye.add(loop.create_task(services.calls.cancel_all()))
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, end)
+        announcement = loop.create_task(_announce(server, services))
+        try:
+            await server.serve()
+        finally:
+            announcement.cancel()
+            await asyncio.gather(announcement, *goodbye, return_exceptions=True)

@@ -1,0 +1,54 @@
+"""The one place where the parts of the tool API are put together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from tool_api.bootstrap.settings import Settings
+from tool_api.calls.runner import Calls
+from tool_api.desktop.settings import DesktopSettings
+from tool_api.desktop.supervisor import Desktop
+from tool_api.door import Door
+from tool_api.registry import tool_table
+from tool_api.services import Services
+from tool_api.tools.files.controller import FileController
+from tool_api.tools.shell.controller import ShellController
+from tool_api.tools.shell.shells import Shells
+from tool_api.workspace import Workspace
+
+TEMPORARY = Path("/tmp")
+
+
+@asynccontextmanager
+async def open_services(settings: Settings) -> AsyncGenerator[Services]:
+    """All parts, started; at the end the calls are cancelled first, then shells and desktop end with all they run."""
+    async with AsyncExitStack() as stack:
+        desktop = None
+        if settings.sandbox_desktop:
+            desktop = await stack.enter_async_context(Desktop(DesktopSettings(workspace=settings.workspace)))
+        shells = await stack.enter_async_context(
+            Shells(settings.workspace, display=lambda: desktop.display if desktop is not None else None)
+        )
+        calls = await stack.enter_async_context(Calls())
+        tools = tool_table(
+            shells=ShellController(
+                shells=shells,
+                default_timeout_s=settings.bash_timeout,
+                allowed=settings.allowed_command_names,
+            ),
+            files=FileController(workspace=Workspace(settings.workspace, TEMPORARY)),
+        )
+        yield Services(
+            settings=settings,
+            door=Door(
+                sandbox_id=settings.sandbox_id,
+                generation=settings.sandbox_generation,
+                public_key_pem=settings.sandbox_public_key,
+            ),
+            tools=tools,
+            calls=calls,
+            workspace=Workspace(settings.workspace),
+            desktop=desktop,
+        )

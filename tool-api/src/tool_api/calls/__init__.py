@@ -1,0 +1,1 @@
+"""Running tool calls: deadlines, live output, cancellation, and the routes over them."""

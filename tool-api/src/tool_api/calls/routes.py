@@ -1,0 +1,50 @@
+"""Routes of the tools and their calls."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from contracts.sandboxes import Scope
+from contracts.tools import ToolCall, ToolSpec
+from tool_api.calls.stream import CallStream
+from tool_api.door import Grant, grant_of, require
+from tool_api.errors import NotFoundError
+from tool_api.services import Services, services_of
+
+router = APIRouter()
+
+PresentServices = Annotated[Services, Depends(services_of)]
+
+
+@router.get("/tools", dependencies=[Depends(require(Scope.EXEC))])
+async def list_tools(services: PresentServices) -> list[ToolSpec]:
+    return [tool.spec() for tool in services.tools.values()]
+
+
+async def _granted(request: Request) -> Grant:
+    return grant_of(request)
+
+
+@router.post("/tools/{name}", response_class=Response)
+async def call_tool(
+    name: str, grant: Annotated[Grant, Depends(_granted)], body: ToolCall, services: PresentServices
+) -> CallStream:
+    tool = services.tools.get(name)
+    if tool is None:
+        raise NotFoundError(f"There is no tool {name}.")
+    grant.demand(tool.scope)
+    try:
+        arguments = tool.arguments.model_validate(body.arguments)
+    except ValidationError as error:
+        faults = [{**fault, "loc": ("body", "arguments", *fault["loc"])} for fault in error.errors()]
+        raise RequestValidationError(faults) from error
+    return CallStream(services.calls.start(body.call_id, tool, arguments, body.deadline_ms))
+
+
+@router.post("/calls/{call_id}/cancel", status_code=204, dependencies=[Depends(require(Scope.EXEC))])
+async def cancel_call(call_id: str, services: PresentServices) -> None:
+    await services.calls.cancel(call_id)

@@ -1,0 +1,123 @@
+"""Running calls: each has a deadline, bounded live output, and can be cancelled from anywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
+from tool_api.errors import ConflictError
+from tool_api.tools.tool import AnyTool, Arguments, CallContext, try_differently
+
+_CANCEL_WAIT_S = 5.0
+
+
+class LiveOutput:
+    """Output on its way to the client: joined while nobody fetches it, and dropped past the bound."""
+
+    def __init__(self, limit: int = MAX_OUTPUT_CHARACTERS) -> None:
+        self._room = limit
+        self._pending: list[str] = []
+        self._offset = 0
+        self.changed = asyncio.Event()
+
+    async def write(self, text: str) -> None:
+        text = text[: self._room]
+        if text:
+            self._room -= len(text)
+            self._pending.append(text)
+            self.changed.set()
+
+    def take(self) -> OutputFrame | None:
+        """All that is pending as one frame."""
+        self.changed.clear()
+        if not self._pending:
+            return None
+        text = "".join(self._pending)
+        self._pending.clear()
+        frame = OutputFrame(offset=self._offset, text=text)
+        self._offset += len(text)
+        return frame
+
+
+@dataclass(slots=True, kw_only=True)
+class Call:
+    """One running call: the task of its handler and what it shows meanwhile."""
+
+    task: asyncio.Task[ToolResult]
+    live: LiveOutput
+    is_cancelled: bool = field(default=False)
+
+    async def cancel(self) -> None:
+        """End the call; what it started is gone when this answers."""
+        self.is_cancelled = True
+        self.task.cancel()
+        await asyncio.wait([self.task], timeout=_CANCEL_WAIT_S)
+
+    def result(self) -> ToolResult:
+        """The result of an ended call; a cancelled one says so.
+
+        Raises:
+            Exception: whatever fault the handler raised.
+        """
+        if self.task.cancelled():
+            return try_differently("[The call was cancelled.]")
+        return self.task.result()
+
+
+class Calls:
+    """The running calls by id; an async context manager that cancels them at its end."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, Call] = {}
+
+    async def __aenter__(self) -> Calls:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.cancel_all()
+
+    async def cancel_all(self) -> None:
+        """End every call."""
+        await asyncio.gather(*(call.cancel() for call in list(self._running.values())))
+
+    def start(self, call_id: str, tool: AnyTool, arguments: Arguments, deadline_ms: int | None) -> Call:
+        """Start a call.
+
+        Raises:
+            ConflictError: a call of that id is running.
+        """
+        if call_id in self._running:
+            raise ConflictError(f"A call {call_id} is running already.")
+        limit_s = min(tool.deadline_ms, deadline_ms or tool.deadline_ms) / 1000
+        live = LiveOutput()
+        context = CallContext(call_id=call_id, deadline=time.monotonic() + limit_s, write_output=live.write)
+        task = asyncio.get_running_loop().create_task(_run(tool, context, arguments, limit_s), name=f"call {call_id}")
+        call = self._running[call_id] = Call(task=task, live=live)
+
+        def forget(_: asyncio.Task[ToolResult]) -> None:
+            self._running.pop(call_id, None)
+            live.changed.set()
+
+        task.add_done_callback(forget)
+        return call
+
+    async def cancel(self, call_id: str) -> None:
+        """End a call; one that is over, or never was, needs no end."""
+        call = self._running.get(call_id)
+        if call is not None:
+            await call.cancel()
+
+
+async def _run(tool: AnyTool, context: CallContext, arguments: Arguments, limit_s: float) -> ToolResult:
+    started = time.monotonic()
+    limit = asyncio.timeout(limit_s)
+    try:
+        async with limit:
+            result = await tool.handler(context, arguments)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        result = try_differently(f"[The call did not end within its {limit_s:.0f} s and was ended.]")
+    return result.model_copy(update={"duration_ms": round((time.monotonic() - started) * 1000)})

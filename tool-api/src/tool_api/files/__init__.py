@@ -1,0 +1,1 @@
+"""The files panel's routes: list, preview, download, upload."""

@@ -1,0 +1,122 @@
+"""Files as they are and folders as zip, streamed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import zipfile
+from collections.abc import AsyncGenerator, Generator
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from starlette.responses import Response, StreamingResponse
+
+from tool_api.files.listing import HIDDEN
+from tool_api.workspace import Workspace
+
+_PIECE_BYTES = 256 * 1024
+_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def disposition(name: str) -> str:
+    """An attachment's name by RFC 6266: plain for old readers, UTF-8 for all others."""
+    plain = "".join(sign if 32 <= ord(sign) < 127 and sign not in '"\\%' else "_" for sign in name)
+    encoded = quote(name.encode("utf-8", "replace"), safe="")
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{encoded}"
+
+
+async def download(workspace: Workspace, path: str) -> Response:
+    """A file or a folder as a streamed attachment."""
+    fd, name, state = await asyncio.to_thread(_open, workspace, path)
+    headers = {"X-Content-Type-Options": "nosniff"}
+    if stat.S_ISDIR(state.st_mode):
+        headers["Content-Disposition"] = disposition(f"{name}.zip")
+        return StreamingResponse(_in_thread(_zip(fd)), headers=headers, media_type="application/zip")
+    headers |= {"Content-Disposition": disposition(name), "Content-Length": str(state.st_size)}
+    return StreamingResponse(
+        _in_thread(_file(fd, state.st_size)), headers=headers, media_type="application/octet-stream"
+    )
+
+
+def _open(workspace: Workspace, path: str) -> tuple[int, str, os.stat_result]:
+    with workspace.locate(path) as place:
+        is_folder = stat.S_ISDIR(place.stat().st_mode)
+        fd = place.open_folder() if is_folder else place.open()
+        name = workspace.root.name if place.is_root and place.path == "." else os.path.basename(place.path)
+        return fd, name or "workspace", os.fstat(fd)
+
+
+def _file(fd: int, size: int) -> Generator[bytes]:
+    """Exactly the promised bytes: a file that grows is cut there, one that shrinks ends the stream with an error."""
+    with os.fdopen(fd, "rb") as file:
+        left = size
+        while left > 0:
+            piece = file.read(min(_PIECE_BYTES, left))
+            if not piece:
+                raise OSError("the file became shorter while it was read")
+            left -= len(piece)
+            yield piece
+
+
+class _Sink:
+    """What a zip file writes to: bytes wait here until they are taken."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self._pieces.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        return
+
+    def take(self) -> bytes:
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        return data
+
+
+def _zip(fd: int) -> Generator[bytes]:
+    sink = _Sink()
+    try:
+        with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:  # type: ignore[arg-type]
+            for folder, folders, files, folder_fd in os.fwalk(".", dir_fd=fd, follow_symlinks=False):
+                folders[:] = sorted(name for name in folders if name not in HIDDEN)
+                below = "" if folder == "." else f"{folder.removeprefix('./')}/"
+                if below:
+                    archive.writestr(zipfile.ZipInfo(below, _ZIP_EPOCH), b"")
+                for name in sorted(files):
+                    yield from _add(archive, sink, folder_fd, name, below + name)
+        yield sink.take()
+    finally:
+        os.close(fd)
+
+
+def _add(archive: zipfile.ZipFile, sink: _Sink, folder: int, name: str, path: str) -> Generator[bytes]:
+    try:
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return
+    with os.fdopen(fd, "rb") as file:
+        state = os.fstat(fd)
+        if not stat.S_ISREG(state.st_mode):
+            return
+        changed = datetime.fromtimestamp(state.st_mtime, UTC).timetuple()[:6]
+        info = zipfile.ZipInfo(path.encode("utf-8", "replace").decode(), max(changed, _ZIP_EPOCH))
+        info.compress_type = zipfile.ZIP_DEFLATED
+        info.external_attr = stat.S_IMODE(state.st_mode) << 16
+        with archive.open(info, "w", force_zip64=True) as entry:
+            while piece := file.read(_PIECE_BYTES):
+                entry.write(piece)
+                yield sink.take()
+
+
+async def _in_thread(pieces: Generator[bytes]) -> AsyncGenerator[bytes]:
+    try:
+        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+            if piece:
+                yield piece
+    finally:
+        pieces.close()

@@ -1,0 +1,58 @@
+"""Routes of the files panel."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from contracts.sandboxes import Scope
+from contracts.tools import FileContent, FileEntry, Uploaded
+from tool_api.door import require
+from tool_api.errors import NotFoundError
+from tool_api.files import download, listing, upload
+from tool_api.services import Services, services_of
+
+router = APIRouter(prefix="/files", dependencies=[Depends(require(Scope.FILES))])
+
+PresentServices = Annotated[Services, Depends(services_of)]
+AnyPath = Annotated[str, Query(max_length=4096)]
+FilePath = Annotated[str, Query(min_length=1, max_length=4096)]
+
+
+@contextmanager
+def _missing_is_not_found(path: str) -> Generator[None]:
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotFoundError(f"There is no {path} in the workspace.") from error
+
+
+@router.get("")
+async def list_folder(services: PresentServices, path: AnyPath = "") -> list[FileEntry]:
+    with _missing_is_not_found(path):
+        return await asyncio.to_thread(listing.list_entries, services.workspace, path)
+
+
+@router.get("/content")
+async def read_content(services: PresentServices, path: FilePath) -> FileContent:
+    with _missing_is_not_found(path):
+        return await asyncio.to_thread(listing.preview, services.workspace, path)
+
+
+@router.get("/download", response_class=Response)
+async def download_path(services: PresentServices, path: FilePath) -> Response:
+    with _missing_is_not_found(path):
+        return await download.download(services.workspace, path)
+
+
+@router.post("", status_code=201)
+async def upload_files(request: Request, services: PresentServices, subdir: AnyPath = "") -> Uploaded:
+    with _missing_is_not_found(subdir):
+        content_type = request.headers.get("content-type", "")
+        limit = services.settings.max_upload_bytes
+        paths = await upload.receive(services.workspace, subdir, content_type, request.stream(), limit)
+        return Uploaded(uploaded=paths)

@@ -1,0 +1,195 @@
+"""Uploads, written to disk as they come: all of them appear, or none."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import secrets
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from python_multipart.exceptions import MultipartParseError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from tool_api.errors import InvalidError, TooLargeError
+from tool_api.workspace import Located, Workspace
+
+FIELD = "files"
+MAX_FILES = 100
+_MAX_HEADER_BYTES = 16 * 1024
+_MAX_NAME_BYTES = 255
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def safe_name(given: str) -> str:
+    """The last part of a file name as a browser gave it.
+
+    Raises:
+        InvalidError: nothing usable is left of it.
+    """
+    name = _UNSAFE.sub("", given.replace("\\", "/").rsplit("/", 1)[-1]).strip()
+    while len(name.encode()) > _MAX_NAME_BYTES:
+        stem, dot, suffix = name.rpartition(".")
+        name = f"{stem[:-1]}{dot}{suffix}" if stem else name[:-1]
+    if name in ("", ".", ".."):
+        raise InvalidError("An uploaded file needs a name.")
+    return name
+
+
+@dataclass(slots=True)
+class _Part:
+    """One file on its way: a temporary file beside its place."""
+
+    name: str
+    temporary: str
+    fd: int
+    size: int = 0
+
+
+class Upload:
+    """Receives one multipart body into the folder of a place. Blocking file work is short and done between network reads."""
+
+    def __init__(self, place: Located, max_file_bytes: int) -> None:
+        self._fd = os.dup(place.folder)
+        self._prefix = place.path.removesuffix(place.name)
+        self._max = max_file_bytes
+        self._parts: list[_Part] = []
+        self._open: _Part | None = None
+        self._header_name = bytearray()
+        self._header_value = bytearray()
+        self._disposition = b""
+        self._fault: InvalidError | TooLargeError | None = None
+        self._is_complete = False
+
+    def parser(self, boundary: bytes) -> MultipartParser:
+        return MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self._part_begins,
+                "on_part_data": self._part_data,
+                "on_part_end": self._part_ends,
+                "on_header_field": self._header_field,
+                "on_header_value": self._header_value_piece,
+                "on_header_end": self._header_ends,
+                "on_headers_finished": self._headers_end,
+                "on_end": self._ends,
+            },
+        )
+
+    @property
+    def fault(self) -> InvalidError | TooLargeError | None:
+        """What is wrong with the body; the rest of it need not be read."""
+        return self._fault
+
+    def finish(self) -> list[str]:
+        """Put every file in its place; answers their paths."""
+        if self._fault is not None:
+            raise self._fault
+        if not self._is_complete:
+            raise InvalidError("The multipart body is cut off.")
+        if not self._parts:
+            raise InvalidError(f"The body holds no file in the field {FIELD}.")
+        for part in self._parts:
+            try:
+                os.rename(part.temporary, part.name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            except IsADirectoryError as error:
+                raise InvalidError(f"{part.name} is a folder.") from error
+        return [self._prefix + part.name for part in self._parts]
+
+    def close(self) -> None:
+        """Leave nothing half done behind."""
+        for part in self._parts:
+            if part.fd >= 0:
+                os.close(part.fd)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part.temporary, dir_fd=self._fd)
+        os.close(self._fd)
+
+    def _part_begins(self) -> None:
+        self._disposition = b""
+
+    def _header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header_name += data[start:end]
+        self._bound_header()
+
+    def _header_value_piece(self, data: bytes, start: int, end: int) -> None:
+        self._header_value += data[start:end]
+        self._bound_header()
+
+    def _bound_header(self) -> None:
+        if len(self._header_name) + len(self._header_value) > _MAX_HEADER_BYTES:
+            raise MultipartParseError("a part's header is too long")
+
+    def _header_ends(self) -> None:
+        if bytes(self._header_name).lower() == b"content-disposition":
+            self._disposition = bytes(self._header_value)
+        self._header_name.clear()
+        self._header_value.clear()
+
+    def _headers_end(self) -> None:
+        _, options = parse_options_header(self._disposition)
+        if options.get(b"name") != FIELD.encode() or b"filename" not in options or self._fault is not None:
+            return
+        try:
+            name = safe_name(options[b"filename"].decode("utf-8", "replace"))
+        except InvalidError as error:
+            self._fault = error
+            return
+        if len(self._parts) >= MAX_FILES:
+            self._fault = TooLargeError(f"At most {MAX_FILES} files can be uploaded at once.")
+            return
+        temporary = f".{secrets.token_hex(8)}.part"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._open = _Part(name, temporary, os.open(temporary, flags, 0o644, dir_fd=self._fd))
+        self._parts.append(self._open)
+
+    def _part_data(self, data: bytes, start: int, end: int) -> None:
+        part = self._open
+        if part is None or self._fault is not None:
+            return
+        part.size += end - start
+        if part.size > self._max:
+            self._fault = TooLargeError(f"{part.name} is over the limit of {self._max} bytes.")
+            return
+        view = memoryview(data)[start:end]
+        while view:
+            view = view[os.write(part.fd, view) :]
+
+    def _part_ends(self) -> None:
+        if self._open is not None:
+            os.close(self._open.fd)
+            self._open.fd = -1
+            self._open = None
+
+    def _ends(self) -> None:
+        self._is_complete = True
+
+
+async def receive(
+    workspace: Workspace, subdir: str, content_type: str, body: AsyncIterator[bytes], max_file_bytes: int
+) -> list[str]:
+    """Write the files of a multipart body into a folder of the workspace; answers their paths."""
+    kind, options = parse_options_header(content_type)
+    boundary = options.get(b"boundary")
+    if kind != b"multipart/form-data" or not boundary:
+        raise InvalidError("The body must be multipart/form-data.")
+    with workspace.locate(f"{subdir or '.'}/{FIELD}", follow=False, make_folders=True) as place:
+        upload = Upload(place, max_file_bytes)
+    try:
+        parser = upload.parser(boundary)
+        drained = 0
+        async for piece in body:
+            if upload.fault is None:
+                await asyncio.to_thread(parser.write, piece)
+            else:
+                # A client still sending would take an early answer for a broken connection.
+                drained += len(piece)
+                if drained > max_file_bytes:
+                    break
+        return await asyncio.to_thread(upload.finish)
+    except MultipartParseError as error:
+        raise InvalidError("The multipart body is malformed.") from error
+    finally:
+        upload.close()

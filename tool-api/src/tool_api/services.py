@@ -1,0 +1,36 @@
+"""What the routes work with, made once at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from fastapi import Request
+
+from tool_api.bootstrap.settings import Settings
+from tool_api.calls.runner import Calls
+from tool_api.desktop.supervisor import Desktop
+from tool_api.door import Door
+from tool_api.tools.tool import AnyTool
+from tool_api.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The living parts of the tool API.
+
+    `workspace` is what the files routes see: the workspace alone. `desktop` is None where none is wanted.
+    """
+
+    settings: Settings
+    door: Door
+    tools: Mapping[str, AnyTool]
+    calls: Calls
+    workspace: Workspace
+    desktop: Desktop | None
+
+
+def services_of(request: Request) -> Services:
+    """The dependency that hands the services to a route."""
+    return cast("Services", request.app.state.services)

@@ -1,0 +1,1 @@
+"""Reading and changing files inside the workspace and the temporary folder."""

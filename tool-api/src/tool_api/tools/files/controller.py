@@ -1,0 +1,185 @@
+"""The file tools' work."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import functools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from contracts.tools import DiffDisplay, FileDisplay, ToolResult
+from tool_api.errors import PathForbiddenError
+from tool_api.tools.files import folders, search, text
+from tool_api.tools.files.types import (
+    FileAppend,
+    FileDelete,
+    FileEdit,
+    FileFind,
+    FileList,
+    FileMove,
+    FileRead,
+    FileSearch,
+    FileWrite,
+)
+from tool_api.tools.tool import Arguments, CallContext, done, try_differently, will_not_work
+from tool_api.workspace import Workspace
+
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
+_Handler = Callable[["FileController", CallContext, ArgumentsT], Awaitable[ToolResult]]
+_ENVIRONMENT_FAULTS = frozenset({errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+
+def _explained(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
+    """What the model did wrong with paths becomes a result; faults of the machine stay exceptions."""
+
+    @functools.wraps(handler)
+    async def explained(self: FileController, call: CallContext, arguments: ArgumentsT) -> ToolResult:
+        try:
+            return await handler(self, call, arguments)
+        except PathForbiddenError as error:
+            return will_not_work(error.detail)
+        except text.NotTextError as error:
+            return will_not_work(str(error))
+        except OSError as error:
+            if error.errno in _ENVIRONMENT_FAULTS:
+                raise
+            reason = error.strerror or str(error)
+            return try_differently(f"{reason}: {_named(arguments)}")
+
+    return explained
+
+
+def _named(arguments: Arguments) -> str:
+    values: dict[str, Any] = arguments.model_dump(include={"path", "source", "destination"})
+    return ", ".join(str(value) for value in values.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileController:
+    """Reads and changes files inside the workspace and the temporary folder."""
+
+    workspace: Workspace
+
+    @_explained
+    async def read(self, _: CallContext, arguments: FileRead) -> ToolResult:
+        def work() -> tuple[str, text.Lines]:
+            with self.workspace.locate(arguments.path) as place:
+                return place.path, text.read_lines(place, arguments.start_line, arguments.end_line)
+
+        path, lines = await asyncio.to_thread(work)
+        if arguments.start_line > 1 and not lines.text:
+            return try_differently(f"{path} has only {lines.last} lines.")
+        note = f"\n[cut; read on with start_line={lines.last + 1}]" if lines.is_cut else ""
+        result = done((lines.text or "[the file is empty]") + note, display=_file(path, "read", size=lines.size))
+        return result.model_copy(update={"truncated": lines.is_cut})
+
+    @_explained
+    async def write(self, _: CallContext, arguments: FileWrite) -> ToolResult:
+        data = arguments.content.encode()
+
+        def work() -> str:
+            with self.workspace.locate(arguments.path, make_folders=True) as place:
+                place.write(data)
+                return place.path
+
+        path = await asyncio.to_thread(work)
+        display = _file(path, "write", size=len(data))
+        return done(f"Wrote {len(data)} bytes to {path}.", display=display, changed_paths=[path])
+
+    @_explained
+    async def append(self, _: CallContext, arguments: FileAppend) -> ToolResult:
+        def work() -> tuple[str, int]:
+            with self.workspace.locate(arguments.path, make_folders=True) as place:
+                return place.path, text.append_text(place, arguments.content)
+
+        path, size = await asyncio.to_thread(work)
+        display = _file(path, "append", size=size)
+        return done(f"Added to {path}, now {size} bytes.", display=display, changed_paths=[path])
+
+    @_explained
+    async def edit(self, _: CallContext, arguments: FileEdit) -> ToolResult:
+        def work() -> tuple[str, text.Replaced]:
+            with self.workspace.locate(arguments.path) as place:
+                return place.path, text.replace_text(place, arguments.old, arguments.new, every=arguments.replace_all)
+
+        path, replaced = await asyncio.to_thread(work)
+        if replaced.found == 0:
+            return try_differently(f"The text to replace does not occur in {path}. Read the file and copy it exactly.")
+        if replaced.diff is None:
+            return try_differently(
+                f"The text to replace occurs {replaced.found} times in {path}. Give more of its surroundings, "
+                "or set replace_all."
+            )
+        display = DiffDisplay(path=path, diff=replaced.diff)
+        times = "once" if replaced.found == 1 else f"{replaced.found} times"
+        return done(f"Replaced {times} in {path}.\n{replaced.diff}", display=display, changed_paths=[path])
+
+    @_explained
+    async def list(self, _: CallContext, arguments: FileList) -> ToolResult:
+        def work() -> tuple[str, tuple[list[str], bool]]:
+            with self.workspace.locate(arguments.path) as place:
+                return place.path, folders.list_folder(place)
+
+        path, (names, is_cut) = await asyncio.to_thread(work)
+        return _entries(path, "list", names, is_cut=is_cut, nothing="[the folder is empty]")
+
+    @_explained
+    async def find(self, _: CallContext, arguments: FileFind) -> ToolResult:
+        def work() -> tuple[str, tuple[list[str], bool]]:
+            with self.workspace.locate(arguments.path) as place:
+                return place.path, folders.find_files(place, arguments.pattern)
+
+        path, (names, is_cut) = await asyncio.to_thread(work)
+        return _entries(path, "find", names, is_cut=is_cut, nothing="[nothing matches]")
+
+    @_explained
+    async def search(self, _: CallContext, arguments: FileSearch) -> ToolResult:
+        with self.workspace.locate(arguments.path) as place:
+            try:
+                found = await search.search(place, arguments.pattern, ignore_case=arguments.ignore_case)
+            except search.BadPatternError as error:
+                return try_differently(f"The pattern is not a valid regular expression: {error}")
+            return _entries(place.path, "search", found.lines, is_cut=found.is_cut, nothing="[nothing matches]")
+
+    @_explained
+    async def move(self, _: CallContext, arguments: FileMove) -> ToolResult:
+        def work() -> tuple[str, str] | None:
+            with self.workspace.locate(arguments.source, follow=False) as place:
+                if place.is_root:
+                    return None
+                place.stat()
+                moved = folders.move(self.workspace, place, arguments.destination, overwrite=arguments.overwrite)
+                return place.path, moved
+
+        moved = await asyncio.to_thread(work)
+        if moved is None:
+            return will_not_work("The workspace itself can't be moved.")
+        before, now = moved
+        return done(f"Moved {before} to {now}.", display=_file(now, "move"), changed_paths=[before, now])
+
+    @_explained
+    async def delete(self, _: CallContext, arguments: FileDelete) -> ToolResult:
+        def work() -> str | None:
+            with self.workspace.locate(arguments.path, follow=False) as place:
+                if place.is_root:
+                    return None
+                folders.delete(place, recursive=arguments.recursive)
+                return place.path
+
+        path = await asyncio.to_thread(work)
+        if path is None:
+            return will_not_work("The workspace itself can't be deleted.")
+        return done(f"Deleted {path}.", display=_file(path, "delete"), changed_paths=[path])
+
+
+def _file(path: str, operation: Any, *, size: int | None = None) -> FileDisplay:
+    return FileDisplay(path=path, operation=operation, size=size)
+
+
+def _entries(path: str, operation: Any, entries: list[str], *, is_cut: bool, nothing: str) -> ToolResult:
+    note = "\n[more was left out]" if is_cut else ""
+    display = FileDisplay(path=path, operation=operation, entries=entries)
+    result = done(("\n".join(entries) or nothing) + note, display=display)
+    return result.model_copy(update={"truncated": is_cut})

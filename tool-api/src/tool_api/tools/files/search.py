@@ -1,0 +1,100 @@
+"""Searching file contents in a child process, by ripgrep or, without it, by `search_process.py`.
+
+A process, because a regular expression that never ends can be killed there, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tool_api.tools.files import search_process
+from tool_api.workspace import Located
+
+MAX_OUTPUT_BYTES = 200_000
+_SEARCH_S = 30.0
+_NO_MATCH, _BAD_PATTERN = 1, 2
+
+
+class BadPatternError(Exception):
+    """The regular expression is not valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Lines as `path:number:text`, and whether more was left out."""
+
+    lines: list[str]
+    is_cut: bool
+
+
+async def search(place: Located, pattern: str, *, ignore_case: bool) -> Found:
+    """Lines that match below a folder or in a file.
+
+    Raises:
+        BadPatternError: the pattern is not valid.
+    """
+    is_folder = stat.S_ISDIR(place.stat().st_mode)
+    fd = place.open_folder() if is_folder else os.dup(place.folder)
+    target = "." if is_folder else f"./{place.name}"
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *_command(pattern, target, ignore_case=ignore_case),
+            cwd=f"/proc/{os.getpid()}/fd/{fd}",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            return await _collect(process, place.path if is_folder else str(Path(place.path).parent))
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    finally:
+        os.close(fd)
+
+
+def _command(pattern: str, target: str, *, ignore_case: bool) -> list[str]:
+    ripgrep = shutil.which("rg")
+    if ripgrep is None:
+        return [sys.executable, "-I", "-S", search_process.__file__, pattern, target, "i" if ignore_case else ""]
+    options = ["--line-number", "--no-heading", "--with-filename", "--color=never", "--max-columns=500", "--hidden"]
+    options += [
+        "--max-columns-preview",
+        "--no-ignore",
+        "--no-config",
+        "--sort=path",
+        "--glob=!.git",
+        "--glob=!node_modules",
+    ]
+    return [ripgrep, *options, *(["--ignore-case"] if ignore_case else []), "-e", pattern, "--", target]
+
+
+async def _collect(process: asyncio.subprocess.Process, folder: str) -> Found:
+    assert process.stdout is not None
+    assert process.stderr is not None
+    output = bytearray()
+    is_cut = False
+    try:
+        async with asyncio.timeout(_SEARCH_S):
+            while piece := await process.stdout.read(65536):
+                output += piece
+                if len(output) > MAX_OUTPUT_BYTES:
+                    is_cut = True
+                    break
+            if not is_cut:
+                complaint = await process.stderr.read(4096)
+                if await process.wait() == _BAD_PATTERN and not output:
+                    raise BadPatternError(complaint.decode("utf-8", "replace").strip())
+    except TimeoutError:
+        is_cut = True
+    lines = bytes(output[:MAX_OUTPUT_BYTES]).decode("utf-8", "replace").splitlines()
+    prefix = "" if folder == "." else f"{folder}/"
+    return Found([prefix + line.removeprefix("./") for line in lines], is_cut)

@@ -1,0 +1,105 @@
+"""Reading and changing the text of one file, all inside a located place; blocking, for a thread."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+
+from tool_api.workspace import Located
+
+MAX_READ_CHARACTERS = 200_000
+MAX_SCANNED_BYTES = 256 * 1024 * 1024
+MAX_EDIT_BYTES = 10 * 1024 * 1024
+MAX_DIFF_CHARACTERS = 100_000
+_LINE_BYTES = 1024 * 1024
+_SNIFF_BYTES = 8192
+
+
+class NotTextError(Exception):
+    """The file is not UTF-8 text, or too big to be treated as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some lines of a file: the text, the last line's number, and whether more was asked for than fitted."""
+
+    text: str
+    last: int
+    size: int
+    is_cut: bool
+
+
+def read_lines(place: Located, start: int, end: int | None) -> Lines:
+    """Lines `start` to `end` of a file, bounded."""
+    with os.fdopen(place.open(), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if b"\0" in file.read(_SNIFF_BYTES):
+            raise NotTextError(f"{place.path} is a binary file of {size} bytes.")
+        file.seek(0)
+        number, starts_line, scanned, room = 0, True, 0, MAX_READ_CHARACTERS
+        taken: list[str] = []
+        while piece := file.readline(_LINE_BYTES):
+            scanned += len(piece)
+            number += starts_line
+            starts_line = piece.endswith(b"\n")
+            if end is not None and number > end:
+                return Lines("".join(taken), number - 1, size, is_cut=False)
+            if number >= start:
+                text = piece.decode("utf-8", "replace")
+                if len(text) > room:
+                    kept = "".join(taken)
+                    return Lines(kept or text[:room], number - 1 if kept else number, size, is_cut=True)
+                room -= len(text)
+                taken.append(text)
+            if scanned > MAX_SCANNED_BYTES:
+                return Lines("".join(taken), number, size, is_cut=True)
+    return Lines("".join(taken), number, size, is_cut=False)
+
+
+def append_text(place: Located, text: str) -> int:
+    """Add text to the end of a file, made if need be; answers the new size."""
+    with os.fdopen(place.open(os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as file:
+        file.write(text.encode())
+        file.flush()
+        return os.fstat(file.fileno()).st_size
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """Outcome of a replacement: how often the text was found; the diff when the file was changed."""
+
+    found: int
+    diff: str | None = None
+
+
+def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced:
+    """Replace the one occurrence, or every one; a text found more often than asked changes nothing."""
+    with os.fdopen(place.open(), "rb") as file:
+        data = file.read(MAX_EDIT_BYTES + 1)
+    if len(data) > MAX_EDIT_BYTES:
+        raise NotTextError(f"{place.path} is over {MAX_EDIT_BYTES} bytes, too big to edit.")
+    try:
+        before = data.decode()
+    except UnicodeDecodeError as error:
+        raise NotTextError(f"{place.path} is not UTF-8 text.") from error
+    found = before.count(old)
+    if found == 0 or (found > 1 and not every):
+        return Replaced(found)
+    after = before.replace(old, new)
+    place.write(after.encode())
+    return Replaced(found, unified_diff(place.path, before, after))
+
+
+def unified_diff(path: str, before: str, after: str) -> str:
+    """What changed, bounded."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm="")
+    text: list[str] = []
+    room = MAX_DIFF_CHARACTERS
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            text.append("[... the rest of the diff is left out ...]")
+            break
+        text.append(line)
+    return "\n".join(text)

@@ -1,0 +1,80 @@
+"""Bounded text: the head and the tail of what a command wrote."""
+
+from __future__ import annotations
+
+import codecs
+from collections import deque
+
+
+class BoundedText:
+    """Keeps the first and the last half of `limit` characters, with a marker for what is missing between."""
+
+    def __init__(self, limit: int) -> None:
+        self._head_limit = limit // 2
+        self._tail_limit = limit - self._head_limit
+        self._head: list[str] = []
+        self._head_size = 0
+        self._tail: deque[str] = deque()
+        self._tail_size = 0
+        self._dropped = 0
+
+    @property
+    def is_truncated(self) -> bool:
+        return self._dropped > 0
+
+    def append(self, text: str) -> None:
+        room = self._head_limit - self._head_size
+        if room > 0:
+            self._head.append(text[:room])
+            self._head_size += min(room, len(text))
+            text = text[room:]
+        if not text:
+            return
+        self._tail.append(text)
+        self._tail_size += len(text)
+        while self._tail_size > self._tail_limit:
+            excess = self._tail_size - self._tail_limit
+            first = self._tail.popleft()
+            cut = min(excess, len(first))
+            if cut < len(first):
+                self._tail.appendleft(first[cut:])
+            self._tail_size -= cut
+            self._dropped += cut
+
+    def text(self) -> str:
+        marker = f"\n[... {self._dropped} characters left out ...]\n" if self._dropped else ""
+        return "".join(self._head) + marker + "".join(self._tail)
+
+
+class TerminalDecoder:
+    """UTF-8 from a terminal up to a sentinel; what is invalid is replaced, what is cut in two chunks is not."""
+
+    def __init__(self, sentinel: bytes) -> None:
+        self._sentinel = sentinel
+        self._held: bytes = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.is_finished = False
+
+    def feed(self, data: bytes) -> str:
+        """Text that is certain by now; whatever follows the sentinel is dropped."""
+        if self.is_finished:
+            return ""
+        data = self._held + data
+        end = data.find(self._sentinel)
+        if end >= 0:
+            self.is_finished = True
+            self._held = b""
+            return self._decoder.decode(data[:end], final=True)
+        keep = self._possible_start(data)
+        self._held = data[len(data) - keep :]
+        return self._decoder.decode(data[: len(data) - keep])
+
+    def flush(self) -> str:
+        """What was held back, when no sentinel will come any more."""
+        self.is_finished = True
+        held, self._held = self._held, b""
+        return self._decoder.decode(held, final=True)
+
+    def _possible_start(self, data: bytes) -> int:
+        start = data.rfind(self._sentinel[:1], max(0, len(data) - len(self._sentinel) + 1))
+        return len(data) - start if start >= 0 and self._sentinel.startswith(data[start:]) else 0

@@ -1,0 +1,91 @@
+"""Finding and ending what a command started, by /proc.
+
+A command's processes are the descendants of its bash (which reaps its orphans, so daemons stay descendants) that carry
+the command's mark in their environment, or carry none and began after it. Another command's background processes carry
+another mark and are left alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+MARK = "SANDBOX_CALL"
+_TERM_GRACE_S = 0.08
+_ROUND_S = 0.005
+_ROUNDS = 30
+
+
+def clock_ticks() -> int:
+    """Now, on the clock `/proc/<pid>/stat` tells start times by."""
+    uptime = float(Path("/proc/uptime").read_bytes().split()[0])
+    return int(uptime * os.sysconf("SC_CLK_TCK"))
+
+
+def descendants(root: int) -> list[tuple[int, int]]:
+    """(pid, start ticks) of all living descendants of a process, nearest first."""
+    children: dict[int, list[tuple[int, int]]] = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            fields = Path("/proc", entry, "stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        if fields[0] not in (b"Z", b"X"):
+            children.setdefault(int(fields[1]), []).append((int(entry), int(fields[19])))
+    found: list[tuple[int, int]] = []
+    queue = [root]
+    while queue:
+        below = children.get(queue.pop(), [])
+        found += below
+        queue += [pid for pid, _ in below]
+    return found
+
+
+def _mark_of(pid: int) -> bytes | None:
+    prefix = MARK.encode() + b"="
+    try:
+        variables = Path("/proc", str(pid), "environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    return next((variable[len(prefix) :] for variable in variables if variable.startswith(prefix)), None)
+
+
+def processes_of_call(bash: int, mark: str | None, since_ticks: int) -> list[int]:
+    """Pids of what one command of a bash started and still runs; every descendant when `mark` is None."""
+    if mark is None:
+        return [pid for pid, _ in descendants(bash)]
+    marks = [(pid, started, _mark_of(pid)) for pid, started in descendants(bash)]
+    own = mark.encode()
+    return [pid for pid, started, found in marks if found == own or (found is None and started >= since_ticks)]
+
+
+def send(pids: list[int], number: signal.Signals) -> None:
+    """Signal each process that still exists."""
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue
+
+
+async def end_processes(bash: int, mark: str | None, since_ticks: int) -> bool:
+    """SIGTERM, a short grace, SIGKILL until nothing is left; False when something survives that."""
+    pids = processes_of_call(bash, mark, since_ticks)
+    send(pids, signal.SIGTERM)
+    send(pids, signal.SIGCONT)
+    loop = asyncio.get_running_loop()
+    grace_until = loop.time() + _TERM_GRACE_S
+    while pids and loop.time() < grace_until:
+        await asyncio.sleep(_ROUND_S)
+        pids = processes_of_call(bash, mark, since_ticks)
+    for _ in range(_ROUNDS):
+        if not pids:
+            return True
+        send(pids, signal.SIGKILL)
+        await asyncio.sleep(_ROUND_S)
+        pids = processes_of_call(bash, mark, since_ticks)
+    return not pids

@@ -1,0 +1,125 @@
+"""The named shells of a sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from tool_api.tools.shell.bash import Bash, ShellState
+from tool_api.tools.shell.command import Command
+
+MAX_SHELLS = 16
+_HIDDEN_PREFIX = "SANDBOX_"
+_DEFAULTS = {"PATH": os.defpath, "LANG": "C.UTF-8"}
+_PLAIN = {
+    "TERM": "dumb",
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "SHELL": "/bin/bash",
+    "PS1": "",
+    "PS2": "",
+}
+
+
+class ShellBusyError(Exception):
+    """The shell still runs another command."""
+
+    def __init__(self, command: Command) -> None:
+        super().__init__(command.text)
+        self.command = command
+
+
+class TooManyShellsError(Exception):
+    """No further shell may be opened."""
+
+
+class Shell:
+    """A named shell: a bash that is started when first needed and again after it ended, and its latest command."""
+
+    def __init__(self, name: str, folder: Path, environment: Callable[[], dict[str, str]]) -> None:
+        self.name = name
+        self.command: Command | None = None
+        self._state = ShellState(folder=str(folder))
+        self._environment = environment
+        self._bash: Bash | None = None
+        self._turn = asyncio.Lock()
+
+    @property
+    def is_busy(self) -> bool:
+        return self.command is not None and not self.command.is_finished
+
+    async def start(self, text: str, *, wait_s: float) -> Command:
+        """Start a command; a shell in the middle of an end is waited for, a busy one raises `ShellBusyError`."""
+        if self.command is not None and not await self.command.wait(wait_s):
+            raise ShellBusyError(self.command)
+        async with self._turn:
+            if self.command is not None and not self.command.is_finished:
+                raise ShellBusyError(self.command)
+            bash = await self._living_bash()
+            self.command = Command(text, bash.state.folder)
+            bash.run(self.command)
+            return self.command
+
+    def type_text(self, text: str) -> int:
+        """Type into the running command's terminal; answers how many bytes it took."""
+        return self._bash.type_text(text) if self._bash is not None and self._bash.is_alive else 0
+
+    async def abort(self) -> bool:
+        """End the running command with all it started; False when bash had to be ended too."""
+        async with self._turn:
+            if self._bash is None or not self.is_busy:
+                return True
+            kept = await self._bash.abort()
+            self._state = self._bash.state
+            return kept
+
+    async def close(self) -> None:
+        async with self._turn:
+            if self._bash is not None:
+                await self._bash.close()
+
+    async def _living_bash(self) -> Bash:
+        if self._bash is not None and self._bash.is_alive:
+            return self._bash
+        if self._bash is not None:
+            self._state = self._bash.state
+        self._bash = await Bash.start(self._state, self._environment())
+        return self._bash
+
+
+class Shells:
+    """All shells by name; an async context manager that ends them. Opens nothing before it is used."""
+
+    def __init__(self, workspace: Path, display: Callable[[], str | None] = lambda: None) -> None:
+        self._workspace = workspace
+        self._display = display
+        self._shells: dict[str, Shell] = {}
+
+    async def __aenter__(self) -> Shells:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.gather(*(shell.close() for shell in self._shells.values()))
+
+    def find(self, name: str) -> Shell | None:
+        return self._shells.get(name)
+
+    def open(self, name: str) -> Shell:
+        """The shell of that name, new if need be."""
+        if name not in self._shells:
+            if len(self._shells) >= MAX_SHELLS:
+                raise TooManyShellsError
+            self._shells[name] = Shell(name, self._workspace, self._environment)
+        return self._shells[name]
+
+    def names(self) -> list[str]:
+        return sorted(self._shells)
+
+    def _environment(self) -> dict[str, str]:
+        """The tool API's environment without its own settings, tuned for output that is read as text."""
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(_HIDDEN_PREFIX)}
+        display = self._display()
+        return _DEFAULTS | kept | _PLAIN | ({"DISPLAY": display} if display else {})
