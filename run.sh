@@ -23,6 +23,7 @@ TEXT
 
 run_local() {
   ensure_python local
+  ensure_servers
   ensure_frontend
   ensure_desktop
   export PYTHONPATH=$ROOT/scripts

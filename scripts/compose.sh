@@ -15,7 +15,7 @@ choose_compose() {
 stack_name() {
   local name
   name=${COMPOSE_PROJECT_NAME:-$(sed -n 's/^COMPOSE_PROJECT_NAME=//p' "$ROOT/.env" 2>/dev/null | tail -n 1)}
-  [ -n "$name" ] || name=$(basename "$ROOT" | tr '[:upper:]' '[:lower:]' | tr -cd 'a-z0-9_-')
+  [ -n "$name" ] || name=$(basename "$ROOT" | tr '[:upper:]' '[:lower:]' | tr -cd 'a-z0-9_-' | sed 's/^[^a-z0-9]*//' | cut -c1-31)
   echo "${name:-agent}"
 }
 

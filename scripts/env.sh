@@ -9,6 +9,7 @@ ensure_env() {
     umask 077
     {
       echo "# Made by run.sh with random secrets. Every other setting: .env.example"
+      echo "COMPOSE_PROJECT_NAME=$(stack_name)"
       echo "JWT_SECRET_KEY=$(random_secret)"
       echo "SANDBOX_MANAGER_TOKEN=$(random_secret)"
       echo "REDIS_PASSWORD=$(random_secret)"

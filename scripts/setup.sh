@@ -101,6 +101,21 @@ ensure_frontend() {
   echo "$wanted" >"$ROOT/frontend/dist/.sources"
 }
 
+# Whether the wheel's mongod finds its libraries: a minimal system lacks some of them.
+ensure_servers() {
+  local mongod
+  [ -z "${MONGO_URI:-}" ] || return 0
+  if command -v mongod >/dev/null; then return; fi
+  mongod=$(echo "$ROOT"/.venv/lib/python3.*/site-packages/fiftyone/db/bin/mongod)
+  if [ ! -e "$mongod" ] || ! ldd "$mongod" 2>/dev/null | grep -q 'not found'; then return; fi
+  if command -v apt-get >/dev/null && may_install; then
+    note "Installing the libraries of mongod ..."
+    mkdir -p "$ROOT/.cache"
+    apt_install libcurl4 liblzma5 libssl3 && return
+  fi
+  fail "mongod lacks libraries. On Debian 12: apt-get install libcurl4 liblzma5; or set MONGO_URI to a running replica set."
+}
+
 DESKTOP_PACKAGES=(chromium tigervnc-standalone-server openbox xdotool x11-utils bubblewrap slirp4netns
   fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core fontconfig ripgrep procps util-linux)
 

@@ -46,6 +46,7 @@ run_tests() {
   if [ ${#kinds[@]} = 0 ] || [ "${kinds[0]}" = all ]; then kinds=(frontend unit contract integration e2e docker); fi
   cd "$ROOT"
   ensure_python dev
+  ensure_servers
   case " ${kinds[*]} " in *" frontend "* | *" e2e "*) ensure_node_modules ;; esac
   case " ${kinds[*]} " in *" e2e "*) ensure_frontend ;; esac
   case " ${kinds[*]} " in *" contract "* | *" integration "* | *" e2e "*) ensure_desktop ;; esac

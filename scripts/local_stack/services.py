@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,6 +39,11 @@ class Stack:
     def redis_url(self) -> str:
         own = f"redis://:{self.secrets.redis_password}@{_LOOPBACK}:{self.ports['redis']}/0"
         return self.settings.redis_url or own
+
+    @property
+    def name(self) -> str:
+        """Tells this stack's sandboxes from those of every other one on the machine, also after a restart."""
+        return "local-" + hashlib.sha256(str(self.folder).encode()).hexdigest()[:12]
 
     @property
     def manager_url(self) -> str:
@@ -104,14 +111,16 @@ def _manager(stack: Stack) -> ChildSpec:
     environ = {
         "SANDBOX_RUNTIME": "auto",
         "SANDBOX_REMOVE_ON_SHUTDOWN": "true",
-        "SANDBOX_STACK": stack.folder.resolve().as_posix().strip("/").replace("/", "-")[-40:],
+        "SANDBOX_SECCOMP_PROFILE": str(root / "sandbox-image" / "seccomp.json"),
         **given,
-        "HOST": _LOOPBACK,
-        "PORT": str(port),
+        "SANDBOX_STACK": stack.name,
+        "MANAGER_HOST": _LOOPBACK,
+        "MANAGER_PORT": str(port),
         "MONGO_URI": stack.mongo_uri,
         "SANDBOX_MANAGER_TOKEN": stack.secrets.manager_token,
-        "DATA_DIR": str(stack.folder),
-        "SANDBOX_VENV": str(root / ".venv-sandbox"),
+        "SANDBOX_PROCESS_DIR": str(stack.folder / "sandboxes"),
+        "SANDBOX_PYTHON": str(root / ".venv-sandbox" / "bin" / "python"),
+        "SANDBOX_PYTHONPATH": os.pathsep.join(str(root / part / "src") for part in ("tool-api", "contracts")),
     }
     return ChildSpec(
         name="manager",
