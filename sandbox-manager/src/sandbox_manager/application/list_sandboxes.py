@@ -1,0 +1,23 @@
+"""Look at the sandboxes of a user or session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sandbox_manager.domain.ports import SandboxRegistry
+from sandbox_manager.domain.sandbox import Sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class ListSandboxes:
+    """Answer the newest generation of each session that matches, newest first."""
+
+    registry: SandboxRegistry
+
+    async def __call__(self, *, user_id: str | None = None, session_id: str | None = None) -> list[Sandbox]:
+        newest: dict[str, Sandbox] = {}
+        for sandbox in await self.registry.find(user_id=user_id, session_id=session_id):
+            known = newest.get(sandbox.identity.session_id)
+            if known is None or known.identity.generation < sandbox.identity.generation:
+                newest[sandbox.identity.session_id] = sandbox
+        return sorted(newest.values(), key=lambda one: one.created_at, reverse=True)

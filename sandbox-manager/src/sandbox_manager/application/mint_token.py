@@ -1,0 +1,53 @@
+"""Open a sandbox's door for somebody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sandbox_manager.application.renew_sandbox import RenewSandbox
+from sandbox_manager.domain.errors import SandboxNotFoundError, SandboxNotReadyError, SandboxOverError
+from sandbox_manager.domain.ports import Clock, DoorKeys, SandboxRegistry
+from sandbox_manager.domain.sandbox import Identity, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MintedToken:
+    """A signed token and the door it opens."""
+
+    token: str
+    expires_at: datetime
+    door: str
+    identity: Identity
+
+
+@dataclass(frozen=True, slots=True)
+class MintToken:
+    """Sign a short-lived token for a ready sandbox; asking counts as activity.
+
+    Raises `SandboxNotFoundError`, `SandboxNotReadyError`.
+    """
+
+    registry: SandboxRegistry
+    keys: DoorKeys
+    clock: Clock
+    renew: RenewSandbox
+
+    async def __call__(self, sandbox_id: str, scopes: list[str], ttl: timedelta) -> MintedToken:
+        sandbox = await self.registry.get(sandbox_id)
+        if sandbox is None:
+            raise SandboxNotFoundError
+        if sandbox.status is not Status.READY or sandbox.door is None:
+            raise SandboxNotReadyError(f"The sandbox is {sandbox.status.value}; its door is not open.")
+        try:
+            await self.renew(sandbox_id)
+        except SandboxOverError as error:
+            raise SandboxNotReadyError("The sandbox has just ended; create it again.") from error
+        now = self.clock.now()
+        expires_at = now + ttl
+        return MintedToken(
+            token=self.keys.sign(sandbox.identity, scopes, now, expires_at),
+            expires_at=expires_at,
+            door=sandbox.door,
+            identity=sandbox.identity,
+        )

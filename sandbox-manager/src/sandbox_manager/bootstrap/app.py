@@ -1,0 +1,30 @@
+"""The web application."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+
+from fastapi import FastAPI
+
+from sandbox_manager.interfaces.http import health, sandboxes
+from sandbox_manager.interfaces.http.problems import install_problems
+from sandbox_manager.interfaces.http.request_id import RequestIdMiddleware
+from sandbox_manager.interfaces.http.use_cases import Wiring
+
+
+def create_app(wiring: Wiring) -> FastAPI:
+    """An app over what `wiring` yields while it runs."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with wiring() as use_cases:
+            app.state.use_cases = use_cases
+            yield
+
+    app = FastAPI(title="Sandbox manager", version="1", lifespan=lifespan)
+    app.add_middleware(RequestIdMiddleware)
+    install_problems(app)
+    app.include_router(health.router)
+    app.include_router(sandboxes.router)
+    return app

@@ -1,0 +1,89 @@
+"""Which runtime: a literal table of them."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from sandbox_manager.bootstrap.settings import Settings, SettingsError
+from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.domain.ports import Runtime
+from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
+from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
+from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
+from sandbox_manager.infrastructure.runtimes.inside import Inside
+from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
+from sandbox_manager.infrastructure.runtimes.process.runtime import process_runtime
+
+_log = logging.getLogger(__name__)
+
+
+def _inside(settings: Settings) -> Inside:
+    return Inside(
+        desktop=settings.inside.desktop,
+        bash_timeout=settings.inside.bash_timeout,
+        allowed_commands=settings.inside.allowed_commands,
+        max_upload_bytes=settings.inside.max_upload_bytes,
+        memory_bytes=settings.inside.memory_mb * 1024 * 1024,
+        cpus=settings.inside.cpus,
+        pids=settings.inside.pids,
+    )
+
+
+def _docker(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
+    return docker_runtime(
+        DockerOptions(
+            stack=settings.keeping.stack,
+            image=settings.docker.image,
+            seccomp_profile=Path(settings.docker.seccomp_profile),
+            subnet_pool=settings.docker.subnet_pool,
+            door_clients=tuple(one.strip() for one in settings.docker.door_clients.split(",") if one.strip()),
+            inside=_inside(settings),
+        )
+    )
+
+
+def _process(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
+    return process_runtime(
+        ProcessOptions(
+            stack=settings.keeping.stack,
+            folder=Path(settings.process.folder).absolute(),
+            python=Path(settings.process.python).absolute(),
+            python_path=tuple(Path(one).absolute() for one in settings.process.python_path.split(":") if one),
+            unsafe=settings.process.unsafe,
+            blocked_subnets=(settings.docker.subnet_pool,),
+            inside=_inside(settings),
+        )
+    )
+
+
+@contextlib.asynccontextmanager
+async def _fake(settings: Settings) -> AsyncIterator[Runtime]:
+    _log.warning("fake runtime: nothing runs", extra={"stack": settings.keeping.stack})
+    yield FakeRuntime()
+
+
+@contextlib.asynccontextmanager
+async def _auto(settings: Settings) -> AsyncIterator[Runtime]:
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            runtime = await stack.enter_async_context(_docker(settings))
+            await runtime.check()
+        except (EngineUnavailableError, SettingsError) as error:
+            _log.info(
+                "docker not usable, sandboxes run as processes",
+                extra={"reason": error.detail if isinstance(error, EngineUnavailableError) else str(error)},
+            )
+            runtime = await stack.enter_async_context(_process(settings))
+        yield runtime
+
+
+RUNTIMES: dict[str, Callable[[Settings], AbstractAsyncContextManager[Runtime]]] = {
+    "docker": _docker,
+    "process": _process,
+    "fake": _fake,
+    "auto": _auto,
+}

@@ -1,0 +1,57 @@
+"""Serving on the manager's own inner address, and on loopback for its health check."""
+
+from __future__ import annotations
+
+import socket
+
+import uvicorn
+
+from sandbox_manager.bootstrap.app import create_app
+from sandbox_manager.bootstrap.logs import set_up_logs
+from sandbox_manager.bootstrap.settings import Settings, SettingsError
+from sandbox_manager.bootstrap.wiring import wire
+
+_BACKLOG = 512
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Sockets on the addresses `host` means now, and on 127.0.0.1; with port 0 all share the port that was free."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except socket.gaierror as error:
+        raise SettingsError(f"MANAGER_HOST: {host} is no address and can't be resolved.") from error
+    addresses = dict.fromkeys((family, str(address[0])) for family, _, _, _, address in found)
+    if (socket.AF_INET, "0.0.0.0") not in addresses:
+        addresses[(socket.AF_INET, "127.0.0.1")] = None
+    sockets: list[socket.socket] = []
+    for family, address in addresses:
+        sockets.append(_bound(family, address, port))
+        port = sockets[0].getsockname()[1]
+    return sockets
+
+
+def _bound(family: int, address: str, port: int) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    try:
+        listener.bind((address, port))
+    except OSError as error:
+        listener.close()
+        raise SettingsError(
+            f"MANAGER_HOST, MANAGER_PORT: can't listen on {address}:{port} ({error.strerror})."
+        ) from error
+    listener.listen(_BACKLOG)
+    return listener
+
+
+def serve(settings: Settings) -> int:
+    """Serve until SIGTERM or SIGINT; answers the exit status."""
+    set_up_logs(settings.server.log_level)
+    sockets = listen(settings.server.host, settings.server.port)
+    app = create_app(lambda: wire(settings))
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    server.run(sockets=sockets)
+    return 0 if server.started else 3

@@ -1,0 +1,111 @@
+"""Settings, from the environment."""
+
+from __future__ import annotations
+
+import sys
+from typing import Literal
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_CONFIG = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+_SECRET_CHARACTERS = 32
+
+
+class SettingsError(Exception):
+    """The start is refused; says which setting is wrong."""
+
+
+class ServerSettings(BaseSettings):
+    """Where to listen and whom to answer."""
+
+    model_config = _CONFIG
+
+    host: str = Field(default="127.0.0.1", validation_alias="MANAGER_HOST")
+    port: int = Field(default=8081, ge=0, le=65535, validation_alias="MANAGER_PORT")
+    token: SecretStr = Field(validation_alias="SANDBOX_MANAGER_TOKEN")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", validation_alias="LOG_LEVEL")
+
+    @field_validator("token")
+    @classmethod
+    def _long_enough(cls, token: SecretStr) -> SecretStr:
+        if len(token.get_secret_value()) < _SECRET_CHARACTERS:
+            raise ValueError(f"must have at least {_SECRET_CHARACTERS} characters")
+        return token
+
+
+class RegistrySettings(BaseSettings):
+    """The manager's own database."""
+
+    model_config = _CONFIG
+
+    uri: SecretStr = Field(validation_alias="MONGO_URI")
+    name: str = Field(default="agent_sandboxes", validation_alias="MANAGER_MONGO_DB_NAME")
+
+
+class KeepingSettings(BaseSettings):
+    """How many sandboxes, how long, how often looked after."""
+
+    model_config = _CONFIG
+
+    runtime: Literal["docker", "process", "fake", "auto"] = Field(default="auto", validation_alias="SANDBOX_RUNTIME")
+    stack: str = Field(default="agent", pattern=r"^[a-z0-9][a-z0-9_-]{0,30}$", validation_alias="SANDBOX_STACK")
+    hard_hours: float = Field(default=24, gt=0, validation_alias="SANDBOX_TIMEOUT_HOURS")
+    idle_minutes: float = Field(default=60, gt=0, validation_alias="SANDBOX_IDLE_TIMEOUT_MINUTES")
+    max_per_user: int = Field(default=5, ge=1, validation_alias="SANDBOX_MAX_PER_USER")
+    max_total: int = Field(default=20, ge=1, validation_alias="SANDBOX_MAX_TOTAL")
+    start_deadline_s: float = Field(default=60, gt=0, validation_alias="SANDBOX_START_TIMEOUT_S")
+    reconcile_interval_s: float = Field(default=15, gt=0, validation_alias="RECONCILE_INTERVAL_S")
+    remove_on_shutdown: bool = Field(default=False, validation_alias="SANDBOX_REMOVE_ON_SHUTDOWN")
+
+
+class InsideSettings(BaseSettings):
+    """What every sandbox is given, in either runtime."""
+
+    model_config = _CONFIG
+
+    desktop: bool = Field(default=True, validation_alias="SANDBOX_DESKTOP")
+    bash_timeout: int = Field(default=60, ge=1, validation_alias="BASH_TIMEOUT")
+    allowed_commands: str = Field(default="", validation_alias="ALLOWED_COMMANDS")
+    max_upload_bytes: int = Field(default=10_485_760, ge=1, validation_alias="MAX_UPLOAD_BYTES")
+    memory_mb: int = Field(default=2048, ge=64, validation_alias="SANDBOX_MEMORY_MB")
+    cpus: float = Field(default=2.0, gt=0, validation_alias="SANDBOX_CPUS")
+    pids: int = Field(default=512, ge=16, validation_alias="SANDBOX_PIDS")
+
+
+class DockerSettings(BaseSettings):
+    """The Docker runtime. `DOCKER_HOST` is read by the SDK itself."""
+
+    model_config = _CONFIG
+
+    image: str = Field(default="agent-sandbox:latest", validation_alias="SANDBOX_IMAGE")
+    seccomp_profile: str = Field(default="sandbox-image/seccomp.json", validation_alias="SANDBOX_SECCOMP_PROFILE")
+    subnet_pool: str = Field(default="10.201.0.0/16", validation_alias="SANDBOX_SUBNET_POOL")
+    door_clients: str = Field(default="", validation_alias="SANDBOX_DOOR_CLIENTS")
+
+
+class ProcessSettings(BaseSettings):
+    """The process runtime."""
+
+    model_config = _CONFIG
+
+    folder: str = Field(default=".data/sandboxes", validation_alias="SANDBOX_PROCESS_DIR")
+    python: str = Field(default=sys.executable, validation_alias="SANDBOX_PYTHON")
+    python_path: str = Field(default="", validation_alias="SANDBOX_PYTHONPATH")
+    unsafe: bool = Field(default=False, validation_alias="SANDBOX_PROCESS_UNSAFE")
+
+
+class Settings:
+    """All of them, read once. Raises `SettingsError` naming the setting that is wrong or missing."""
+
+    def __init__(self) -> None:
+        try:
+            self.server = ServerSettings()  # pyright: ignore[reportCallIssue] - the environment gives the fields
+            self.registry = RegistrySettings()  # pyright: ignore[reportCallIssue] - the environment gives the fields
+            self.keeping = KeepingSettings()
+            self.inside = InsideSettings()
+            self.docker = DockerSettings()
+            self.process = ProcessSettings()
+        except ValidationError as error:
+            told = "; ".join(f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors())
+            raise SettingsError(f"The sandbox manager can't start. {told}") from error

@@ -1,0 +1,1 @@
+"""What a sandbox is and what its keeping needs; standard library only."""

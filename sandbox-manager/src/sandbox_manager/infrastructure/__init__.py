@@ -1,0 +1,1 @@
+"""Adapters: registry stores, runtimes, keys."""

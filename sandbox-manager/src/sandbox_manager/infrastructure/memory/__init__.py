@@ -1,0 +1,1 @@
+"""Fakes that live in this process."""

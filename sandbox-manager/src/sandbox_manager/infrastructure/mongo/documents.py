@@ -1,0 +1,67 @@
+"""Beanie documents and their indexes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+from beanie import Document
+from pydantic import Field
+from pymongo import ASCENDING, DESCENDING, IndexModel
+
+from sandbox_manager.domain.sandbox import Cleanup, Status
+
+_KEPT_S = 30 * 24 * 3600
+
+
+class SandboxDocument(Document):
+    """A sandbox record; the unique indexes are what keeps several managers from creating twice."""
+
+    id: str = Field()  # pyright: ignore[reportIncompatibleVariableOverride,reportGeneralTypeIssues] - own id, no ObjectId
+    session_id: str
+    user_id: str
+    generation: int
+    runtime: str
+    status: Status
+    created_at: datetime
+    expires_at: datetime
+    idle_expires_at: datetime
+    lease_owner: str
+    lease_until: datetime
+    occupied: bool
+    cleanup: Cleanup
+    reason: str | None
+    retryable: bool
+    has_desktop: bool
+    has_network: bool
+    door: str | None
+    settled_at: datetime | None
+    version: int
+
+    class Settings:
+        name = "sandboxes"
+        indexes: ClassVar = [
+            IndexModel(
+                [("session_id", ASCENDING)],
+                name="one_occupied_per_session",
+                unique=True,
+                partialFilterExpression={"occupied": True},
+            ),
+            IndexModel([("session_id", ASCENDING), ("generation", DESCENDING)], name="session_generation", unique=True),
+            IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING)], name="user_newest"),
+            IndexModel([("occupied", ASCENDING), ("created_at", DESCENDING)], name="occupied_newest"),
+            IndexModel([("settled_at", ASCENDING)], name="forget_settled", expireAfterSeconds=_KEPT_S),
+        ]
+
+
+class DoorKeyDocument(Document):
+    """The private key of the doors' tokens; there is one."""
+
+    id: str = "door"  # pyright: ignore[reportIncompatibleVariableOverride] - a fixed id makes it one
+    private_key: str
+
+    class Settings:
+        name = "door_keys"
+
+
+DOCUMENTS = [SandboxDocument, DoorKeyDocument]

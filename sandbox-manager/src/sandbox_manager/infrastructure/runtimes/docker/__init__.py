@@ -1,0 +1,1 @@
+"""Sandboxes as Docker containers."""

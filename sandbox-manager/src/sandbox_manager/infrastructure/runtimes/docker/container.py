@@ -1,0 +1,51 @@
+"""The container of a sandbox: the only shape this manager can ask the engine for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sandbox_manager.domain.ports import SandboxSpec
+from sandbox_manager.infrastructure.runtimes.docker.naming import labels_of, network_name, volume_name
+from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
+
+DOOR_PORT = 7000
+_MIB = 1024 * 1024
+_OWNED = "uid=1000,gid=1000"
+
+
+def container_config(options: DockerOptions, spec: SandboxSpec, seccomp: str) -> dict[str, Any]:
+    """Body of the create call. No parameter of it can make a container privileged, of the host, or bound to it."""
+    inside = options.inside
+    return {
+        "Image": options.image,
+        "Hostname": "sandbox",
+        "User": "1000:1000",
+        "WorkingDir": "/workspace",
+        "Env": [f"{name}={value}" for name, value in inside.environment(spec, f"tcp://0.0.0.0:{DOOR_PORT}").items()],
+        "Labels": labels_of(spec.identity, options.stack),
+        "AttachStdin": False,
+        "OpenStdin": False,
+        "Tty": False,
+        "HostConfig": {
+            "Privileged": False,
+            "CapDrop": ["ALL"],
+            "SecurityOpt": ["no-new-privileges:true", f"seccomp={seccomp}"],
+            "ReadonlyRootfs": True,
+            "Tmpfs": {
+                "/tmp": f"rw,nosuid,nodev,exec,mode=1777,size={1024 * _MIB}",
+                "/var/tmp": f"rw,nosuid,nodev,exec,mode=1777,size={256 * _MIB}",
+                "/run/sandbox": f"rw,nosuid,nodev,noexec,mode=0700,{_OWNED},size={64 * _MIB}",
+                "/home/agent": f"rw,nosuid,nodev,exec,mode=0700,{_OWNED},size={1024 * _MIB}",
+            },
+            "ShmSize": 512 * _MIB,
+            "Memory": inside.memory_bytes,
+            "MemorySwap": inside.memory_bytes,
+            "NanoCpus": int(inside.cpus * 1_000_000_000),
+            "PidsLimit": inside.pids,
+            "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "2"}},
+            "NetworkMode": network_name(options.stack, spec.identity),
+            "IpcMode": "private",
+            "RestartPolicy": {"Name": "no"},
+            "Mounts": [{"Type": "volume", "Source": volume_name(options.stack, spec.identity), "Target": "/workspace"}],
+        },
+    }

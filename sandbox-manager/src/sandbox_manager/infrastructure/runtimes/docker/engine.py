@@ -1,0 +1,181 @@
+"""The few engine calls sandboxes need, typed. Nothing else of the engine is reachable from here."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, cast
+
+import requests
+from docker import APIClient
+from docker.errors import APIError, DockerException, NotFound
+from docker.types import CancellableStream, EndpointConfig, IPAMConfig, IPAMPool
+
+from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
+
+_ANSWER_S = 30
+Json = dict[str, Any]
+
+_FULL = ("no space left", "cannot allocate memory", "resource temporarily unavailable", "too many open files")
+
+
+class OverlapError(Exception):
+    """The subnet is in use by another network."""
+
+
+@contextlib.contextmanager
+def engine_errors() -> Iterator[None]:
+    """Driver errors as the domain names them."""
+    try:
+        yield
+    except APIError as error:
+        told = str(error.explanation or error)
+        if any(sign in told.lower() for sign in _FULL):
+            raise EngineUnavailableError(f"The Docker engine is out of room: {told}") from error
+        if error.status_code is not None and error.status_code < 500:
+            raise StartFailedError(f"The Docker engine refused: {told}", retryable=False) from error
+        raise EngineUnavailableError(f"The Docker engine failed: {told}") from error
+    except requests.exceptions.Timeout as error:
+        raise EngineUnavailableError("The Docker engine is too slow to answer; try again later.") from error
+    except (DockerException, requests.exceptions.RequestException, OSError) as error:
+        raise EngineUnavailableError(
+            "The Docker engine can't be reached. Is it running, and may the sandbox manager use its socket?"
+        ) from error
+
+
+class Engine:
+    """Blocking calls over the low-level client; `DOCKER_HOST` is honoured and the API version negotiated."""
+
+    def __init__(self) -> None:
+        self._client: APIClient | None = None
+
+    @property
+    def _api(self) -> Any:
+        # Made at the first call: the engine may come up after the manager. The SDK has no types.
+        if self._client is None:
+            self._client = APIClient(version="auto", timeout=_ANSWER_S, **_environment())
+        return cast("Any", self._client)
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def ping(self) -> None:
+        with engine_errors():
+            self._api.ping()
+
+    def has_image(self, image: str) -> bool:
+        with engine_errors():
+            try:
+                self._api.inspect_image(image)
+            except NotFound:
+                return False
+        return True
+
+    def containers(self, label: str) -> list[Json]:
+        with engine_errors():
+            return self._api.containers(all=True, filters={"label": [label]})
+
+    def container(self, name: str) -> Json | None:
+        with engine_errors():
+            try:
+                return self._api.inspect_container(name)
+            except NotFound:
+                return None
+
+    def networks(self, label: str | None = None) -> list[Json]:
+        with engine_errors():
+            return self._api.networks(filters={"label": [label]} if label else None)
+
+    def network(self, name: str) -> Json | None:
+        with engine_errors():
+            try:
+                return self._api.inspect_network(name)
+            except NotFound:
+                return None
+
+    def create_volume(self, name: str, labels: dict[str, str]) -> None:
+        with engine_errors():
+            self._api.create_volume(name, labels=labels)
+
+    def remove_volume(self, name: str) -> None:
+        with engine_errors(), contextlib.suppress(NotFound):
+            self._api.remove_volume(name)
+
+    def create_network(self, name: str, subnet: str, labels: dict[str, str]) -> None:
+        """Raises `OverlapError` when the subnet is taken."""
+        with engine_errors():
+            try:
+                self._api.create_network(
+                    name,
+                    driver="bridge",
+                    ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=subnet)]),
+                    labels=labels,
+                    check_duplicate=True,
+                    attachable=False,
+                )
+            except APIError as error:
+                if "overlap" in str(error.explanation).lower():
+                    raise OverlapError(subnet) from error
+                raise
+
+    def remove_network(self, name: str) -> None:
+        with engine_errors(), contextlib.suppress(NotFound):
+            self._api.remove_network(name)
+
+    def connect(self, container: str, network: str) -> None:
+        with engine_errors():
+            try:
+                self._api.connect_container_to_network(container, network)
+            except APIError as error:
+                if "already" not in str(error.explanation).lower():
+                    raise
+
+    def disconnect(self, container: str, network: str) -> None:
+        with engine_errors():
+            try:
+                self._api.disconnect_container_from_network(container, network, force=True)
+            except APIError as error:
+                if "is not connected" not in str(error.explanation).lower() and not isinstance(error, NotFound):
+                    raise
+
+    def create_container(self, name: str, config: Json) -> None:
+        with engine_errors():
+            try:
+                self._api.create_container_from_config(config, name)
+            except NotFound as error:
+                raise StartFailedError(
+                    f"The image {config['Image']} is missing; build it with ./build.sh.", retryable=False
+                ) from error
+
+    def start_container(self, name: str) -> None:
+        with engine_errors():
+            self._api.start(name)
+
+    def remove_container(self, name: str) -> None:
+        with engine_errors():
+            try:
+                self._api.remove_container(name, force=True)
+            except NotFound:
+                return
+            except APIError as error:
+                if "already in progress" not in str(error.explanation).lower():
+                    raise
+
+    def follow_output(self, name: str) -> CancellableStream:
+        with engine_errors():
+            return self._api.logs(name, stdout=True, stderr=False, stream=True, follow=True)
+
+    def last_errors(self, name: str) -> str:
+        with engine_errors():
+            told = self._api.logs(name, stdout=True, stderr=True, stream=False, tail=20)
+        return bytes(told).decode(errors="replace")
+
+    def on_network(self, network: str) -> EndpointConfig:
+        return cast("EndpointConfig", self._api.create_endpoint_config())
+
+
+def _environment() -> Json:
+    from docker.utils import kwargs_from_env
+
+    return kwargs_from_env()

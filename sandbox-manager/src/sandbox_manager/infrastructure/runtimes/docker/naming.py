@@ -1,0 +1,54 @@
+"""Names and labels of what Docker holds for a sandbox. Labels are its immutable identity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sandbox_manager.domain.sandbox import Identity
+
+_PREFIX = "agent-sandbox"
+STACK = f"{_PREFIX}.stack"
+SANDBOX = f"{_PREFIX}.id"
+SESSION = f"{_PREFIX}.session"
+USER = f"{_PREFIX}.user"
+GENERATION = f"{_PREFIX}.generation"
+
+
+def labels_of(identity: Identity, stack: str) -> dict[str, str]:
+    return {
+        STACK: stack,
+        SANDBOX: identity.sandbox_id,
+        SESSION: identity.session_id,
+        USER: identity.user_id,
+        GENERATION: str(identity.generation),
+    }
+
+
+def workspace_labels(identity: Identity, stack: str) -> dict[str, str]:
+    """A workspace outlives its sandboxes, so it carries neither their id nor their generation."""
+    return {STACK: stack, SESSION: identity.session_id, USER: identity.user_id}
+
+
+def identity_of(labels: Mapping[str, str] | None) -> Identity | None:
+    """None when these are not the labels of a sandbox."""
+    try:
+        return Identity(
+            sandbox_id=(labels or {})[SANDBOX],
+            session_id=(labels or {})[SESSION],
+            user_id=(labels or {})[USER],
+            generation=int((labels or {})[GENERATION]),
+        )
+    except (KeyError, ValueError):
+        return None
+
+
+def container_name(stack: str, identity: Identity) -> str:
+    return f"{stack}-{identity.sandbox_id}"
+
+
+def network_name(stack: str, identity: Identity) -> str:
+    return f"{stack}-net-{identity.sandbox_id}"
+
+
+def volume_name(stack: str, identity: Identity) -> str:
+    return f"{stack}-ws-{identity.session_id}"

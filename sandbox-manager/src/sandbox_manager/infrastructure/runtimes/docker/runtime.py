@@ -1,0 +1,198 @@
+"""The Docker runtime."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import AsyncIterator, Iterator
+
+from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, StartFailedError
+from sandbox_manager.domain.ports import Found, SandboxSpec
+from sandbox_manager.domain.sandbox import Identity, Started
+from sandbox_manager.infrastructure.runtimes.docker import naming
+from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, container_config
+from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, OverlapError
+from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
+from sandbox_manager.infrastructure.runtimes.docker.subnets import free_subnets
+from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of
+from sandbox_manager.infrastructure.runtimes.threads import Threads, threads
+
+_log = logging.getLogger(__name__)
+
+_SUBNET_TRIES = 20
+_OOM_EXIT = 137
+
+
+class DockerRuntime:
+    """One container, one private network and one workspace volume a sandbox; found again by their labels."""
+
+    name = "docker"
+
+    def __init__(self, options: DockerOptions, engine: Engine, pool: Threads) -> None:
+        self._options = options
+        self._engine = engine
+        self._threads = pool
+
+    async def check(self) -> None:
+        await self._threads.run(self._check)
+
+    def _check(self) -> None:
+        self._engine.ping()
+        if not self._engine.has_image(self._options.image):
+            raise EngineUnavailableError(
+                f"SANDBOX_IMAGE: the image {self._options.image} is missing; build it with ./build.sh."
+            )
+        self._seccomp()
+
+    async def start(self, spec: SandboxSpec) -> Started:
+        identity = spec.identity
+        name = naming.container_name(self._options.stack, identity)
+        await self._threads.run(lambda: self._make_surroundings(identity))
+        config = container_config(self._options, spec, self._seccomp())
+        await self._threads.run(lambda: self._engine.create_container(name, config))
+        await self._threads.run(lambda: self._engine.start_container(name))
+        await self._threads.run(lambda: self._let_clients_in(identity, self._clients()))
+        line = await self._ready_line(name)
+        address = await self._threads.run(lambda: self._address(name, identity))
+        return Started(door=f"http://{address}:{DOOR_PORT}", has_desktop=desktop_of(line), has_network=True)
+
+    def _seccomp(self) -> str:
+        try:
+            return json.dumps(json.loads(self._options.seccomp_profile.read_text()))
+        except (OSError, ValueError) as error:
+            raise EngineUnavailableError(
+                f"SANDBOX_SECCOMP_PROFILE: {self._options.seccomp_profile} can't be read."
+            ) from error
+
+    def _make_surroundings(self, identity: Identity) -> None:
+        stack = self._options.stack
+        self._engine.create_volume(naming.volume_name(stack, identity), naming.workspace_labels(identity, stack))
+        name, labels = naming.network_name(stack, identity), naming.labels_of(identity, stack)
+        subnets = free_subnets(self._options.subnet_pool, self._engine.networks())
+        for _, subnet in zip(range(_SUBNET_TRIES), subnets, strict=False):
+            try:
+                self._engine.create_network(name, subnet, labels)
+            except OverlapError:
+                continue
+            return
+        raise EngineUnavailableError("SANDBOX_SUBNET_POOL: no subnet is free for another sandbox.")
+
+    def _clients(self) -> list[str]:
+        names: list[str] = []
+        for wanted in self._options.door_clients:
+            if "=" in wanted:
+                names += [str(one["Id"]) for one in self._engine.containers(wanted) if one.get("State") == "running"]
+            else:
+                names.append(wanted)
+        return names
+
+    def _let_clients_in(self, identity: Identity, clients: list[str]) -> None:
+        network = naming.network_name(self._options.stack, identity)
+        for client in clients:
+            self._engine.connect(client, network)
+
+    async def _ready_line(self, name: str) -> str:
+        output = await self._threads.run(lambda: self._engine.follow_output(name))
+        try:
+            line = await self._first_ready(iter(output))
+        finally:
+            # Closing wakes the thread that still reads.
+            output.close()
+        if line is None:
+            raise StartFailedError(await self._threads.run(lambda: self._why_ended(name)), retryable=True)
+        return line
+
+    async def _first_ready(self, output: Iterator[bytes]) -> str | None:
+        reading = asyncio.get_running_loop().run_in_executor(None, _first_ready_line, output)
+        return await asyncio.shield(reading)
+
+    def _why_ended(self, name: str) -> str:
+        container = self._engine.container(name)
+        state = (container or {}).get("State") or {}
+        told = self._engine.last_errors(name) if container else ""
+        _log.warning("sandbox container ended early", extra={"container": name, "output": told[-2000:]})
+        return f"The sandbox's container ended before it was ready (exit code {state.get('ExitCode', 'unknown')})."
+
+    def _address(self, name: str, identity: Identity) -> str:
+        container = self._engine.container(name) or {}
+        networks = (container.get("NetworkSettings") or {}).get("Networks") or {}
+        address = (networks.get(naming.network_name(self._options.stack, identity)) or {}).get("IPAddress")
+        if not address:
+            raise StartFailedError("The sandbox's container has no address; it may have just ended.", retryable=True)
+        return str(address)
+
+    async def found(self) -> list[Found]:
+        return await self._threads.run(self._found)
+
+    def _found(self) -> list[Found]:
+        label = f"{naming.STACK}={self._options.stack}"
+        found: dict[str, Found] = {}
+        for network in self._engine.networks(label):
+            identity = naming.identity_of(network.get("Labels"))
+            if identity is not None:
+                found[identity.sandbox_id] = Found(identity=identity, running=False, reason="Its container is gone.")
+        for container in self._engine.containers(label):
+            identity = naming.identity_of(container.get("Labels"))
+            if identity is not None:
+                found[identity.sandbox_id] = _as_found(identity, container)
+        self._keep_clients_in([one.identity for one in found.values() if one.running])
+        return list(found.values())
+
+    def _keep_clients_in(self, identities: list[Identity]) -> None:
+        # A gateway that was recreated has lost its legs in the sandboxes' networks.
+        clients = self._clients() if identities and self._options.door_clients else []
+        for identity in identities if clients else []:
+            try:
+                self._let_clients_in(identity, clients)
+            except DomainError as error:
+                fields = {"sandbox_id": identity.sandbox_id, "reason": error.detail}
+                _log.warning("door client not attached", extra=fields)
+
+    async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
+        await self._threads.run(lambda: self._remove(identity, keep_workspace=keep_workspace))
+
+    def _remove(self, identity: Identity, *, keep_workspace: bool) -> None:
+        stack = self._options.stack
+        try:
+            self._engine.remove_container(naming.container_name(stack, identity))
+            network = naming.network_name(stack, identity)
+            attached: Json = (self._engine.network(network) or {}).get("Containers") or {}
+            for container in attached:
+                self._engine.disconnect(container, network)
+            self._engine.remove_network(network)
+            if not keep_workspace:
+                self._engine.remove_volume(naming.volume_name(stack, identity))
+        except StartFailedError as error:
+            raise EngineUnavailableError(f"{error.detail} The removal is tried again.") from error
+
+
+def _as_found(identity: Identity, container: Json) -> Found:
+    running = container.get("State") == "running"
+    status = str(container.get("Status") or container.get("State"))
+    hint = "; it may have used up its memory" if f"({_OOM_EXIT})" in status else ""
+    return Found(identity=identity, running=running, reason=None if running else f"Its container: {status}{hint}.")
+
+
+def _first_ready_line(output: Iterator[bytes]) -> str | None:
+    rest = b""
+    for piece in output:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            text = line.decode(errors="replace")
+            if text.startswith(READY_LINE):
+                return text
+        rest = rest[-4096:]
+    return None
+
+
+@contextlib.asynccontextmanager
+async def docker_runtime(options: DockerOptions) -> AsyncIterator[DockerRuntime]:
+    """Usable also while the engine is away; its calls then say so."""
+    engine = Engine()
+    async with threads("docker-runtime", 16) as pool:
+        try:
+            yield DockerRuntime(options, engine, pool)
+        finally:
+            engine.close()

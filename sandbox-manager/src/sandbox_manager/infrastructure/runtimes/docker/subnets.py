@@ -1,0 +1,25 @@
+"""Free subnets of the pool."""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+_PREFIX = 28
+
+
+def free_subnets(pool: str, networks: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """The pool's subnets that no known network overlaps, from a random place, so that managers seldom collide."""
+    taken: list[ipaddress.IPv4Network] = []
+    for network in networks:
+        for config in (network.get("IPAM") or {}).get("Config") or []:
+            subnet = ipaddress.ip_network(config.get("Subnet", "::/128"), strict=False)
+            if isinstance(subnet, ipaddress.IPv4Network):
+                taken.append(subnet)
+    subnets = list(ipaddress.IPv4Network(pool).subnets(new_prefix=_PREFIX))
+    first = random.randrange(len(subnets))
+    for subnet in subnets[first:] + subnets[:first]:
+        if not any(subnet.overlaps(one) for one in taken):
+            yield str(subnet)

@@ -1,0 +1,1 @@
+"""Sandboxes as processes in bubblewrap, for machines without a container engine."""

@@ -1,0 +1,130 @@
+"""The command line that shuts a sandbox in.
+
+Inner bubblewrap, the same for every user: own mount, pid, ipc, uts, user, cgroup and network namespaces, uid 1000, no
+capability, a read-only root made of nothing but what is bound here.
+
+As root there is a stage before it: bubblewrap with no user namespace of its own binds the sources to places anybody can
+reach (a Python under /root could not be reached otherwise), then the sandbox's unprivileged uid takes over, so that the
+host's file permissions and limits hold against the sandbox as against any other user.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox_manager.infrastructure.runtimes.process.etc import FROM_HOST
+from sandbox_manager.infrastructure.runtimes.process.python_home import python_folders
+
+STAGE = Path("/mnt")
+SYNC_FD, GO_FD, ARGS_FD, INFO_FD = 3, 4, 5, 6
+_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_MIB = 1024 * 1024
+
+
+@dataclass(slots=True)
+class Sources:
+    """Bind sources as the inner bubblewrap names them; `staged` is what the stage has to bind for that."""
+
+    stage: bool
+    staged: list[str] = field(default_factory=list[str])
+
+    def at(self, source: Path, *, writable: bool = False) -> str:
+        if not self.stage:
+            return str(source)
+        place = str(STAGE / str(len(self.staged)))
+        self.staged += ["--bind" if writable else "--ro-bind", str(source), place]
+        return place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shell:
+    """What one sandbox is made of."""
+
+    python: Path
+    python_path: tuple[Path, ...]
+    workspace: Path
+    door: Path
+    etc: list[Path]
+    environment: dict[str, str]
+    has_network: bool
+
+
+def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
+    """Arguments of the inner bubblewrap, without the command."""
+    network = ["--share-net"] if shell.has_network else []
+    arguments = ["--unshare-all", *network, "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"]
+    arguments += ["--cap-drop", "ALL", "--info-fd", str(INFO_FD)]
+    arguments += _system()
+    for path in FROM_HOST:
+        arguments += ["--ro-bind-try", path, path]
+    for file in shell.etc:
+        arguments += ["--ro-bind", sources.at(file), f"/etc/{file.name}"]
+    for folder in (*python_folders(shell.python), *shell.python_path):
+        arguments += ["--ro-bind", sources.at(folder), str(folder)]
+    arguments += ["--bind", sources.at(shell.workspace, writable=True), "/workspace"]
+    arguments += ["--bind", sources.at(shell.door, writable=True), "/run/door"]
+    arguments += ["--remount-ro", "/", "--chdir", "/workspace", "--clearenv"]
+    for name, value in shell.environment.items():
+        arguments += ["--setenv", name, value]
+    return arguments
+
+
+def _system() -> list[str]:
+    arguments = ["--ro-bind", "/usr", "/usr"]
+    for name in _LINKS:
+        link = Path("/", name)
+        if link.is_symlink():
+            arguments += ["--symlink", str(link.readlink()), str(link)]
+        elif link.is_dir():
+            arguments += ["--ro-bind", str(link), str(link)]
+    arguments += ["--ro-bind-try", "/opt/google", "/opt/google"]
+    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    arguments += _tmpfs("/dev/shm", 512, "1777")
+    arguments += _tmpfs("/tmp", 1024, "1777")
+    arguments += _tmpfs("/var/tmp", 256, "1777")
+    arguments += _tmpfs("/home/agent", 1024, "0700")
+    arguments += _tmpfs("/run", 64, "0755")
+    arguments += ["--perms", "0700", "--dir", "/run/sandbox"]
+    return [*arguments, "--ro-bind-try", "/var/cache/fontconfig", "/var/cache/fontconfig"]
+
+
+def _tmpfs(path: str, mib: int, mode: str) -> list[str]:
+    return ["--perms", mode, "--size", str(mib * _MIB), "--tmpfs", path]
+
+
+def as_user(uid: int | None) -> list[str]:
+    """Command prefix that takes on the sandbox's uid for good."""
+    if uid is None:
+        return ["setpriv", "--no-new-privs", "--"]
+    identity = ["--reuid", str(uid), "--regid", str(uid), "--clear-groups"]
+    return ["setpriv", *identity, "--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"]
+
+
+def stage(sources: Sources) -> list[str]:
+    """Command prefix of the stage; empty when the sources need none."""
+    if not sources.stage:
+        return []
+    kept = [part for name in ("SETUID", "SETGID", "SETPCAP") for part in ("--cap-add", f"CAP_{name}")]
+    return ["bwrap", "--dev-bind", "/", "/", "--tmpfs", str(STAGE), *sources.staged, "--cap-drop", "ALL", *kept, "--"]
+
+
+def join(folders: list[Path]) -> list[str]:
+    """Command prefix that joins cgroups."""
+    if not folders:
+        return []
+    script = 'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 98; shift; done; shift; exec "$@"'
+    return ["sh", "-c", script, "join", *(str(folder) for folder in folders), "--"]
+
+
+def netns(blocked: list[str]) -> list[str]:
+    """Command prefix that makes a network namespace, tells its pid, and waits until the network is there.
+
+    The routes that lead nowhere are set with the rights over the namespace that the sandbox itself never gets.
+    """
+    routes = "".join(f"ip route add blackhole {one} || exit 96; " for one in blocked)
+    gate = (
+        f"echo $$ >&{SYNC_FD}; exec {SYNC_FD}>&-; read -r go <&{GO_FD} || exit 97; exec {GO_FD}<&-; "
+        f'ip link set lo up; {routes}exec "$@"'
+    )
+    return ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", gate, "sandbox"]

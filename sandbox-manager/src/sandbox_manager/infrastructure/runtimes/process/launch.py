@@ -1,0 +1,140 @@
+"""One start of a process sandbox, up to the point where its first process runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+
+from sandbox_manager.domain.ports import SandboxSpec
+from sandbox_manager.domain.sandbox import Identity
+from sandbox_manager.infrastructure.runtimes.process import isolation, network
+from sandbox_manager.infrastructure.runtimes.process.etc import write_etc
+from sandbox_manager.infrastructure.runtimes.process.limits import Limits
+from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
+from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
+from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError, Pipe, spawn
+from sandbox_manager.infrastructure.runtimes.process.store import Live, State, Store
+
+MARK = "AGENT_SANDBOX_MARK"
+_SETUP_S = 15.0
+_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+
+
+def mark_of(identity: Identity, stack: str) -> str:
+    """The mark on all processes outside that belong to a sandbox: its identity."""
+    parts = (stack, identity.sandbox_id, identity.session_id, identity.user_id, str(identity.generation))
+    return "/".join(parts)
+
+
+def marked_identity(mark: str, stack: str) -> Identity | None:
+    """The identity a mark tells; None when it is another stack's."""
+    parts = mark.split("/")
+    if len(parts) != 5 or parts[0] != stack or not parts[4].isdigit():
+        return None
+    return Identity(sandbox_id=parts[1], session_id=parts[2], user_id=parts[3], generation=int(parts[4]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """Blocking; bounded by its own deadlines. What it made is found by the store and by the mark."""
+
+    options: ProcessOptions
+    limits: Limits
+    store: Store
+    spec: SandboxSpec
+    has_network: bool
+    isolated: bool
+
+    def run(self) -> tuple[Live, ProcessRef]:
+        """Start it. Raises `DeadlineError`, `OSError`."""
+        live, uid = self.store.make(self.spec.identity)
+        groups = self.limits.group(self.spec.identity.sandbox_id)
+        prefix = [*isolation.join(groups), *self.limits.prlimit()]
+        if self.isolated:
+            return live, self._isolated(live, uid, prefix)
+        return live, self._bare(live, prefix)
+
+    @property
+    def _mark(self) -> dict[str, str]:
+        return {"PATH": _PATH, MARK: mark_of(self.spec.identity, self.options.stack)}
+
+    def _isolated(self, live: Live, uid: int | None, prefix: list[str]) -> ProcessRef:
+        resolver = network.RESOLVER if self.has_network else None
+        sources = isolation.Sources(stage=uid is not None)
+        shell = isolation.Shell(
+            python=self.options.python,
+            python_path=self.options.python_path,
+            workspace=self.store.workspace(self.spec.identity.session_id),
+            door=live.door,
+            etc=write_etc(live.etc, resolver=resolver),
+            environment=self._environment("unix:/run/door/door.sock"),
+            has_network=self.has_network,
+        )
+        inner = isolation.inner_arguments(shell, sources)
+        gate = isolation.netns(network.blocked_addresses(self.options.blocked_subnets)) if self.has_network else []
+        command = [*prefix, *isolation.stage(sources), *isolation.as_user(uid), *gate]
+        command += ["bwrap", "--args", str(isolation.ARGS_FD), "--", str(self.options.python), *self.options.command]
+        with Pipe() as sync, Pipe() as go, Pipe() as arguments, Pipe() as info:
+            arguments.write(b"".join(one.encode() + b"\0" for one in inner))
+            arguments.close_writer()
+            files = {
+                isolation.SYNC_FD: sync.writer,
+                isolation.GO_FD: go.reader,
+                isolation.ARGS_FD: arguments.reader,
+                isolation.INFO_FD: info.writer,
+            }
+            if not self.has_network:
+                del files[isolation.SYNC_FD], files[isolation.GO_FD]
+            outer = _running(spawn(command, self._mark, files=files, output=live.output, errors=live.errors))
+            for pipe in (sync, info):
+                pipe.close_writer()
+            attached = self._attach(sync, go) if self.has_network else None
+            told = json.loads(info.read_until(b"}", _SETUP_S))
+        first = reference(int(told["child-pid"]))
+        if first is None:
+            raise DeadlineError("its first process ended at once")
+        self.store.remember(self.spec.identity.sandbox_id, State(first=first, outer=outer, network=attached))
+        return outer
+
+    def _attach(self, sync: Pipe, go: Pipe) -> ProcessRef:
+        pid = int(sync.read_until(b"\n", _SETUP_S))
+        as_root = os.geteuid() == 0
+        attached = network.attach(pid, [] if as_root else ["setpriv", "--no-new-privs", "--"], self._mark, _SETUP_S)
+        go.write(b"go\n")
+        return attached
+
+    def _bare(self, live: Live, prefix: list[str]) -> ProcessRef:
+        environment = self._environment(f"unix:{live.door / 'door.sock'}")
+        home = str(live.door)
+        environment |= self._mark | {
+            "WORKSPACE": str(self.store.workspace(self.spec.identity.session_id)),
+            "HOME": home,
+            "TMPDIR": home,
+        }
+        command = [*prefix, str(self.options.python), *self.options.command]
+        outer = _running(spawn(command, environment, files={}, output=live.output, errors=live.errors))
+        self.store.remember(self.spec.identity.sandbox_id, State(first=None, outer=outer, network=None))
+        return outer
+
+    def _environment(self, door: str) -> dict[str, str]:
+        return {
+            "PATH": _PATH,
+            "HOME": "/home/agent",
+            "USER": "agent",
+            "LOGNAME": "agent",
+            "SHELL": "/bin/bash",
+            "LANG": "C.UTF-8",
+            "TMPDIR": "/tmp",
+            "PYTHONPATH": ":".join(str(one) for one in self.options.python_path),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONUNBUFFERED": "1",
+            **self.options.inside.environment(self.spec, door),
+        }
+
+
+def _running(pid: int) -> ProcessRef:
+    process = reference(pid)
+    if process is None:
+        raise DeadlineError("its outer process ended at once")
+    return process

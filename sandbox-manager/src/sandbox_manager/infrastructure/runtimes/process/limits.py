@@ -1,0 +1,123 @@
+"""Limits of a process sandbox by what the machine offers: cgroups when they can be written, else rlimits."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.infrastructure.runtimes.inside import Inside
+
+_ROOT = Path("/sys/fs/cgroup")
+_PERIOD_US = 100_000
+_OPEN_FILES = 8192
+_REMOVE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How this machine limits. `kind` is for the log: cgroup v1, cgroup v2 or rlimit."""
+
+    kind: str
+    inside: Inside
+
+    def group(self, name: str) -> list[Path]:
+        """Make the cgroups of a sandbox; processes join by writing their pid to `cgroup.procs` in each."""
+        folders = self._folders(name)
+        for folder in folders:
+            folder.mkdir(parents=True, exist_ok=True)
+            for file, value in self._values(folder).items():
+                with contextlib.suppress(FileNotFoundError):
+                    (folder / file).write_text(value)
+        return folders
+
+    def remove_group(self, name: str) -> None:
+        """Remove them once no process is left in them."""
+        until = time.monotonic() + _REMOVE_S
+        for folder in self._folders(name):
+            while folder.exists():
+                try:
+                    folder.rmdir()
+                except OSError as error:
+                    if time.monotonic() > until:
+                        raise EngineUnavailableError("Processes of a sandbox could not be ended.") from error
+                    time.sleep(0.01)
+
+    def prlimit(self) -> list[str]:
+        """Command prefix that sets rlimits; memory and processes only where no cgroup does."""
+        command = ["prlimit", "--core=0", f"--nofile={_OPEN_FILES}"]
+        if self.kind == "rlimit":
+            command += [f"--data={self.inside.memory_bytes}", f"--nproc={self.inside.pids + _own_tasks()}"]
+        else:
+            command += [f"--nproc={self.inside.pids}"] if os.geteuid() == 0 else []
+        return [*command, "--"]
+
+    def _folders(self, name: str) -> list[Path]:
+        if self.kind == "cgroup v1":
+            return [_ROOT / controller / "agent-sandboxes" / name for controller in ("memory", "pids", "cpu")]
+        if self.kind == "cgroup v2":
+            return [_ROOT / "agent-sandboxes" / name]
+        return []
+
+    def _values(self, folder: Path) -> dict[str, str]:
+        quota = str(int(self.inside.cpus * _PERIOD_US))
+        memory, pids = str(self.inside.memory_bytes), str(self.inside.pids)
+        if self.kind == "cgroup v2":
+            return {
+                "memory.max": memory,
+                "memory.swap.max": "0",
+                "pids.max": pids,
+                "cpu.max": f"{quota} {_PERIOD_US}",
+            }
+        return {
+            "memory": {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory},
+            "pids": {"pids.max": pids},
+            "cpu": {"cpu.cfs_period_us": str(_PERIOD_US), "cpu.cfs_quota_us": quota},
+        }[folder.parent.parent.name]
+
+
+def limits_here(inside: Inside) -> Limits:
+    """What this machine and user can do."""
+    for kind in ("cgroup v1", "cgroup v2"):
+        limits = Limits(kind, inside)
+        if _works(limits):
+            return limits
+    return Limits("rlimit", inside)
+
+
+def _works(limits: Limits) -> bool:
+    if limits.kind == "cgroup v2" and not _delegated():
+        return False
+    if limits.kind == "cgroup v1" and not (_ROOT / "memory" / "cgroup.procs").exists():
+        return False
+    name = f"try-{os.getpid()}"
+    try:
+        limits.group(name)
+        limits.remove_group(name)
+    except (OSError, EngineUnavailableError):
+        return False
+    return True
+
+
+def _delegated() -> bool:
+    wanted = {"memory", "pids", "cpu"}
+    parent = _ROOT / "agent-sandboxes"
+    try:
+        parent.mkdir(exist_ok=True)
+        (parent / "cgroup.subtree_control").write_text(" ".join(f"+{one}" for one in sorted(wanted)))
+        return wanted <= set((parent / "cgroup.subtree_control").read_text().split())
+    except OSError:
+        return False
+
+
+def _own_tasks() -> int:
+    # The kernel counts all tasks of the user against the limit, not only the sandbox's.
+    count = 0
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and entry.stat().st_uid == os.geteuid():
+                count += sum(1 for _ in (entry / "task").iterdir())
+    return count

@@ -1,0 +1,22 @@
+"""What the process runtime is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox_manager.infrastructure.runtimes.inside import Inside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessOptions:
+    """`folder` holds workspaces and what is live; `blocked_subnets` can't be reached from inside."""
+
+    stack: str
+    folder: Path
+    python: Path
+    python_path: tuple[Path, ...]
+    unsafe: bool
+    blocked_subnets: tuple[str, ...]
+    inside: Inside
+    command: tuple[str, ...] = ("-m", "tool_api")

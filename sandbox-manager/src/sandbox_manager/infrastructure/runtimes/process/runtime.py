@@ -1,0 +1,165 @@
+"""The process runtime."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+
+from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
+from sandbox_manager.domain.ports import Found, SandboxSpec
+from sandbox_manager.domain.sandbox import Identity, Started
+from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of
+from sandbox_manager.infrastructure.runtimes.process import network
+from sandbox_manager.infrastructure.runtimes.process.launch import MARK, Launch, mark_of, marked_identity
+from sandbox_manager.infrastructure.runtimes.process.limits import Limits, limits_here
+from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
+from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, kill_marked, marked, reap
+from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError
+from sandbox_manager.infrastructure.runtimes.process.store import Live, Store
+from sandbox_manager.infrastructure.runtimes.threads import Threads, threads
+
+_log = logging.getLogger(__name__)
+
+_LOOK_S = 0.02
+_KILL_S = 5.0
+_LOG_BYTES = 10 * 1024 * 1024
+_SOCKET_PATH_BYTES = 107
+
+
+class ProcessRuntime:
+    """Sandboxes in bubblewrap. They survive the manager; what is on disk and a mark on their processes finds them."""
+
+    name = "process"
+
+    def __init__(self, options: ProcessOptions, limits: Limits, pool: Threads, *, isolated: bool) -> None:
+        self._options = options
+        self._limits = limits
+        self._threads = pool
+        self._isolated = isolated
+        self._store = Store(options.folder, options.stack)
+        self._has_network = network.available()
+
+    async def check(self) -> None:
+        if not self._options.python.exists():
+            raise EngineUnavailableError(f"SANDBOX_PYTHON: {self._options.python} does not exist.")
+        socket = self._store.live("0" * 16).door / "door.sock"
+        if len(os.fsencode(socket)) > _SOCKET_PATH_BYTES:
+            raise EngineUnavailableError(f"SANDBOX_PROCESS_DIR: {self._options.folder} is too long for a unix socket.")
+
+    async def start(self, spec: SandboxSpec) -> Started:
+        await self.check()
+        launch = Launch(
+            options=self._options,
+            limits=self._limits,
+            store=self._store,
+            spec=spec,
+            has_network=self._has_network,
+            isolated=self._isolated,
+        )
+        try:
+            live, outer = await self._threads.run(launch.run)
+        except DeadlineError as error:
+            raise StartFailedError(f"The sandbox could not be started: {error}.", retryable=True) from error
+        except OSError as error:
+            reason = f"The sandbox could not be started: {error.strerror or error}."
+            raise StartFailedError(reason, retryable=True) from error
+        line = await self._ready_line(live, outer)
+        return Started(
+            door=f"unix:{live.door / 'door.sock'}",
+            has_desktop=desktop_of(line),
+            has_network=self._has_network or not self._isolated,
+        )
+
+    async def _ready_line(self, live: Live, outer: ProcessRef) -> str:
+        while True:
+            alive = outer.lives
+            lines = live.output.read_text(errors="replace").splitlines(keepends=True) if live.output.exists() else []
+            for line in lines:
+                if line.startswith(READY_LINE) and line.endswith("\n"):
+                    return line
+            if not alive:
+                told = live.errors.read_text(errors="replace")[-2000:] if live.errors.exists() else ""
+                _log.warning("sandbox process ended early", extra={"folder": live.folder.name, "stderr": told})
+                raise StartFailedError("The sandbox's processes ended before it was ready.", retryable=True)
+            await asyncio.sleep(_LOOK_S)
+
+    async def found(self) -> list[Found]:
+        return await self._threads.run(self._found)
+
+    def _found(self) -> list[Found]:
+        found: dict[str, Found] = {}
+        for identity in self._store.identities():
+            state = self._store.state(identity.sandbox_id)
+            for process in state.processes if state else []:
+                reap(process.pid)
+            running = state is not None and (state.first or state.outer).lives
+            found[identity.sandbox_id] = Found(
+                identity=identity, running=running, reason=None if running else "The sandbox's processes ended."
+            )
+            self._bound_logs(self._store.live(identity.sandbox_id))
+        for mark in marked(MARK):
+            identity = marked_identity(mark, self._options.stack)
+            if identity is not None and identity.sandbox_id not in found:
+                found[identity.sandbox_id] = Found(identity=identity, running=False, reason="Its folder is missing.")
+        return list(found.values())
+
+    def _bound_logs(self, live: Live) -> None:
+        for log in (live.output, live.errors):
+            with contextlib.suppress(OSError):
+                if log.stat().st_size > _LOG_BYTES:
+                    os.truncate(log, 0)
+
+    async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
+        await self._threads.run(lambda: self._remove(identity, keep_workspace=keep_workspace))
+
+    def _remove(self, identity: Identity, *, keep_workspace: bool) -> None:
+        state = self._store.state(identity.sandbox_id)
+        for process in state.processes if state else []:
+            process.kill()
+        if not kill_marked(MARK, mark_of(identity, self._options.stack), _KILL_S):
+            raise EngineUnavailableError("Processes of a sandbox could not be ended; it is tried again.")
+        for process in state.processes if state else []:
+            reap(process.pid)
+        self._limits.remove_group(identity.sandbox_id)
+        try:
+            self._store.forget(identity, keep_workspace=keep_workspace)
+        except OSError as error:
+            reason = f"The sandbox's folder could not be removed: {error.strerror}."
+            raise EngineUnavailableError(reason) from error
+
+
+@contextlib.asynccontextmanager
+async def process_runtime(options: ProcessOptions) -> AsyncIterator[ProcessRuntime]:
+    """Raises `EngineUnavailableError` when this machine can't isolate and that was not waived."""
+    async with threads("process-runtime", 8) as pool:
+        trouble = await pool.run(_isolation_trouble)
+        if trouble is not None and not options.unsafe:
+            raise EngineUnavailableError(
+                f"{trouble} Sandboxes as processes need it; install it, use Docker, or give up all isolation with "
+                "SANDBOX_PROCESS_UNSAFE=true."
+            )
+        limits = await pool.run(lambda: limits_here(options.inside))
+        runtime = ProcessRuntime(options, limits, pool, isolated=trouble is None)
+        fields = {"limits": limits.kind, "network": network.available(), "own_uids": os.geteuid() == 0}
+        _log.info("process runtime", extra={**fields, "isolated": trouble is None})
+        if trouble is not None:
+            _log.warning("sandboxes are not isolated", extra={"reason": trouble})
+        yield runtime
+
+
+def _isolation_trouble() -> str | None:
+    for program in ("bwrap", "setpriv", "prlimit"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed."
+    command = ["bwrap", "--unshare-all", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL"]
+    command += ["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--", "true"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap does not run here ({error})."
+    return None if done.returncode == 0 else f"bubblewrap can't make namespaces here ({done.stderr.strip()[-200:]})."

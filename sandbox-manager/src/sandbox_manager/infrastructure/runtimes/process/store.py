@@ -1,0 +1,173 @@
+"""What the process runtime keeps on disk, so that it survives the manager.
+
+folder/workspaces/<session id>      the workspace, owned by the session's uid on the host
+folder/uids/<uid>                   names the session that has this uid
+folder/live/<sandbox id>/           identity.json, state.json, logs, etc/, door/ (owned by the sandbox)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import stat
+import zlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sandbox_manager.domain.errors import StartFailedError
+from sandbox_manager.domain.sandbox import Identity
+from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+
+_UIDS_PER_FOLDER = 1000
+_FIRST_UID = 200_000
+_FOLDERS = 5000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """The processes of a running sandbox: the first inside, the one outside that waits for it, its network."""
+
+    first: ProcessRef | None
+    outer: ProcessRef
+    network: ProcessRef | None
+
+    @property
+    def processes(self) -> list[ProcessRef]:
+        return [one for one in (self.first, self.network, self.outer) if one is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Folder of one live sandbox."""
+
+    folder: Path
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "stdout.log"
+
+    @property
+    def errors(self) -> Path:
+        return self.folder / "stderr.log"
+
+    @property
+    def etc(self) -> Path:
+        return self.folder / "etc"
+
+    @property
+    def door(self) -> Path:
+        return self.folder / "door"
+
+
+class Store:
+    """The folder of one deployment. Runs as root when every sandbox gets a uid of its own."""
+
+    def __init__(self, folder: Path, stack: str) -> None:
+        self._folder = folder
+        self._stack = stack
+        self._own_uids = os.geteuid() == 0
+        self._first_uid = _FIRST_UID + zlib.crc32(str(folder).encode()) % _FOLDERS * _UIDS_PER_FOLDER
+        for name in ("workspaces", "uids", "live"):
+            (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.chmod(0o700)
+
+    def live(self, sandbox_id: str) -> Live:
+        return Live(self._folder / "live" / sandbox_id)
+
+    def workspace(self, session_id: str) -> Path:
+        return self._folder / "workspaces" / session_id
+
+    def make(self, identity: Identity) -> tuple[Live, int | None]:
+        """Folders of a new sandbox and its session's uid (None: the manager's own)."""
+        live = self.live(identity.sandbox_id)
+        live.folder.mkdir(mode=0o700)
+        _write(live.folder / "identity.json", {"stack": self._stack, **asdict(identity)})
+        live.etc.mkdir(mode=0o755)
+        live.door.mkdir(mode=0o700)
+        uid = self._uid(identity.session_id) if self._own_uids else None
+        workspace = self.workspace(identity.session_id)
+        if not workspace.exists():
+            workspace.mkdir(mode=0o700)
+            if uid is not None:
+                os.chown(workspace, uid, uid)
+        if uid is not None:
+            os.chown(live.door, uid, uid)
+        return live, uid
+
+    def remember(self, sandbox_id: str, state: State) -> None:
+        _write(self.live(sandbox_id).folder / "state.json", asdict(state))
+
+    def identities(self) -> list[Identity]:
+        """All live sandboxes of this stack."""
+        found: list[Identity] = []
+        for folder in (self._folder / "live").iterdir():
+            known = _read(folder / "identity.json")
+            if known and known.pop("stack", None) == self._stack:
+                found.append(Identity(**known))
+        return found
+
+    def state(self, sandbox_id: str) -> State | None:
+        known = _read(self.live(sandbox_id).folder / "state.json")
+        if known is None:
+            return None
+        first, outer, network = known["first"], known["outer"], known["network"]
+        return State(
+            first=ProcessRef(**first) if first else None,
+            outer=ProcessRef(**outer),
+            network=ProcessRef(**network) if network else None,
+        )
+
+    def forget(self, identity: Identity, *, keep_workspace: bool) -> None:
+        """Remove the folders of a sandbox none of whose processes lives."""
+        _remove_tree(self.live(identity.sandbox_id).folder)
+        if keep_workspace:
+            return
+        _remove_tree(self.workspace(identity.session_id))
+        for taken in (self._folder / "uids").iterdir():
+            if taken.read_text() == identity.session_id:
+                taken.unlink(missing_ok=True)
+
+    def _uid(self, session_id: str) -> int:
+        uids = self._folder / "uids"
+        for taken in uids.iterdir():
+            if taken.read_text() == session_id:
+                return int(taken.name)
+        for uid in range(self._first_uid, self._first_uid + _UIDS_PER_FOLDER):
+            with contextlib.suppress(FileExistsError), (uids / str(uid)).open("x") as free:
+                free.write(session_id)
+                return uid
+        raise StartFailedError("No user id is left for another workspace; delete sessions.", retryable=False)
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    draft = path.with_suffix(".new")
+    draft.write_text(json.dumps(content))
+    draft.replace(path)
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _remove_tree(folder: Path) -> None:
+    # rmtree follows no symlink. What was made unreadable inside is opened up and tried once more.
+    def open_up(again: Callable[..., Any], path: str, _: object) -> None:
+        if isinstance(_, tuple) and isinstance(_[1], FileNotFoundError):  # pyright: ignore[reportUnknownArgumentType]
+            return
+        os.chmod(Path(path).parent, stat.S_IRWXU)
+        if not Path(path).is_symlink() and Path(path).exists():
+            os.chmod(path, stat.S_IRWXU)
+        if Path(path).is_dir() and not Path(path).is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            again(path)
+
+    if folder.exists():
+        shutil.rmtree(folder, onerror=open_up)

@@ -1,0 +1,1 @@
+"""REST as `contracts.sandboxes` fixes it."""

@@ -1,0 +1,84 @@
+"""Routes of `/sandboxes`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from contracts.sandboxes import CreateSandbox, DoorToken, Sandbox, SandboxList, SandboxStatus, TokenRequest
+from sandbox_manager.domain import sandbox as domain
+from sandbox_manager.interfaces.http.service_token import require_service_token
+from sandbox_manager.interfaces.http.use_cases import Wired
+
+_MAX_WAIT_MS = 120_000
+_Owner = Annotated[str | None, Query(max_length=64)]
+
+router = APIRouter(prefix="/sandboxes", tags=["sandboxes"], dependencies=[Depends(require_service_token)])
+
+
+@router.post("", status_code=201)
+async def create(body: CreateSandbox, wired: Wired, response: Response) -> Sandbox:
+    """Give a session its one sandbox; 200 when it already has one."""
+    created = await wired.create(body.session_id, body.user_id)
+    if not created.is_new:
+        response.status_code = 200
+    return _to_wire(created.sandbox)
+
+
+@router.get("")
+async def list_(wired: Wired, user_id: _Owner = None, session_id: _Owner = None) -> SandboxList:
+    """The newest sandbox of each session that matches."""
+    found = await wired.list(user_id=user_id, session_id=session_id)
+    return SandboxList(items=[_to_wire(one) for one in found])
+
+
+@router.get("/{sandbox_id}")
+async def get(sandbox_id: str, wired: Wired, wait_ms: Annotated[int, Query(ge=0, le=_MAX_WAIT_MS)] = 0) -> Sandbox:
+    """One sandbox; with `wait_ms` once it left `starting`, or at the deadline."""
+    return _to_wire(await wired.get(sandbox_id, wait_ms / 1000))
+
+
+@router.post("/{sandbox_id}/renew")
+async def renew(sandbox_id: str, wired: Wired) -> Sandbox:
+    """Count as activity."""
+    return _to_wire(await wired.renew(sandbox_id))
+
+
+@router.post("/{sandbox_id}/tokens", status_code=201)
+async def mint(sandbox_id: str, body: TokenRequest, wired: Wired) -> DoorToken:
+    """A short-lived door token and the door's address."""
+    scopes = [scope.value for scope in dict.fromkeys(body.scopes)]
+    minted = await wired.mint(sandbox_id, scopes, timedelta(seconds=body.ttl_s))
+    return DoorToken(
+        token=minted.token,
+        expires_at=minted.expires_at,
+        door=minted.door,
+        sandbox_id=minted.identity.sandbox_id,
+        generation=minted.identity.generation,
+    )
+
+
+@router.delete("/{sandbox_id}", status_code=204)
+async def delete(sandbox_id: str, wired: Wired, *, keep_workspace: bool = False) -> None:
+    """Remove it, also in the middle of its start; 204 too when there is none."""
+    await wired.delete(sandbox_id, keep_workspace=keep_workspace)
+
+
+def _to_wire(sandbox: domain.Sandbox) -> Sandbox:
+    return Sandbox(
+        id=sandbox.id,
+        session_id=sandbox.identity.session_id,
+        user_id=sandbox.identity.user_id,
+        generation=sandbox.identity.generation,
+        runtime=sandbox.runtime,
+        status=SandboxStatus(sandbox.status.value),
+        reason=sandbox.reason,
+        retryable=sandbox.retryable,
+        has_desktop=sandbox.has_desktop,
+        has_network=sandbox.has_network,
+        created_at=sandbox.created_at,
+        expires_at=sandbox.expires_at,
+        idle_expires_at=sandbox.idle_expires_at,
+    )

@@ -1,0 +1,43 @@
+"""What the routes may call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from sandbox_manager.application.create_sandbox import CreateSandbox
+from sandbox_manager.application.delete_sandbox import DeleteSandbox
+from sandbox_manager.application.get_sandbox import GetSandbox
+from sandbox_manager.application.list_sandboxes import ListSandboxes
+from sandbox_manager.application.mint_token import MintToken
+from sandbox_manager.application.reconcile import Reconcile
+from sandbox_manager.application.renew_sandbox import RenewSandbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseCases:
+    """Everything the manager can do, wired. `dependencies` are the checks `/readyz` names."""
+
+    create: CreateSandbox
+    get: GetSandbox
+    list: ListSandboxes
+    renew: RenewSandbox
+    mint: MintToken
+    delete: DeleteSandbox
+    reconcile: Reconcile
+    service_token: str
+    dependencies: dict[str, Callable[[], Awaitable[None]]]
+
+
+Wiring = Callable[[], AbstractAsyncContextManager[UseCases]]
+
+
+async def _use_cases(request: Request) -> AsyncIterator[UseCases]:
+    yield request.app.state.use_cases
+
+
+Wired = Annotated[UseCases, Depends(_use_cases)]
