@@ -15,7 +15,7 @@ async def await_primary(member: str) -> None:
     """Wait until the set whose only member this is has a primary, made one where it is new."""
     replica_set = ReplicaSet(member)
     async with asyncio.timeout(PATIENCE_S):
-        while not await replica_set.is_primary():
+        while not await replica_set.is_primary():  # noqa: ASYNC110 - another process changes it
             await asyncio.sleep(0.2)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from local_stack.data_folder import load_secrets, locked_data_folder
 from local_stack.errors import StackError
 from local_stack.ports import claim_public_port
+from local_stack.reload import restart_on_change
 from local_stack.services import Stack, child_specs, plan_stack
 from local_stack.settings import StackSettings, load_settings
 from local_stack.supervisor import Supervisor
@@ -57,7 +58,12 @@ async def _until_the_end(stack: Stack, supervisor: Supervisor, waiting: asyncio.
         return 0
     await starting
     _say(f"\nReady: {stack.page_url}   (Ctrl+C ends it; logs in {stack.folder / 'logs'})\n")
+    watching = (
+        asyncio.create_task(restart_on_change(supervisor, stack.settings.root)) if stack.settings.reload else None
+    )
     await asyncio.wait({waiting, supervisor.failure}, return_when=asyncio.FIRST_COMPLETED)
+    if watching:
+        watching.cancel()
     if supervisor.failure.done():
         raise StackError(supervisor.failure.result())
     return 0

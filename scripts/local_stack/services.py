@@ -51,12 +51,14 @@ class Stack:
 
     @property
     def page_url(self) -> str:
+        if self.settings.reload:
+            return f"http://{_LOOPBACK}:{self.ports['vite']}"
         host = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
         return f"http://{'127.0.0.1' if host in ('0.0.0.0', '[::]') else host}:{self.port}"
 
 
 def plan_stack(settings: StackSettings, secrets: StackSecrets, folder: Path, port: int) -> Stack:
-    ports = inner_ports(folder / "ports.json", ("mongod", "redis", "manager"))
+    ports = inner_ports(folder / "ports.json", ("mongod", "redis", "manager", "vite"))
     return Stack(settings=settings, secrets=secrets, folder=folder, port=port, ports=ports)
 
 
@@ -67,7 +69,8 @@ def child_specs(stack: Stack) -> list[ChildSpec]:
         specs.append(_mongod(stack))
     if not stack.settings.redis_url:
         specs.append(_redis(stack))
-    return [*specs, _manager(stack), _gateway(stack)]
+    specs += [_manager(stack), _gateway(stack)]
+    return [*specs, _vite(stack)] if stack.settings.reload else specs
 
 
 def _mongod(stack: Stack) -> ChildSpec:
@@ -150,7 +153,8 @@ def _gateway(stack: Stack) -> ChildSpec:
     probe_host = _LOOPBACK if settings.host == "0.0.0.0" else settings.host
 
     async def serves_the_page() -> bool:
-        return await answers_http(probe_host, stack.port, "/readyz") and await answers_http(probe_host, stack.port, "/")
+        ready = await answers_http(probe_host, stack.port, "/readyz")
+        return ready and (settings.reload or await answers_http(probe_host, stack.port, "/"))
 
     return ChildSpec(
         name="gateway",
@@ -159,6 +163,18 @@ def _gateway(stack: Stack) -> ChildSpec:
         working_dir=stack.folder,
         is_ready=serves_the_page,
         stop_within=15,
+    )
+
+
+def _vite(stack: Stack) -> ChildSpec:
+    port = stack.ports["vite"]
+    frontend = stack.settings.root / "frontend"
+    return ChildSpec(
+        name="vite",
+        command=("node", str(frontend / "node_modules" / "vite" / "bin" / "vite.js"), "--strictPort"),
+        environ=_plain_environ(stack) | {"PORT": str(port), "BACKEND_URL": f"http://{_LOOPBACK}:{stack.port}"},
+        working_dir=frontend,
+        is_ready=lambda: answers_http(_LOOPBACK, port, "/"),
     )
 
 

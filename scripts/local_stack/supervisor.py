@@ -28,6 +28,7 @@ class Supervisor:
         self._logs = {spec.name: LogFile(spec.name, logs) for spec in specs}
         self._state_file = state_file
         self._children: dict[str, Child] = {}
+        self._asked: set[str] = set()
         self._guards: list[asyncio.Task[None]] = []
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -49,6 +50,11 @@ class Supervisor:
         for log in self._logs.values():
             log.close()
         self._state_file.unlink(missing_ok=True)
+
+    async def restart(self, name: str) -> None:
+        """End a child for its guard to start anew; not counted as a failure."""
+        self._asked.add(name)
+        await self._children[name].stop()
 
     async def _launch(self, spec: ChildSpec) -> None:
         log = self._logs[spec.name]
@@ -73,7 +79,8 @@ class Supervisor:
         while True:
             began = monotonic()
             reason = await self._children[spec.name].ended()
-            if monotonic() - began > STEADY_AFTER:
+            if monotonic() - began > STEADY_AFTER or spec.name in self._asked:
+                self._asked.discard(spec.name)
                 pause, restarts = FIRST_PAUSE, 0
             while True:
                 if restarts >= MAX_RESTARTS:

@@ -1,0 +1,155 @@
+"""One command starts everything and ends everything."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+
+from support.stack import STOP_TIMEOUT_S, Stack, run_stack, spawn_stack, start_stack, wait_until
+
+
+def status_of(url: str) -> int:
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return int(answer.status)
+
+
+def refused(data_dir: Path, **settings: str) -> str:
+    """What a stack that can't start says."""
+    output = data_dir.parent / f"{data_dir.name}-refused.txt"
+    data_dir.mkdir(exist_ok=True)
+    process = spawn_stack(data_dir, output, **settings)
+    try:
+        assert process.wait(30) == 1
+    finally:
+        process.kill()
+        process.wait()
+    return output.read_text(encoding="utf-8")
+
+
+def naming(folder: Path) -> list[str]:
+    """Processes whose command line names the folder."""
+    found: list[str] = []
+    for process in psutil.process_iter(["cmdline", "pid"]):
+        command = " ".join(process.info["cmdline"] or [])
+        if str(folder) in command:
+            found.append(f"{process.info['pid']} {command[:120]}")
+    return found
+
+
+def test_the_page_is_there_when_the_address_is_printed(stack: Stack) -> None:
+    assert status_of(stack.base_url + "/") == 200
+    assert status_of(stack.base_url + "/readyz") == 200
+    assert set(stack.children()) == {"mongod", "redis", "manager", "gateway"}
+
+
+def test_everything_listens_on_loopback_alone(stack: Stack) -> None:
+    listening = [
+        connection
+        for process in [psutil.Process(pid) for pid in stack.children().values()]
+        for connection in process.net_connections(kind="inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert listening
+    assert {connection.laddr.ip for connection in listening} == {"127.0.0.1"}
+
+
+def test_secrets_are_readable_by_their_owner_alone(stack: Stack) -> None:
+    assert (stack.data_dir / "secrets.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_all_of_it_and_the_second_start_is_fast(tmp_path: Path, number: signal.Signals) -> None:
+    first = start_stack(tmp_path)
+    assert first.stop(number) == 0
+    assert naming(tmp_path) == []
+
+    began = time.monotonic()
+    with run_stack(tmp_path) as second:
+        assert time.monotonic() - began < 10
+        assert status_of(second.base_url + "/") == 200
+
+
+def test_children_die_with_a_supervisor_that_was_killed_and_the_next_start_works(tmp_path: Path) -> None:
+    killed = start_stack(tmp_path)
+    started = killed.descendants()
+    killed.process.kill()
+    killed.process.wait(5)
+    assert psutil.wait_procs(started, timeout=5)[1] == []
+
+    with run_stack(tmp_path) as again:
+        assert status_of(again.base_url + "/readyz") == 200
+
+
+@pytest.mark.parametrize("name", ["mongod", "redis", "manager", "gateway"])
+async def test_a_child_that_dies_is_brought_back_with_a_reason(stack: Stack, name: str) -> None:
+    before = stack.children()[name]
+    await stack.kill(name)
+    assert wait_until(lambda: f"{name} is back" in stack.printed().rpartition(f"{name} was killed by SIGKILL")[2], 30)
+    assert stack.children()[name] != before
+    assert wait_until(lambda: is_ready(stack), 30)
+
+
+def is_ready(stack: Stack) -> bool:
+    try:
+        return status_of(stack.base_url + "/readyz") == 200
+    except OSError:
+        return False
+
+
+def test_two_stacks_run_side_by_side(stack: Stack, tmp_path: Path) -> None:
+    with run_stack(tmp_path) as other:
+        assert other.base_url != stack.base_url
+        assert status_of(other.base_url + "/") == status_of(stack.base_url + "/") == 200
+
+
+def test_one_data_folder_serves_one_stack(stack: Stack) -> None:
+    said = refused(stack.data_dir)
+    assert "already uses DATA_DIR" in said
+    assert str(stack.process.pid) in said
+
+
+def test_a_taken_port_is_named_before_anything_starts(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = refused(tmp_path / "data", PORT=str(port))
+    assert f"Port {port} on 127.0.0.1 is in use" in said
+    assert naming(tmp_path) == []
+
+
+def test_no_log_in_is_refused_beyond_loopback(tmp_path: Path) -> None:
+    assert "HOST must be a loopback address" in refused(tmp_path / "data", HOST="0.0.0.0")
+
+
+def test_password_mode_asks_for_an_account(tmp_path: Path) -> None:
+    with run_stack(tmp_path, AUTH_MODE="password") as asking:
+        with urllib.request.urlopen(asking.base_url + "/api/auth/status", timeout=5) as answer:
+            assert b'"password"' in answer.read()
+        with pytest.raises(urllib.error.HTTPError) as refusal:
+            urllib.request.urlopen(asking.base_url + "/api/sessions", timeout=5)
+        assert refusal.value.code == 401
+        refusal.value.close()
+
+
+def test_the_script_explains_itself() -> None:
+    root = Path(__file__).resolve().parents[3]
+    for script in ("run.sh", "build.sh", "dev.sh", "update.sh", ".ci/run"):
+        said = subprocess.run(
+            [root / script, "--help"], capture_output=True, text=True, check=True, env=dict(os.environ)
+        )
+        assert "Usage:" in said.stdout, script
+
+
+def test_stopping_takes_less_than_its_deadline(tmp_path: Path) -> None:
+    running = start_stack(tmp_path)
+    began = time.monotonic()
+    running.stop()
+    assert time.monotonic() - began < STOP_TIMEOUT_S / 3
