@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 from tool_api.desktop.settings import DesktopSettings
 
 BROWSERS = ("chromium", "google-chrome-stable", "google-chrome", "chrome")
+OPENBOX_SETTINGS = Path(__file__).with_name("openbox.xml")
 WINDOW_MANAGER_READY = "window-manager-ready"
 QUIET_FLAGS = (
     "--no-first-run",
@@ -85,7 +87,7 @@ def xvnc_command(path: str, settings: DesktopSettings, display_fd: int) -> list[
 
 def window_manager_command(path: str) -> list[str]:
     """Openbox runs its start-up command once it manages the screen."""
-    return [path, "--sm-disable", "--startup", f"echo {WINDOW_MANAGER_READY}"]
+    return [path, "--sm-disable", "--config-file", str(OPENBOX_SETTINGS), "--startup", f"echo {WINDOW_MANAGER_READY}"]
 
 
 def browser_command(path: str, settings: DesktopSettings) -> list[str]:

@@ -1,0 +1,1 @@
+"""The visible Chrome, driven over its own control protocol."""

@@ -1,0 +1,63 @@
+"""What the model reads of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+MAX_ELEMENTS = 120
+MAX_TEXT = 6000
+SHORT_TEXT = 1500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageView:
+    """A page as our script describes it."""
+
+    url: str
+    title: str
+    lines: Sequence[str]
+    left: int
+    text: str
+    text_length: int
+    width: int
+    height: int
+    above: int
+    below: int
+
+    @classmethod
+    def from_script(cls, found: dict[str, Any]) -> PageView:
+        """The script's answer, bounded: the page decides what it says, not how much."""
+        return cls(
+            url=str(found["url"])[:2000],
+            title=str(found["title"])[:300],
+            lines=[str(line)[:600] for line in found["lines"][:MAX_ELEMENTS]],
+            left=int(found["left"]),
+            text=str(found["text"])[:MAX_TEXT],
+            text_length=int(found["textLength"]),
+            width=int(found["width"]),
+            height=int(found["height"]),
+            above=int(found["above"]),
+            below=int(found["below"]),
+        )
+
+
+def describe(view: PageView, said: str, notes: Sequence[str]) -> str:
+    """What was done, where the browser is, what can be used there, and the page's text."""
+    parts = [*filter(None, [said]), *notes]
+    parts += [f"Page: {view.title or '(no title)'}", f"Address: {view.url}"]
+    parts.append(
+        f"Visible part: {view.width}x{view.height} pixels, {view.above} pixels above it, {view.below} pixels below."
+    )
+    if view.lines:
+        more = [f"({view.left} more elements are not listed)"] if view.left else []
+        parts += ["", "Elements to use by index:", *view.lines, *more]
+    if view.text:
+        cut = (
+            f" (the first {len(view.text)} of {view.text_length} characters)"
+            if len(view.text) < view.text_length
+            else ""
+        )
+        parts += ["", f"Text of the page{cut}:", view.text]
+    return "\n".join(parts)

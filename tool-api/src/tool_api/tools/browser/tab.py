@@ -1,0 +1,135 @@
+"""One tab of Chrome: its session, its load state, and a small script of ours in an isolated world of its page."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from pathlib import Path
+from typing import Any
+
+from tool_api.tools.browser.cdp import CdpConnection, CdpError, Payload
+
+SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
+WORLD = "sandbox-view"
+LARGEST_PICTURE_BYTES = 150 * 1024
+PICTURES: tuple[tuple[int, float], ...] = ((70, 1.0), (45, 1.0), (25, 1.0), (40, 0.5))
+
+
+class StaleViewError(Exception):
+    """The page is another one than when it was last viewed; its element numbers mean nothing now."""
+
+
+class Tab:
+    """Made by `Tabs` when Chrome announces a page."""
+
+    def __init__(self, connection: CdpConnection, session: str, target: str) -> None:
+        self.session = session
+        self._frame = target
+        self._connection = connection
+        self._world: int | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def send(self, method: str, parameters: Payload | None = None, *, timeout_s: float = 10.0) -> Payload:
+        """A command to this tab; raises as `CdpConnection.send`."""
+        return await self._connection.send(method, parameters, session=self.session, timeout_s=timeout_s)
+
+    async def prepare(self) -> None:
+        """Ask for the page's events."""
+        await self.send("Page.enable")
+
+    async def answer_dialog(self, *, accept: bool) -> None:
+        """Close the dialog that holds the page."""
+        await self.send("Page.handleJavaScriptDialog", {"accept": accept})
+
+    def on_event(self, method: str, parameters: Payload) -> None:
+        """Follow whether the page is loading."""
+        if parameters.get("frameId") != self._frame:
+            return
+        if method == "Page.frameStartedLoading":
+            self._idle.clear()
+        elif method == "Page.frameStoppedLoading":
+            self._idle.set()
+
+    async def is_in_front(self) -> bool:
+        """Whether the window shows this tab."""
+        try:
+            answer = await self.send(
+                "Runtime.evaluate", {"expression": "document.visibilityState", "returnByValue": True}, timeout_s=1
+            )
+        except (CdpError, TimeoutError):
+            return False
+        return answer.get("result", {}).get("value") == "visible"
+
+    async def call(self, expression: str, *, timeout_s: float = 5.0) -> Any:
+        """A call of our script in the world the latest view was made in. Raises `StaleViewError`, `CdpError`."""
+        if self._world is None:
+            raise StaleViewError
+        return await self._evaluate(self._world, f"globalThis.view.{expression}", timeout_s)
+
+    async def call_afresh(self, expression: str, *, timeout_s: float = 5.0) -> Any:
+        """The same, in a new world where the old one has gone with its page."""
+        if self._world is not None:
+            try:
+                return await self._evaluate(self._world, f"globalThis.view.{expression}", timeout_s)
+            except StaleViewError:
+                self._world = None
+        self._frame = str((await self.send("Page.getFrameTree"))["frameTree"]["frame"]["id"])
+        made = await self.send(
+            "Page.createIsolatedWorld", {"frameId": self._frame, "worldName": WORLD, "grantUniveralAccess": True}
+        )
+        world = int(made["executionContextId"])
+        await self._evaluate(world, f"void (globalThis.view = {SCRIPT})", timeout_s)
+        self._world = world
+        return await self._evaluate(world, f"globalThis.view.{expression}", timeout_s)
+
+    async def settle(self, limit_s: float) -> bool:
+        """Wait until the page has loaded and stands still; False when the time was over first."""
+        deadline = time.monotonic() + limit_s
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                async with asyncio.timeout(left):
+                    await self._idle.wait()
+                state = await self.call_afresh(f"settled({int(left * 1000)})", timeout_s=left + 1)
+            except (StaleViewError, TimeoutError):
+                continue
+            if self._idle.is_set() and state == "complete":
+                return True
+        return False
+
+    async def screenshot(self) -> str | None:
+        """A JPEG of what is visible as base64, at most `LARGEST_PICTURE_BYTES`; None where the page gives none."""
+        for quality, scale in PICTURES:
+            parameters: Payload = {"format": "jpeg", "quality": quality, "optimizeForSpeed": True}
+            try:
+                if scale != 1.0:
+                    view = (await self.send("Page.getLayoutMetrics"))["cssVisualViewport"]
+                    parameters["clip"] = {
+                        "x": view["pageX"],
+                        "y": view["pageY"],
+                        "width": view["clientWidth"],
+                        "height": view["clientHeight"],
+                        "scale": scale,
+                    }
+                image = str((await self.send("Page.captureScreenshot", parameters, timeout_s=5))["data"])
+            except (CdpError, TimeoutError):
+                return None
+            if len(base64.b64decode(image)) <= LARGEST_PICTURE_BYTES:
+                return image
+        return None
+
+    async def _evaluate(self, world: int, expression: str, timeout_s: float) -> Any:
+        try:
+            answer = await self.send(
+                "Runtime.evaluate",
+                {"expression": expression, "contextId": world, "returnByValue": True, "awaitPromise": True},
+                timeout_s=timeout_s,
+            )
+        except CdpError as error:
+            if "context" in str(error).lower() or "navigated" in str(error).lower():
+                raise StaleViewError from error
+            raise
+        if (failure := answer.get("exceptionDetails")) is not None:
+            raise CdpError(str(failure.get("exception", {}).get("description", failure.get("text")))[:300])
+        return answer.get("result", {}).get("value")
