@@ -43,10 +43,10 @@ run_compose() {
   [ "$1" = down ] || exec "${COMPOSE[@]}" "$@"
   local volumes=
   case " $* " in *" -v "* | *" --volumes "*) volumes=volumes ;; esac
-  # The manager goes first, with time to remove its sandboxes; their networks hold the gateway.
+  # The manager goes first, with time to remove its sandboxes; the sweep is for those of a killed one.
   "${COMPOSE[@]}" stop -t 40 sandbox-manager >/dev/null 2>&1 || true
-  remove_sandboxes "$COMPOSE_PROJECT_NAME" "$volumes"
   "${COMPOSE[@]}" "$@"
+  remove_sandboxes "$COMPOSE_PROJECT_NAME" "$volumes"
 }
 
 case "${1:-}" in

@@ -21,7 +21,7 @@ stack_name() {
 
 # The manager removes its sandboxes when it ends; this takes what a killed one left behind.
 remove_sandboxes() {
-  local label="label=${SANDBOX_STACK_LABEL:-sandbox.stack}=$1" found
+  local label="label=agent-sandbox.stack=$1" found
   found=$(docker ps -aq --filter "$label")
   [ -z "$found" ] || xargs docker rm -f >/dev/null <<<"$found"
   found=$(docker network ls -q --filter "$label")
