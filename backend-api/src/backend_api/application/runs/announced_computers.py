@@ -1,0 +1,65 @@
+"""Computers whose starting, readiness and failure are told in the session's stream."""
+
+from __future__ import annotations
+
+import asyncio
+from weakref import WeakValueDictionary
+
+from backend_api.domain.agent.events import SandboxUpdated
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import EventLog, LiveTail
+from backend_api.domain.sandbox.entity import Computer, ComputerStatus
+from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.domain.sandbox.ports import Computers
+
+SILENT_S = 0.15
+MAX_REMEMBERED = 5_000
+
+
+class AnnouncedComputers:
+    """`Computers` around another one. What was told last is remembered only to keep the stream short."""
+
+    def __init__(self, inner: Computers, log: EventLog, tail: LiveTail) -> None:
+        self._inner = inner
+        self._log = log
+        self._tail = tail
+        self._told: dict[str, tuple[str, int]] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def ensure(self, session_id: str, user_id: str) -> Computer:
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            ensuring = asyncio.ensure_future(self._inner.ensure(session_id, user_id))
+            try:
+                await asyncio.wait({ensuring}, timeout=SILENT_S)
+                if not ensuring.done():
+                    await self._tell(session_id, SandboxUpdated(status="starting"), None)
+                computer = await ensuring
+            except ComputerUnavailableError as error:
+                await self._tell(session_id, SandboxUpdated(status="failed", reason=error.detail), None)
+                raise
+            finally:
+                ensuring.cancel()
+            if self._told.get(session_id) != (computer.id, computer.generation):
+                ready = SandboxUpdated(status="ready", expires_at=computer.expires_at, has_desktop=computer.has_desktop)
+                await self._tell(session_id, ready, (computer.id, computer.generation))
+            return computer
+
+    async def status(self, session_id: str) -> ComputerStatus:
+        return await self._inner.status(session_id)
+
+    async def keep_alive(self, session_id: str) -> None:
+        await self._inner.keep_alive(session_id)
+
+    async def delete(self, session_id: str) -> None:
+        await self._inner.delete(session_id)
+        self._told.pop(session_id, None)
+
+    async def _tell(self, session_id: str, event: SandboxUpdated, told: tuple[str, int] | None) -> None:
+        self._told.pop(session_id, None)
+        if told is not None:
+            while len(self._told) >= MAX_REMEMBERED:
+                del self._told[next(iter(self._told))]
+            self._told[session_id] = told
+        identifier = SessionId(session_id)
+        await self._tail.publish(identifier, await self._log.append(identifier, [event]))

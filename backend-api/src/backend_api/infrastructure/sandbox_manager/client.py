@@ -1,0 +1,185 @@
+"""`Computers` and door tokens from the sandbox manager over its REST contract."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from weakref import WeakValueDictionary
+
+import httpx
+from pydantic import ValidationError
+
+from backend_api.domain.sandbox.entity import Computer, ComputerStatus, Scope
+from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from contracts.errors import Problem
+from contracts.sandboxes import DoorToken, Sandbox, SandboxList, SandboxStatus
+
+START_DEADLINE_S = 120.0
+LONG_POLL_MS = 10_000
+KEEP_ALIVE_EVERY_S = 20.0
+BELIEVE_FOR_S = 20.0
+RENEW_TOKEN_BEFORE_S = 30.0
+TOKEN_TTL_S = 300
+MAX_CACHED = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Believed:
+    computer: Computer
+    until: float
+
+
+class SandboxManagerClient:
+    """The manager of this deployment. What it said is believed for a short while; `forget` ends that at once."""
+
+    def __init__(self, http: httpx.AsyncClient, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._http = http
+        self._clock = clock
+        self._computers: dict[str, _Believed] = {}
+        self._tokens: dict[tuple[str, int, frozenset[Scope]], DoorToken] = {}
+        self._kept_alive: dict[str, float] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def ensure(self, session_id: str, user_id: str) -> Computer:
+        believed = self._computers.get(session_id)
+        if believed is not None and self._clock() < believed.until:
+            return believed.computer
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        async with lock:
+            believed = self._computers.get(session_id)
+            if believed is not None and self._clock() < believed.until:
+                return believed.computer
+            computer = _computer(await self._ready(session_id, user_id))
+            _bound(self._computers)
+            self._computers[session_id] = _Believed(computer, self._clock() + BELIEVE_FOR_S)
+            return computer
+
+    async def status(self, session_id: str) -> ComputerStatus:
+        found = await self._find(session_id)
+        if not found:
+            return ComputerStatus(status="none")
+        sandbox = max(found, key=lambda one: one.generation)
+        return ComputerStatus(
+            status=sandbox.status.value,
+            reason=sandbox.reason,
+            retryable=sandbox.retryable,
+            has_desktop=sandbox.has_desktop,
+            expires_at=sandbox.expires_at,
+        )
+
+    async def keep_alive(self, session_id: str) -> None:
+        now = self._clock()
+        believed = self._computers.get(session_id)
+        if now - self._kept_alive.get(session_id, -KEEP_ALIVE_EVERY_S) < KEEP_ALIVE_EVERY_S:
+            return
+        _bound(self._kept_alive)
+        self._kept_alive[session_id] = now
+        ids = [believed.computer.id] if believed else [sandbox.id for sandbox in await self._find(session_id)]
+        for identifier in ids:
+            response = await self._send("POST", f"/sandboxes/{identifier}/renew")
+            if response.status_code in (404, 409):
+                self._drop_session(session_id)
+            else:
+                _raise_for(response)
+
+    async def delete(self, session_id: str) -> None:
+        for sandbox in await self._find(session_id):
+            _raise_for(await self._send("DELETE", f"/sandboxes/{sandbox.id}", params={"keep_workspace": "false"}))
+        self._drop_session(session_id)
+
+    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
+        """A door token, from the cache until shortly before it ends. Raises `ComputerUnavailableError`."""
+        wanted = frozenset(scopes)
+        key = (computer.id, computer.generation, wanted)
+        cached = self._tokens.get(key)
+        if cached is not None and (cached.expires_at - datetime.now(UTC)).total_seconds() > RENEW_TOKEN_BEFORE_S:
+            return cached
+        body = {"scopes": sorted(scope.value for scope in wanted), "ttl_s": TOKEN_TTL_S}
+        response = await self._send("POST", f"/sandboxes/{computer.id}/tokens", json=body)
+        if response.status_code in (404, 409):
+            self.forget(computer)
+        _raise_for(response)
+        token = DoorToken.model_validate_json(response.content)
+        if token.generation != computer.generation:
+            self.forget(computer)
+            raise ComputerUnavailableError("The computer was rebuilt in the meantime. Try again.")
+        _bound(self._tokens)
+        self._tokens[key] = token
+        return token
+
+    def forget(self, computer: Computer) -> None:
+        """Believe nothing of this computer any more: its door refused or did not answer."""
+        self._computers.pop(computer.session_id, None)
+        for key in [key for key in self._tokens if key[0] == computer.id]:
+            del self._tokens[key]
+
+    async def _ready(self, session_id: str, user_id: str) -> Sandbox:
+        deadline = self._clock() + START_DEADLINE_S
+        response = await self._send("POST", "/sandboxes", json={"session_id": session_id, "user_id": user_id})
+        _raise_for(response)
+        sandbox = Sandbox.model_validate_json(response.content)
+        while sandbox.status is SandboxStatus.STARTING:
+            if self._clock() >= deadline:
+                raise ComputerUnavailableError(f"The computer did not start within {START_DEADLINE_S:g} s.")
+            response = await self._send("GET", f"/sandboxes/{sandbox.id}", params={"wait_ms": str(LONG_POLL_MS)})
+            _raise_for(response)
+            sandbox = Sandbox.model_validate_json(response.content)
+        if sandbox.status is not SandboxStatus.READY:
+            raise ComputerUnavailableError(sandbox.reason or f"The computer is {sandbox.status.value}.")
+        return sandbox
+
+    async def _find(self, session_id: str) -> list[Sandbox]:
+        response = await self._send("GET", "/sandboxes", params={"session_id": session_id})
+        _raise_for(response)
+        return SandboxList.model_validate_json(response.content).items
+
+    async def _send(self, method: str, path: str, **fields: Any) -> httpx.Response:
+        try:
+            return await self._http.request(method, path, **fields)
+        except httpx.TransportError as error:
+            raise ComputerUnavailableError("The sandbox manager can't be reached. Try again in a moment.") from error
+
+    def _drop_session(self, session_id: str) -> None:
+        believed = self._computers.get(session_id)
+        if believed is not None:
+            self.forget(believed.computer)
+
+
+def manager_http(url: str, token: str) -> httpx.AsyncClient:
+    """The client's connection pool; longer than one long poll, shorter than a person waits."""
+    return httpx.AsyncClient(
+        base_url=url,
+        headers={"Authorization": f"Bearer {token}"},
+        timeout=httpx.Timeout(LONG_POLL_MS / 1000 + 20.0, connect=5.0),
+        trust_env=False,
+    )
+
+
+def _computer(sandbox: Sandbox) -> Computer:
+    return Computer(
+        id=sandbox.id,
+        session_id=sandbox.session_id,
+        generation=sandbox.generation,
+        has_desktop=sandbox.has_desktop,
+        has_network=sandbox.has_network,
+        expires_at=sandbox.expires_at,
+    )
+
+
+def _raise_for(response: httpx.Response) -> None:
+    if response.is_success:
+        return
+    try:
+        detail = Problem.model_validate_json(response.content).detail
+    except ValidationError:
+        detail = f"The sandbox manager answered {response.status_code}."
+    raise ComputerUnavailableError(detail)
+
+
+def _bound(cache: dict[Any, Any]) -> None:
+    while len(cache) >= MAX_CACHED:
+        del cache[next(iter(cache))]

@@ -1,0 +1,82 @@
+"""DuckDuckGo's plain HTML page: search without a key."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+
+from backend_api.infrastructure.search.provider import Hit, SearchUnavailableError
+
+ADDRESS = "https://html.duckduckgo.com/html/"
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+
+class DuckDuckGoSearch:
+    name = "duckduckgo"
+
+    def __init__(self, http: httpx.AsyncClient, *, address: str = ADDRESS) -> None:
+        self._http = http
+        self._address = address
+
+    async def search(self, query: str, *, limit: int) -> list[Hit]:
+        try:
+            response = await self._http.post(self._address, data={"q": query}, headers={"User-Agent": BROWSER})
+        except httpx.HTTPError as error:
+            raise SearchUnavailableError("DuckDuckGo can't be reached.") from error
+        if response.status_code == 202 or "anomaly" in response.text:
+            raise SearchUnavailableError("DuckDuckGo asks for a person. Wait, or set TAVILY_API_KEY.")
+        if response.is_error:
+            raise SearchUnavailableError(f"DuckDuckGo answered {response.status_code}.")
+        page = _ResultPage()
+        page.feed(response.text)
+        return page.hits()[:limit]
+
+
+class _ResultPage(HTMLParser):
+    """Collects `a.result__a` and `.result__snippet`."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._results: list[dict[str, str]] = []
+        self._field: str | None = None
+        self._tag = ""
+
+    def hits(self) -> list[Hit]:
+        return [
+            Hit(
+                title=" ".join(result["title"].split()),
+                url=result["url"],
+                snippet=" ".join(result.get("snippet", "").split()),
+            )
+            for result in self._results
+            if result["url"].startswith(("http://", "https://"))
+        ]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        classes = (values.get("class") or "").split()
+        if tag == "a" and "result__a" in classes:
+            self._results.append({"title": "", "url": _target(values.get("href") or "")})
+            self._field, self._tag = "title", tag
+        elif "result__snippet" in classes and self._results:
+            self._results[-1]["snippet"] = ""
+            self._field, self._tag = "snippet", tag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._tag:
+            self._field = None
+
+    def handle_data(self, data: str) -> None:
+        if self._field is not None:
+            self._results[-1][self._field] += data
+
+
+def _target(href: str) -> str:
+    """The page behind the redirect; advertisements (`y.js`) give nothing."""
+    parts = urlsplit(href if "//" in href else f"https:{href}")
+    if parts.path.endswith("y.js"):
+        return ""
+    wanted = parse_qs(parts.query).get("uddg")
+    return wanted[0] if wanted else href

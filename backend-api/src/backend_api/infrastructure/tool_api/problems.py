@@ -1,0 +1,33 @@
+"""A door's problem details turned back into the domain's errors."""
+
+from __future__ import annotations
+
+import httpx
+from pydantic import ValidationError
+
+from backend_api.domain.errors import DomainError
+from backend_api.domain.sandbox.errors import (
+    ComputerUnavailableError,
+    FileMissingError,
+    NoDesktopError,
+    PathForbiddenError,
+    UploadTooLargeError,
+)
+from contracts.errors import Problem
+
+BY_CODE: dict[str, type[DomainError]] = {
+    error.code: error for error in (FileMissingError, NoDesktopError, PathForbiddenError, UploadTooLargeError)
+}
+BY_STATUS: dict[int, type[DomainError]] = {413: UploadTooLargeError}
+
+
+async def error_of(response: httpx.Response) -> DomainError:
+    """The error a failed answer stands for."""
+    await response.aread()
+    try:
+        problem = Problem.model_validate_json(response.content)
+    except ValidationError:
+        detail = f"The computer answered {response.status_code}."
+        return BY_STATUS.get(response.status_code, ComputerUnavailableError)(detail)
+    error = BY_CODE.get(problem.code) or BY_STATUS.get(response.status_code, ComputerUnavailableError)
+    return error(problem.detail)

@@ -1,0 +1,55 @@
+"""`generate_download_url`: a signed, expiring link to one file of the workspace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from pydantic import Field
+
+from backend_api.domain.agent.tools import CallContext, ToolOutcome
+from backend_api.domain.errors import DomainError, UnavailableError
+from backend_api.infrastructure.tools.local import Arguments, LocalTool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedLink:
+    url: str
+    expires_at: datetime
+
+
+class LinkSigner(Protocol):
+    """Makes download links for the user whose agent asks."""
+
+    async def __call__(self, session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:
+        """Raises `FileMissingError`, `PathForbiddenError`, `ComputerUnavailableError`."""
+        ...
+
+
+class DownloadUrlArguments(Arguments):
+    path: str = Field(min_length=1, max_length=4_096, description="Path of the file, relative to the workspace.")
+    expires_s: int = Field(default=3_600, ge=60, le=86_400, description="Seconds the link holds.")
+
+
+def generate_download_url(sign: LinkSigner) -> LocalTool:
+    async def run(context: CallContext, arguments: DownloadUrlArguments) -> ToolOutcome:
+        try:
+            link = await sign(context.session_id, context.user_id, arguments.path, expires_s=arguments.expires_s)
+        except UnavailableError:
+            raise
+        except DomainError as error:
+            return ToolOutcome(success=False, output=error.detail)
+        return ToolOutcome(
+            success=True,
+            output=f"{link.url}\nThe link holds until {link.expires_at:%Y-%m-%dT%H:%M:%SZ} and opens this file only.",
+            display={"type": "document", "path": arguments.path, "title": arguments.path, "url": link.url},
+        )
+
+    return LocalTool(
+        name="generate_download_url",
+        description="Make a link under which one file of the workspace can be downloaded for a while without log-in.",
+        arguments=DownloadUrlArguments,
+        phrase="Making a link for {path}",
+        run=run,
+    )

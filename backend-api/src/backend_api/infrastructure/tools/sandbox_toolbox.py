@@ -1,0 +1,70 @@
+"""The tools of the session's computer, started when the first of them is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolOutcome
+from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
+from backend_api.domain.sandbox.ports import Computers, SandboxTools
+from contracts.tools import ToolSpec
+
+START_ALLOWANCE_MS = 120_000
+"""A call may find the computer not yet started; its own deadline counts inside."""
+
+LOST = (
+    "The connection to the computer broke in the middle of this call ({detail}) It may have happened, in whole or in "
+    "part; check before repeating it."
+)
+
+
+def manifest_tools() -> list[Tool]:
+    """The tools every sandbox offers, from the manifest the tool API publishes in the contracts."""
+    content = files("contracts").joinpath("tool_manifest.json").read_bytes()
+    return [
+        Tool(
+            name=spec.name,
+            description=spec.description,
+            parameters=spec.parameters,
+            phrase=spec.phrase,
+            read_only=spec.read_only,
+            dangerous=spec.dangerous,
+            deadline_ms=spec.deadline_ms + START_ALLOWANCE_MS,
+        )
+        for spec in TypeAdapter(list[ToolSpec]).validate_json(content)
+    ]
+
+
+class SandboxToolBox:
+    """`ToolBox` over the computers."""
+
+    def __init__(self, tools: Sequence[Tool], computers: Computers, sandbox_tools: SandboxTools) -> None:
+        self._tools = tools
+        self._computers = computers
+        self._sandbox_tools = sandbox_tools
+
+    def tools(self) -> Sequence[Tool]:
+        return self._tools
+
+    async def call(
+        self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
+    ) -> ToolOutcome:
+        try:
+            try:
+                return await self._attempt(context, name, arguments, on_output)
+            except ComputerUnavailableError:
+                # Nothing ran: the computer was gone or its door closed, and asking for it rebuilds it.
+                return await self._attempt(context, name, arguments, on_output)
+        except ComputerLostError as error:
+            return ToolOutcome(success=False, output=LOST.format(detail=error.detail))
+
+    async def _attempt(
+        self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
+    ) -> ToolOutcome:
+        computer = await self._computers.ensure(context.session_id, context.user_id)
+        await self._computers.keep_alive(context.session_id)
+        return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)

@@ -1,0 +1,30 @@
+"""`think`: a place to reason; it has no effect."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from backend_api.domain.agent.prompt import THINK_TOOL
+from backend_api.domain.agent.tools import CallContext, ToolOutcome
+from backend_api.infrastructure.tools.local import Arguments, LocalTool
+
+
+class ThinkArguments(Arguments):
+    thought: str = Field(min_length=1, max_length=50_000, description="What you reason about.")
+
+
+async def _run(context: CallContext, arguments: ThinkArguments) -> ToolOutcome:
+    return ToolOutcome(success=True, output="Noted.")
+
+
+THINK = LocalTool(
+    name=THINK_TOOL,
+    description=(
+        "Write down a thought. It has no effect and no one is asked. Use it to plan several steps, to weigh results, "
+        "and before you finish: list what was wanted, what you did, how you verified it, and what is still open."
+    ),
+    arguments=ThinkArguments,
+    phrase="Thinking",
+    run=_run,
+    deadline_ms=5_000,
+)

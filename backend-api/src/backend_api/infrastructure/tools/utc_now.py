@@ -1,0 +1,28 @@
+"""`utc_now`: the present time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from backend_api.domain.agent.tools import CallContext, ToolOutcome
+from backend_api.infrastructure.tools.local import Arguments, LocalTool
+
+
+class UtcNowArguments(Arguments):
+    pass
+
+
+def utc_now(clock: Callable[[], datetime]) -> LocalTool:
+    async def run(context: CallContext, arguments: UtcNowArguments) -> ToolOutcome:
+        now = clock()
+        return ToolOutcome(success=True, output=f"{now:%Y-%m-%dT%H:%M:%SZ} ({now:%A})")
+
+    return LocalTool(
+        name="utc_now",
+        description="The present date, time and day of the week in UTC.",
+        arguments=UtcNowArguments,
+        phrase="Looking at the clock",
+        run=run,
+        deadline_ms=5_000,
+    )

@@ -1,0 +1,41 @@
+"""`web_search` over the deployment's search provider."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from backend_api.domain.agent.tools import CallContext, ToolOutcome
+from backend_api.infrastructure.search.provider import SearchProvider, SearchUnavailableError
+from backend_api.infrastructure.tools.local import Arguments, LocalTool
+
+
+class WebSearchArguments(Arguments):
+    query: str = Field(min_length=1, max_length=400, description="What to search for, in a few words.")
+    max_results: int = Field(default=8, ge=1, le=20, description="How many results to return.")
+
+
+def web_search(provider: SearchProvider) -> LocalTool:
+    async def run(context: CallContext, arguments: WebSearchArguments) -> ToolOutcome:
+        try:
+            hits = await provider.search(arguments.query, limit=arguments.max_results)
+        except SearchUnavailableError as error:
+            return ToolOutcome(success=False, output=f"The web can't be searched now: {error.detail}")
+        lines = [f"{number}. {hit.title}\n   {hit.url}\n   {hit.snippet}" for number, hit in enumerate(hits, 1)]
+        return ToolOutcome(
+            success=True,
+            output="\n".join(lines) or "No results. Try other words.",
+            display={
+                "type": "search",
+                "query": arguments.query,
+                "provider": provider.name,
+                "results": [{"title": hit.title, "url": hit.url, "snippet": hit.snippet} for hit in hits],
+            },
+        )
+
+    return LocalTool(
+        name="web_search",
+        description="Search the web. Answers titles, addresses and snippets; open a page to read more of it.",
+        arguments=WebSearchArguments,
+        phrase="Searching for {query}",
+        run=run,
+    )
