@@ -39,7 +39,8 @@ run_compose() {
   export COMPOSE_PROJECT_NAME
   # The group that may use the engine's socket, for the one service that has it.
   DOCKER_GID=${DOCKER_GID:-$(stat -c %g "${DOCKER_SOCKET:-/var/run/docker.sock}" 2>/dev/null || echo 0)}
-  export DOCKER_GID
+  SANDBOX_IMAGE=${SANDBOX_IMAGE:-${IMAGE_PREFIX:-agent}-sandbox:${IMAGE_TAG:-latest}}
+  export DOCKER_GID SANDBOX_IMAGE
   [ "$1" = down ] || exec "${COMPOSE[@]}" "$@"
   local volumes=
   case " $* " in *" -v "* | *" --volumes "*) volumes=volumes ;; esac
