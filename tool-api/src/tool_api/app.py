@@ -11,6 +11,7 @@ from tool_api.health import router as health_router
 from tool_api.problems import install_problems
 from tool_api.request_id import RequestIdMiddleware
 from tool_api.services import Services
+from tool_api.vnc.routes import vnc_router
 
 
 def create_app(services: Services) -> FastAPI:
@@ -19,6 +20,8 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     app.add_middleware(RequestIdMiddleware)
     install_problems(app)
-    for router in (health_router, calls_router, files_router):
+    desktop = services.desktop
+    vnc = vnc_router(lambda _: services.door, lambda _: desktop.vnc_socket if desktop is not None else None)
+    for router in (health_router, calls_router, files_router, vnc):
         app.include_router(router)
     return app

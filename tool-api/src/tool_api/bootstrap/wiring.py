@@ -13,11 +13,14 @@ from tool_api.desktop.supervisor import Desktop
 from tool_api.door import Door
 from tool_api.registry import tool_table
 from tool_api.services import Services
+from tool_api.tools.browser.controller import BrowserController
+from tool_api.tools.browser.tabs import Tabs
 from tool_api.tools.files.controller import FileController
 from tool_api.tools.shell.controller import ShellController
 from tool_api.tools.shell.shells import Shells
 from tool_api.workspace import Workspace
 
+DOWNLOADS = "downloads"
 TEMPORARY = Path("/tmp")
 
 
@@ -28,6 +31,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         desktop = None
         if settings.sandbox_desktop:
             desktop = await stack.enter_async_context(Desktop(DesktopSettings(workspace=settings.workspace)))
+        tabs = Tabs(desktop.cdp_address if desktop is not None else _no_browser, settings.workspace / DOWNLOADS)
+        stack.push_async_callback(tabs.close)
         shells = await stack.enter_async_context(
             Shells(settings.workspace, display=lambda: desktop.display if desktop is not None else None)
         )
@@ -39,6 +44,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 allowed=settings.allowed_command_names,
             ),
             files=FileController(workspace=Workspace(settings.workspace, TEMPORARY)),
+            browser=BrowserController(tabs, lambda: desktop is not None and desktop.has_browser),
         )
         yield Services(
             settings=settings,
@@ -52,3 +58,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             workspace=Workspace(settings.workspace),
             desktop=desktop,
         )
+
+
+async def _no_browser(_: float) -> None:
+    return None

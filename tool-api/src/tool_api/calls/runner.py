@@ -19,6 +19,7 @@ class LiveOutput:
     def __init__(self, limit: int = MAX_OUTPUT_CHARACTERS) -> None:
         self._room = limit
         self._pending: list[str] = []
+        self._shown: list[str] = []
         self._offset = 0
         self.changed = asyncio.Event()
 
@@ -27,7 +28,13 @@ class LiveOutput:
         if text:
             self._room -= len(text)
             self._pending.append(text)
+            self._shown.append(text)
             self.changed.set()
+
+    def with_note(self, note: str) -> str:
+        """All that was shown, and why there is no more."""
+        shown = "".join(self._shown).rstrip()
+        return f"{shown}\n[{note}]" if shown else f"[{note}]"
 
     def take(self) -> OutputFrame | None:
         """All that is pending as one frame."""
@@ -62,7 +69,7 @@ class Call:
             Exception: whatever fault the handler raised.
         """
         if self.task.cancelled():
-            return try_differently("[The call was cancelled.]")
+            return try_differently(self.live.with_note("The call was cancelled."))
         return self.task.result()
 
 
@@ -93,7 +100,9 @@ class Calls:
         limit_s = min(tool.deadline_ms, deadline_ms or tool.deadline_ms) / 1000
         live = LiveOutput()
         context = CallContext(call_id=call_id, deadline=time.monotonic() + limit_s, write_output=live.write)
-        task = asyncio.get_running_loop().create_task(_run(tool, context, arguments, limit_s), name=f"call {call_id}")
+        task = asyncio.get_running_loop().create_task(
+            _run(tool, context, arguments, limit_s, live), name=f"call {call_id}"
+        )
         call = self._running[call_id] = Call(task=task, live=live)
 
         def forget(_: asyncio.Task[ToolResult]) -> None:
@@ -110,7 +119,9 @@ class Calls:
             await call.cancel()
 
 
-async def _run(tool: AnyTool, context: CallContext, arguments: Arguments, limit_s: float) -> ToolResult:
+async def _run(
+    tool: AnyTool, context: CallContext, arguments: Arguments, limit_s: float, live: LiveOutput
+) -> ToolResult:
     started = time.monotonic()
     limit = asyncio.timeout(limit_s)
     try:
@@ -119,5 +130,5 @@ async def _run(tool: AnyTool, context: CallContext, arguments: Arguments, limit_
     except TimeoutError:
         if not limit.expired():
             raise
-        result = try_differently(f"[The call did not end within its {limit_s:.0f} s and was ended.]")
+        result = try_differently(live.with_note(f"The call did not end within its {limit_s:.0f} s and was ended."))
     return result.model_copy(update={"duration_ms": round((time.monotonic() - started) * 1000)})

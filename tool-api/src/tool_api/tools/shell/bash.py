@@ -97,7 +97,7 @@ class Bash:
         bash = cls(process, master, commands_write, status_read)
         bash.state = state
         bash._attach()
-        bash._write(bash._preamble(state))
+        bash._write(_preamble(state, bash._nonce))
         return bash
 
     @property
@@ -111,15 +111,6 @@ class Bash:
         self._loop.add_reader(self._status, self._read_status)
         self._waiter = self._loop.create_task(self._wait_for_exit())
 
-    def _preamble(self, state: ShellState) -> str:
-        report = (
-            f'__suite_status() {{ local s=$?; printf \'%s\\0%s\\0\' "$s" "$PWD" >&{launcher.STATUS_FD}; '
-            f"{{ export -p; printf '\\0'; }} >&{launcher.STATUS_FD}; "
-            f"printf '\\036%s\\036' {self._nonce} >&{launcher.TERMINAL_FD}; trap - INT; return $s; }}"
-        )
-        restore = f"eval {shlex.quote(state.exports)}" if state.exports else ":"
-        return f"set +o history +H; PS1=; PS2=; export -n PS1 PS2; unset HISTFILE\n{report}\n{{ {restore}; }} 2>/dev/null\n"
-
     def run(self, command: Command) -> None:
         """Give bash a command; `command` is told its output and its end."""
         if not self.is_alive:
@@ -128,10 +119,12 @@ class Bash:
         self._decoder = TerminalDecoder(self._sentinel)
         self._mark = secrets.token_hex(8)
         self._since_ticks = processes.clock_ticks()
+        # An interrupt drops the rest of a line, so the report stands on the next one too; told twice it is told once.
         line = (
-            f"export {processes.MARK}={self._mark}; "
+            f"{processes.MARK}={self._mark} "
             f"eval {shlex.quote(command.text)} <&{launcher.TERMINAL_FD} "
-            f"{launcher.STATUS_FD}>&- {launcher.TERMINAL_FD}>&-\n__suite_status\n"
+            f"{launcher.STATUS_FD}>&- {launcher.TERMINAL_FD}>&-; __suite_status {self._mark}\n"
+            f"__suite_status {self._mark}\n"
         )
         self._write(line)
 
@@ -147,6 +140,9 @@ class Bash:
         command = self._command
         if command is None:
             return True
+        if processes.ignores(self.pid, signal.SIGINT):
+            await self._kill(self._mark)
+            return False
         os.kill(self.pid, signal.SIGINT)
         await processes.end_processes(self.pid, self._mark, self._since_ticks)
         if await command.wait(_INTERRUPT_WAIT_S):
@@ -277,3 +273,15 @@ def _prepare_terminal(slave: int) -> None:
     attributes[3] &= ~termios.ECHO
     termios.tcsetattr(slave, termios.TCSANOW, attributes)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
+
+
+def _preamble(state: ShellState, nonce: str) -> str:
+    """What bash reads first: no history, no prompt, how to report after each command, and what a former bash left."""
+    report = (
+        f'__suite_status() {{ local s=$?; [[ $__suite_told == $1 ]] && return $s; __suite_told=$1; printf \'%s\\0%s\\0\' "$s" "$PWD" >&{launcher.STATUS_FD}; '
+        f"{{ export -p; printf '\\0'; }} >&{launcher.STATUS_FD}; "
+        f"printf '\\036%s\\036' {nonce} >&{launcher.TERMINAL_FD}; trap - INT; return $s; }}"
+    )
+    restore = f"eval {shlex.quote(state.exports)}" if state.exports else ":"
+    settings = "set +o history +H; PS1=; PS2=; export -n PS1 PS2; unset HISTFILE"
+    return f"{settings}\n{report}\n{{ {restore}; }} 2>/dev/null\n"

@@ -63,6 +63,16 @@ def processes_of_call(bash: int, mark: str | None, since_ticks: int) -> list[int
     return [pid for pid, started, found in marks if found == own or (found is None and started >= since_ticks)]
 
 
+def ignores(pid: int, number: signal.Signals) -> bool:
+    """Whether a process ignores a signal."""
+    try:
+        status = Path("/proc", str(pid), "status").read_text()
+    except OSError:
+        return False
+    ignored = next(line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:"))
+    return bool(int(ignored, 16) >> (number - 1) & 1)
+
+
 def send(pids: list[int], number: signal.Signals) -> None:
     """Signal each process that still exists."""
     for pid in pids:

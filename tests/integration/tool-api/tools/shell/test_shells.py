@@ -1,0 +1,278 @@
+"""Shells over the real door, with real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from contracts.tools import ShellDisplay
+from support.door import RunningDoor, await_true, processes_with
+
+
+@pytest.fixture
+def seconds() -> str:
+    """A length of sleep nobody else uses, to find our own sleeps in /proc."""
+    return f"6{os.getpid()}.{random.getrandbits(24)}"
+
+
+def test_folder_variables_and_functions_stay_for_the_next_command(door: RunningDoor) -> None:
+    door.call(
+        "shell_exec",
+        command=f"cd {door.workspace}; mkdir -p stay && cd stay; export A=1; B=two; f() {{ echo from-f; }}",
+        shell="keep",
+    )
+    result = door.call("shell_exec", command='echo "$A $B"; f; pwd', shell="keep")
+    assert result.output == f"1 two\nfrom-f\n{door.workspace}/stay\n"
+
+
+def test_two_shells_do_not_share_their_state(door: RunningDoor) -> None:
+    door.call("shell_exec", command="X=1", shell="keep")
+    assert door.call("shell_exec", command='echo "[$X]"', shell="other").output == "[]\n"
+
+
+def test_a_failing_command_tells_its_exit_code(door: RunningDoor) -> None:
+    result = door.call("shell_exec", command="echo before; exit_with() { return 7; }; exit_with")
+    assert not result.success
+    assert isinstance(result.display, ShellDisplay)
+    assert result.display.exit_code == 7
+    assert result.output == "before\n[exit code 7]"
+
+
+def test_the_last_exit_code_is_kept_between_commands(door: RunningDoor) -> None:
+    door.call("shell_exec", command="(exit 9)", shell="keep")
+    assert door.call("shell_exec", command="echo $?", shell="keep").output == "9\n"
+
+
+def test_a_syntax_error_leaves_a_usable_shell(door: RunningDoor) -> None:
+    assert not door.call("shell_exec", command="if then", shell="keep").success
+    assert door.call("shell_exec", command="echo well", shell="keep").output == "well\n"
+
+
+def test_leaving_the_shell_starts_it_anew_in_the_same_folder(door: RunningDoor) -> None:
+    door.call("shell_exec", command="mkdir -p exited && cd exited && export KEPT=yes", shell="exits")
+    left = door.call("shell_exec", command="echo bye; exit 3", shell="exits")
+    assert isinstance(left.display, ShellDisplay)
+    assert left.display.exit_code == 3
+    after = door.call("shell_exec", command="echo $KEPT; pwd", shell="exits")
+    assert after.output == f"yes\n{door.workspace}/exited\n"
+
+
+def test_a_shell_does_not_see_the_settings_of_the_door(door: RunningDoor) -> None:
+    output = door.call("shell_exec", command="env").output
+    assert "SANDBOX_PUBLIC_KEY" not in output
+
+
+def test_output_comes_while_the_command_runs(door: RunningDoor) -> None:
+    with door.client() as client:
+        body = {"call_id": door.new_call(), "arguments": {"command": "echo one; read x < gate; echo two"}}
+        os.mkfifo(door.workspace / "gate")
+        with client.stream("POST", "/tools/shell_exec", json=body) as answer:
+            lines = answer.iter_lines()
+            assert json.loads(next(lines)) == {"type": "output", "offset": 0, "text": "one\n"}
+            (door.workspace / "gate").write_text("go\n")
+            assert json.loads(next(lines)) == {"type": "output", "offset": 4, "text": "two\n"}
+            assert json.loads(next(lines))["result"]["output"] == "one\ntwo\n"
+
+
+def test_a_character_cut_in_two_by_the_terminal_is_whole(door: RunningDoor) -> None:
+    command = r"printf '\xe4\xbd'; /bin/sleep 0.05; printf '\xa0\n'; printf '\xff\n'"
+    assert door.call("shell_exec", command=command).output == "你\n\ufffd\n"
+
+
+def test_megabytes_of_output_keep_their_head_and_tail(door: RunningDoor) -> None:
+    frames, result = door.frames("shell_exec", command="echo START; yes 0123456789 | head -c 3000000; echo END")
+    assert result.truncated
+    assert result.output.startswith("START\n0123456789\n")
+    assert result.output.rstrip().endswith("END")
+    assert 1_000_000 <= len(result.output) < 1_000_200
+    assert "characters left out" in result.output
+    assert sum(len(frame["text"]) for frame in frames) <= 1_000_000
+
+
+def test_offsets_of_live_output_join_without_holes(door: RunningDoor) -> None:
+    frames, result = door.frames("shell_exec", command="for i in $(seq 400); do echo é$i; done")
+    text = ""
+    for frame in frames:
+        assert frame["offset"] == len(text)
+        text += frame["text"]
+    assert text == result.output
+
+
+def test_a_command_over_its_time_is_ended_with_all_it_started(door: RunningDoor, seconds: str) -> None:
+    command = (
+        f"sleep {seconds} & setsid sleep {seconds} & (setsid sleep {seconds} &); "
+        f"env -i sleep {seconds} & (trap '' TERM; sleep {seconds}; sleep {seconds}) & sleep {seconds}; echo not-this"
+    )
+    started = time.monotonic()
+    result = door.call("shell_exec", command=command, shell="keep", timeout_s=1)
+    assert time.monotonic() - started < 1.5
+    assert not result.success
+    assert "longer than 1 s" in result.output
+    assert "not-this" not in result.output
+    assert processes_with(f"sleep {seconds}") == []
+    assert door.call("shell_exec", command="echo next", shell="keep").output.endswith("next\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "while :; do :; done",
+        "trap '' INT; while :; do :; done",
+        "read never",
+        "x=$(sleep {s}); echo not-this",
+        "for i in 1 2 3; do sleep {s}; echo not-this; done",
+        "sleep {s} | cat; echo not-this",
+        "trap '' INT TERM; sleep {s}; echo not-this",
+        "f() {{ sleep {s}; echo not-this; }}; f; f",
+        "python3 -c 'import time,signal; signal.signal(2, signal.SIG_IGN); signal.signal(15, signal.SIG_IGN); "
+        'time.sleep(float("{s}"))\'; echo not-this',
+    ],
+)
+def test_a_stuck_command_does_not_poison_its_shell(door: RunningDoor, seconds: str, command: str) -> None:
+    folder = f"stuck{random.getrandbits(30)}"
+    door.call(
+        "shell_exec", command=f"cd {door.workspace}; mkdir {folder} && cd {folder}; export KEPT={folder}", shell="stuck"
+    )
+    stuck = door.call("shell_exec", command=command.format(s=seconds), shell="stuck", timeout_s=1)
+    assert not stuck.success
+    assert "not-this" not in stuck.output
+    assert processes_with(seconds) == []
+    after = door.call("shell_exec", command="echo $KEPT; pwd; cd ..", shell="stuck")
+    assert after.output.endswith(f"{folder}\n{door.workspace}/{folder}\n")
+
+
+def test_a_background_process_of_an_earlier_command_survives_a_later_end(door: RunningDoor, seconds: str) -> None:
+    door.call("shell_exec", command=f"sleep {seconds} &", shell="keep")
+    mine = processes_with(f"sleep {seconds}")
+    assert len(mine) == 1
+    door.call("shell_exec", command="sleep 100", shell="keep", timeout_s=1)
+    assert processes_with(f"sleep {seconds}") == mine
+    door.call("shell_exec", command="kill %1", shell="keep")
+    await_true(lambda: processes_with(f"sleep {seconds}") == [])
+
+
+def test_a_client_that_goes_away_ends_its_command(door: RunningDoor, seconds: str) -> None:
+    command = f"setsid sleep {seconds} & sleep {seconds} & sleep {seconds}"
+    with door.client() as client:
+        body = {"call_id": door.new_call(), "arguments": {"command": command, "shell": "keep"}}
+        with client.stream("POST", "/tools/shell_exec", json=body):
+            await_true(lambda: len(processes_with(f"sleep {seconds}")) == 3)
+    assert await_true(lambda: processes_with(f"sleep {seconds}") == []) < 0.5
+    assert door.call("shell_exec", command="echo next", shell="keep").output.endswith("next\n")
+
+
+def test_a_cancelled_call_has_left_nothing_when_the_cancel_answers(door: RunningDoor, seconds: str) -> None:
+    call_id = door.new_call()
+    with door.client() as client, door.client() as other, ThreadPoolExecutor(1) as pool:
+        body = {"call_id": call_id, "arguments": {"command": f"echo so far; setsid sleep {seconds} & sleep {seconds}"}}
+        answer = pool.submit(client.post, "/tools/shell_exec", json=body)
+        await_true(lambda: len(processes_with(f"sleep {seconds}")) == 2)
+        started = time.monotonic()
+        assert other.post(f"/calls/{call_id}/cancel").status_code == 204
+        assert time.monotonic() - started < 0.5
+        assert processes_with(f"sleep {seconds}") == []
+        result = json.loads(answer.result(5).text.splitlines()[-1])["result"]
+    assert not result["success"]
+    assert "cancelled" in result["output"]
+    assert "so far" in result["output"]
+
+
+def test_cancelling_a_call_that_is_over_is_no_error(door: RunningDoor) -> None:
+    with door.client() as client:
+        assert client.post("/calls/never-was/cancel").status_code == 204
+
+
+def test_a_call_over_its_deadline_is_ended(door: RunningDoor, seconds: str) -> None:
+    with door.client() as client:
+        arguments = {"command": f"sleep {seconds}", "shell": "keep"}
+        body = {"call_id": door.new_call(), "arguments": arguments, "deadline_ms": 1300}
+        answer = client.post("/tools/shell_exec", json=body)
+    assert not json.loads(answer.text.splitlines()[-1])["result"]["success"]
+    assert processes_with(f"sleep {seconds}") == []
+
+
+def test_a_busy_shell_says_so_and_another_runs_meanwhile(door: RunningDoor, seconds: str) -> None:
+    kept = door.call("shell_exec", command=f"sleep {seconds}", shell="busy", timeout_s=1, keep_running=True)
+    assert kept.success
+    assert "still running" in kept.output
+    refused = door.call("shell_exec", command="echo no", shell="busy")
+    assert not refused.success
+    assert f"still running: sleep {seconds}" in refused.output
+    assert door.call("shell_exec", command="echo yes", shell="other").output == "yes\n"
+    assert door.call("shell_kill", shell="busy").success
+    assert processes_with(f"sleep {seconds}") == []
+
+
+def test_two_shells_run_at_the_same_time(door: RunningDoor) -> None:
+    for name in ("left", "right"):
+        fifo = door.workspace / name
+        fifo.unlink(missing_ok=True)
+        os.mkfifo(fifo)
+    with ThreadPoolExecutor(2) as pool:
+        left = pool.submit(
+            door.call,
+            "shell_exec",
+            command=f"cd {door.workspace}; echo hello > left; cat right",
+            shell="keep",
+            timeout_s=5,
+        )
+        right = pool.submit(
+            door.call,
+            "shell_exec",
+            command=f"cd {door.workspace}; cat left; echo back > right",
+            shell="other",
+            timeout_s=5,
+        )
+        assert left.result(8).output == "back\n"
+        assert right.result(8).output == "hello\n"
+
+
+def test_a_kept_command_can_be_typed_to_watched_and_waited_for(door: RunningDoor) -> None:
+    command = "read -p 'name? ' name; echo hello $name; read more; echo got $more"
+    door.call("shell_exec", command=command, shell="talk", timeout_s=1, keep_running=True)
+    assert "name? " in door.call("shell_view", shell="talk").output
+    assert "hello Ada" in door.call("shell_write", shell="talk", text="Ada").output
+    door.call("shell_write", shell="talk", text="this")
+    waited = door.call("shell_wait", shell="talk", timeout_s=5)
+    assert waited.output.endswith("got this\n")
+
+
+def test_control_c_reaches_the_running_program(door: RunningDoor, seconds: str) -> None:
+    door.call("shell_exec", command=f"sleep {seconds}; echo not-this", shell="talk", timeout_s=1, keep_running=True)
+    door.call("shell_write", shell="talk", text="\x03", press_enter=False)
+    waited = door.call("shell_wait", shell="talk", timeout_s=5)
+    assert isinstance(waited.display, ShellDisplay)
+    assert waited.display.exit_code == 130
+    assert "not-this" not in waited.output
+
+
+def test_commands_have_a_terminal(door: RunningDoor) -> None:
+    assert door.call("shell_exec", command="test -t 0 && test -t 1 && echo terminal").output == "terminal\n"
+
+
+def test_looking_at_a_shell_nobody_opened_is_a_result(door: RunningDoor) -> None:
+    assert "No command has run" in door.call("shell_view", shell="nobody").output
+
+
+def test_a_long_script_with_quotes_runs_as_it_is(door: RunningDoor) -> None:
+    script = "cat > long.txt <<'END'\n" + 'it\'s "quoted" $HOME `x` !!\n' * 3000 + "END\nwc -l < long.txt"
+    assert door.call("shell_exec", command=script).output.strip() == "3000"
+    assert Path(door.workspace, "long.txt").read_text().startswith('it\'s "quoted" $HOME `x` !!\n')
+
+
+def test_true_comes_back_in_under_ten_milliseconds(door: RunningDoor) -> None:
+    body = {"arguments": {"command": "true"}}
+    with door.client() as client:
+        client.post("/tools/shell_exec", json=body | {"call_id": door.new_call()})
+        times: list[float] = []
+        for _ in range(100):
+            started = time.perf_counter()
+            client.post("/tools/shell_exec", json=body | {"call_id": door.new_call()})
+            times.append(time.perf_counter() - started)
+    assert sorted(times)[50] < 0.010
