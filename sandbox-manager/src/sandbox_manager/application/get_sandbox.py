@@ -15,7 +15,7 @@ _OTHER_MANAGER_POLL_S = 0.25
 
 @dataclass(frozen=True, slots=True)
 class GetSandbox:
-    """Answer a sandbox; with `wait_s`, once it left `starting` or when the time is over. Raises `SandboxNotFoundError`."""
+    """Answer a sandbox; with `wait_s`, once it left `starting` or at the deadline. Raises `SandboxNotFoundError`."""
 
     registry: SandboxRegistry
     launcher: Launcher

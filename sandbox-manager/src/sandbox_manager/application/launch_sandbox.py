@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 
 from sandbox_manager.application.change import change_sandbox
@@ -77,7 +77,7 @@ class Launcher:
             await self._start(sandbox)
         except DomainError as error:
             _log.warning("sandbox start not settled", extra={**log_fields(sandbox.identity), "reason": error.detail})
-        except Exception:
+        except Exception:  # noqa: BLE001 - edge of an owned task
             _log.exception("sandbox start crashed", extra=log_fields(sandbox.identity))
 
     async def _start(self, sandbox: Sandbox) -> None:
@@ -94,7 +94,7 @@ class Launcher:
         except DomainError as error:
             await self._fail(sandbox, error)
             return
-        except Exception:
+        except Exception:  # noqa: BLE001 - edge of an owned task
             _log.exception("sandbox start crashed", extra=log_fields(sandbox.identity))
             await self._fail(
                 sandbox, StartFailedError("The sandbox could not be started; see the manager's log.", retryable=True)
@@ -118,7 +118,7 @@ class Launcher:
             await self._clean.remove(sandbox.identity, keep_workspace=True)
 
     @contextlib.asynccontextmanager
-    async def _lease_kept(self, sandbox_id: str) -> AsyncIterator[None]:
+    async def _lease_kept(self, sandbox_id: str) -> AsyncGenerator[None]:
         heartbeat = asyncio.create_task(self._keep_lease(sandbox_id), name=f"lease-{sandbox_id}")
         try:
             yield

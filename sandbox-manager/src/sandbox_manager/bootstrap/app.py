@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from fastapi import FastAPI
 
@@ -17,7 +17,7 @@ def create_app(wiring: Wiring) -> FastAPI:
     """An app over what `wiring` yields while it runs."""
 
     @contextlib.asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with wiring() as use_cases:
             app.state.use_cases = use_cases
             yield

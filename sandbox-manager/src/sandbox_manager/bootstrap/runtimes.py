@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from sandbox_manager.bootstrap.settings import Settings, SettingsError
+from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Runtime
-from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
+from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, DoorClients
 from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from sandbox_manager.infrastructure.runtimes.inside import Inside
@@ -40,7 +40,7 @@ def _docker(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
             image=settings.docker.image,
             seccomp_profile=Path(settings.docker.seccomp_profile),
             subnet_pool=settings.docker.subnet_pool,
-            door_clients=tuple(one.strip() for one in settings.docker.door_clients.split(",") if one.strip()),
+            door_clients=DoorClients.parse(settings.docker.door_clients),
             inside=_inside(settings),
         )
     )
@@ -61,22 +61,19 @@ def _process(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
 
 
 @contextlib.asynccontextmanager
-async def _fake(settings: Settings) -> AsyncIterator[Runtime]:
+async def _fake(settings: Settings) -> AsyncGenerator[Runtime]:
     _log.warning("fake runtime: nothing runs", extra={"stack": settings.keeping.stack})
     yield FakeRuntime()
 
 
 @contextlib.asynccontextmanager
-async def _auto(settings: Settings) -> AsyncIterator[Runtime]:
+async def _auto(settings: Settings) -> AsyncGenerator[Runtime]:
     async with contextlib.AsyncExitStack() as stack:
         try:
             runtime = await stack.enter_async_context(_docker(settings))
             await runtime.check()
-        except (EngineUnavailableError, SettingsError) as error:
-            _log.info(
-                "docker not usable, sandboxes run as processes",
-                extra={"reason": error.detail if isinstance(error, EngineUnavailableError) else str(error)},
-            )
+        except EngineUnavailableError as error:
+            _log.info("docker not usable, sandboxes run as processes", extra={"reason": error.detail})
             runtime = await stack.enter_async_context(_process(settings))
         yield runtime
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from datetime import timedelta
 
 from sandbox_manager.application.clean_sandbox import CleanSandbox
@@ -34,7 +34,7 @@ _SHUTDOWN_S = 30.0
 
 
 @contextlib.asynccontextmanager
-async def wire(settings: Settings) -> AsyncIterator[UseCases]:
+async def wire(settings: Settings) -> AsyncGenerator[UseCases]:
     """Everything real, by the settings."""
     async with connected(settings.registry.uri.get_secret_value(), settings.registry.name):
         keys = await load_door_keys()
@@ -47,7 +47,7 @@ async def wire(settings: Settings) -> AsyncIterator[UseCases]:
 @contextlib.asynccontextmanager
 async def keep(
     settings: Settings, registry: SandboxRegistry, runtime: Runtime, keys: DoorKeys, clock: Clock
-) -> AsyncIterator[UseCases]:
+) -> AsyncGenerator[UseCases]:
     """The use cases over given adapters, with the reconciler running."""
     idle = timedelta(minutes=settings.keeping.idle_minutes)
     clean = CleanSandbox(registry, runtime, clock)
@@ -98,7 +98,7 @@ async def _sweep(reconcile: Reconcile, interval_s: float) -> None:
             await reconcile()
         except DomainError as error:
             _log.warning("sweep failed", extra={"reason": error.detail})
-        except Exception:
+        except Exception:  # noqa: BLE001 - edge of an owned task
             _log.exception("sweep crashed")
         await asyncio.sleep(interval_s)
 

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncGenerator
+from typing import Any, cast
 
-from beanie import init_beanie
+from beanie import init_beanie  # pyright: ignore[reportUnknownVariableType] - typed by half
 from pymongo import AsyncMongoClient
 
 from sandbox_manager.infrastructure.door_keys import Es256DoorKeys, generate_private_key
-from sandbox_manager.infrastructure.mongo.documents import DOCUMENTS, DoorKeyDocument
+from sandbox_manager.infrastructure.mongo.documents import DOCUMENTS, DoorKeyDocument, collection_of
 from sandbox_manager.infrastructure.mongo.registry import registry_errors
 
 _ANSWER_MS = 5_000
 
 
 @contextlib.asynccontextmanager
-async def connected(uri: str, database: str) -> AsyncIterator[None]:
+async def connected(uri: str, database: str) -> AsyncGenerator[None]:
     """Documents usable inside; indexes made. Raises `RegistryUnavailableError`."""
     client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
         uri, tz_aware=True, serverSelectionTimeoutMS=_ANSWER_MS, timeoutMS=_ANSWER_MS * 2
     )
     try:
         with registry_errors():
-            await init_beanie(database=client[database], document_models=DOCUMENTS)
+            await cast("Any", init_beanie)(database=client[database], document_models=DOCUMENTS)
         yield
     finally:
         await client.close()
@@ -33,7 +33,7 @@ async def connected(uri: str, database: str) -> AsyncIterator[None]:
 async def load_door_keys() -> Es256DoorKeys:
     """The one key pair of this deployment, made by whichever manager came first."""
     with registry_errors():
-        collection = DoorKeyDocument.get_pymongo_collection()
+        collection = collection_of(DoorKeyDocument)
         await collection.update_one(
             {"_id": "door"}, {"$setOnInsert": {"private_key": generate_private_key()}}, upsert=True
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from beanie import Document
 from pydantic import Field
 from pymongo import ASCENDING, DESCENDING, IndexModel
+from pymongo.asynchronous.collection import AsyncCollection
 
 from sandbox_manager.domain.sandbox import Cleanup, Status
 
@@ -17,7 +18,7 @@ _KEPT_S = 30 * 24 * 3600
 class SandboxDocument(Document):
     """A sandbox record; the unique indexes are what keeps several managers from creating twice."""
 
-    id: str = Field()  # pyright: ignore[reportIncompatibleVariableOverride,reportGeneralTypeIssues] - own id, no ObjectId
+    id: str = Field()  # pyright: ignore[reportIncompatibleVariableOverride] - own id, no ObjectId
     session_id: str
     user_id: str
     generation: int
@@ -62,6 +63,11 @@ class DoorKeyDocument(Document):
 
     class Settings:
         name = "door_keys"
+
+
+def collection_of(document: type[Document]) -> AsyncCollection[dict[str, Any]]:
+    """The driver's collection, for the compare-and-set Beanie has no call for; its own type tells too little."""
+    return cast("Any", document).get_pymongo_collection()
 
 
 DOCUMENTS = [SandboxDocument, DoorKeyDocument]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +11,11 @@ from pymongo.errors import DuplicateKeyError, PyMongoError
 
 from sandbox_manager.domain.errors import RegistryUnavailableError
 from sandbox_manager.domain.sandbox import Identity, Sandbox
-from sandbox_manager.infrastructure.mongo.documents import SandboxDocument
+from sandbox_manager.infrastructure.mongo.documents import SandboxDocument, collection_of
 
 
 @contextlib.contextmanager
-def registry_errors() -> Iterator[None]:
+def registry_errors() -> Generator[None]:
     """Driver errors as the domain names them."""
     try:
         yield
@@ -29,7 +29,7 @@ class MongoRegistry:
     async def add(self, sandbox: Sandbox) -> bool:
         with registry_errors():
             try:
-                await SandboxDocument.get_pymongo_collection().insert_one(_to_mongo(sandbox))
+                await collection_of(SandboxDocument).insert_one(_to_mongo(sandbox))
             except DuplicateKeyError:
                 return False
         return True
@@ -51,14 +51,14 @@ class MongoRegistry:
     async def save(self, sandbox: Sandbox) -> bool:
         changed = replace(sandbox, version=sandbox.version + 1)
         with registry_errors():
-            result = await SandboxDocument.get_pymongo_collection().replace_one(
+            result = await collection_of(SandboxDocument).replace_one(
                 {"_id": sandbox.id, "version": sandbox.version}, _to_mongo(changed)
             )
         return result.matched_count == 1
 
     async def check(self) -> None:
         with registry_errors():
-            await SandboxDocument.get_pymongo_collection().database.command("ping")
+            await collection_of(SandboxDocument).database.command("ping")
 
 
 def _to_mongo(sandbox: Sandbox) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -29,7 +29,7 @@ class Threads:
 
 
 @contextlib.asynccontextmanager
-async def threads(name: str, size: int) -> AsyncIterator[Threads]:
+async def threads(name: str, size: int) -> AsyncGenerator[Threads]:
     """A pool that ends with the block."""
     pool = ThreadPoolExecutor(max_workers=size, thread_name_prefix=name)
     try:

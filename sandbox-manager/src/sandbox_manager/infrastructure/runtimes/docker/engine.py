@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any, cast
 
 import requests
 from docker import APIClient
 from docker.errors import APIError, DockerException, NotFound
-from docker.types import CancellableStream, EndpointConfig, IPAMConfig, IPAMPool
+from docker.types import IPAMConfig, IPAMPool
+from docker.utils import kwargs_from_env
 
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
 
 _ANSWER_S = 30
+_LINE_BYTES = 4096
 Json = dict[str, Any]
 
 _FULL = ("no space left", "cannot allocate memory", "resource temporarily unavailable", "too many open files")
@@ -23,8 +25,37 @@ class OverlapError(Exception):
     """The subnet is in use by another network."""
 
 
+class Output:
+    """A container's output as it comes. Closing it, from any thread, ends the reading."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def first_line(self, start: str) -> str | None:
+        """The first line that starts so; None when the output ends before."""
+        rest = b""
+        try:
+            for piece in self._stream:
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    if line.startswith(start.encode()):
+                        return line.decode(errors="replace")
+                rest = rest[-_LINE_BYTES:]
+        except (OSError, ValueError, AttributeError, requests.exceptions.RequestException):
+            return None  # closed under the reader's feet
+        return None
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError, AttributeError, DockerException):
+            self._stream.close()
+
+    def release(self) -> None:
+        """Give the connection back; only once nobody reads."""
+        self._stream._response.close()
+
+
 @contextlib.contextmanager
-def engine_errors() -> Iterator[None]:
+def engine_errors() -> Generator[None]:
     """Driver errors as the domain names them."""
     try:
         yield
@@ -53,7 +84,7 @@ class Engine:
     def _api(self) -> Any:
         # Made at the first call: the engine may come up after the manager. The SDK has no types.
         if self._client is None:
-            self._client = APIClient(version="auto", timeout=_ANSWER_S, **_environment())
+            self._client = APIClient(version="auto", timeout=_ANSWER_S, **kwargs_from_env())
         return cast("Any", self._client)
 
     def close(self) -> None:
@@ -72,9 +103,9 @@ class Engine:
                 return False
         return True
 
-    def containers(self, label: str) -> list[Json]:
+    def containers(self, *labels: str) -> list[Json]:
         with engine_errors():
-            return self._api.containers(all=True, filters={"label": [label]})
+            return self._api.containers(all=True, filters={"label": list(labels)})
 
     def container(self, name: str) -> Json | None:
         with engine_errors():
@@ -162,20 +193,19 @@ class Engine:
                 if "already in progress" not in str(error.explanation).lower():
                     raise
 
-    def follow_output(self, name: str) -> CancellableStream:
+    def follow_output(self, name: str) -> Output:
         with engine_errors():
-            return self._api.logs(name, stdout=True, stderr=False, stream=True, follow=True)
+            return Output(self._api.logs(name, stdout=True, stderr=False, stream=True, follow=True))
 
     def last_errors(self, name: str) -> str:
         with engine_errors():
             told = self._api.logs(name, stdout=True, stderr=True, stream=False, tail=20)
         return bytes(told).decode(errors="replace")
 
-    def on_network(self, network: str) -> EndpointConfig:
-        return cast("EndpointConfig", self._api.create_endpoint_config())
 
-
-def _environment() -> Json:
-    from docker.utils import kwargs_from_env
-
-    return kwargs_from_env()
+def dig(found: Json | None, *path: str) -> Any:
+    """What lies at the path of an answer; None where a part of it is missing or null."""
+    at: Any = found
+    for name in path:
+        at = cast("Json", at).get(name) if isinstance(at, dict) else None
+    return at

@@ -7,14 +7,32 @@ from pathlib import Path
 
 from sandbox_manager.infrastructure.runtimes.inside import Inside
 
+_LABEL = "label:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoorClients:
+    """Containers that get a leg in every sandbox's network: those named, and those that carry all of the labels."""
+
+    names: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> DoorClients:
+        """`gateway-1,gateway-2`, or `label:a=b,c=d` for what carries both labels."""
+        parts = [one.strip().removeprefix(_LABEL) for one in text.split(",") if one.strip()]
+        return cls(
+            names=tuple(one for one in parts if "=" not in one), labels=tuple(one for one in parts if "=" in one)
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DockerOptions:
-    """`door_clients` are containers, by name or as `label=value`, that get a leg in every sandbox's network."""
+    """What every sandbox's container is made from."""
 
     stack: str
     image: str
     seccomp_profile: Path
     subnet_pool: str
-    door_clients: tuple[str, ...]
+    door_clients: DoorClients
     inside: Inside

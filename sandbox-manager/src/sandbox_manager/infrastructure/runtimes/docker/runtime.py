@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator
 
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, StartFailedError
 from sandbox_manager.domain.ports import Found, SandboxSpec
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, container_config
-from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, OverlapError
+from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, OverlapError, dig
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.subnets import free_subnets
 from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of
@@ -80,12 +80,11 @@ class DockerRuntime:
         raise EngineUnavailableError("SANDBOX_SUBNET_POOL: no subnet is free for another sandbox.")
 
     def _clients(self) -> list[str]:
-        names: list[str] = []
-        for wanted in self._options.door_clients:
-            if "=" in wanted:
-                names += [str(one["Id"]) for one in self._engine.containers(wanted) if one.get("State") == "running"]
-            else:
-                names.append(wanted)
+        clients = self._options.door_clients
+        names = list(clients.names)
+        if clients.labels:
+            found = self._engine.containers(*clients.labels)
+            names += [str(one["Id"]) for one in found if one.get("State") == "running"]
         return names
 
     def _let_clients_in(self, identity: Identity, clients: list[str]) -> None:
@@ -95,30 +94,26 @@ class DockerRuntime:
 
     async def _ready_line(self, name: str) -> str:
         output = await self._threads.run(lambda: self._engine.follow_output(name))
+        reading = asyncio.get_running_loop().run_in_executor(None, output.first_line, READY_LINE)
         try:
-            line = await self._first_ready(iter(output))
+            line = await asyncio.shield(reading)
         finally:
-            # Closing wakes the thread that still reads.
-            output.close()
+            output.close()  # wakes the thread that still reads
+            await asyncio.wait({reading})
+            output.release()
         if line is None:
             raise StartFailedError(await self._threads.run(lambda: self._why_ended(name)), retryable=True)
         return line
 
-    async def _first_ready(self, output: Iterator[bytes]) -> str | None:
-        reading = asyncio.get_running_loop().run_in_executor(None, _first_ready_line, output)
-        return await asyncio.shield(reading)
-
     def _why_ended(self, name: str) -> str:
         container = self._engine.container(name)
-        state = (container or {}).get("State") or {}
         told = self._engine.last_errors(name) if container else ""
         _log.warning("sandbox container ended early", extra={"container": name, "output": told[-2000:]})
-        return f"The sandbox's container ended before it was ready (exit code {state.get('ExitCode', 'unknown')})."
+        return f"The sandbox's container ended before it was ready (exit code {dig(container, 'State', 'ExitCode')})."
 
     def _address(self, name: str, identity: Identity) -> str:
-        container = self._engine.container(name) or {}
-        networks = (container.get("NetworkSettings") or {}).get("Networks") or {}
-        address = (networks.get(naming.network_name(self._options.stack, identity)) or {}).get("IPAddress")
+        network = naming.network_name(self._options.stack, identity)
+        address = dig(self._engine.container(name), "NetworkSettings", "Networks", network, "IPAddress")
         if not address:
             raise StartFailedError("The sandbox's container has no address; it may have just ended.", retryable=True)
         return str(address)
@@ -142,7 +137,7 @@ class DockerRuntime:
 
     def _keep_clients_in(self, identities: list[Identity]) -> None:
         # A gateway that was recreated has lost its legs in the sandboxes' networks.
-        clients = self._clients() if identities and self._options.door_clients else []
+        clients = self._clients() if identities else []
         for identity in identities if clients else []:
             try:
                 self._let_clients_in(identity, clients)
@@ -158,8 +153,7 @@ class DockerRuntime:
         try:
             self._engine.remove_container(naming.container_name(stack, identity))
             network = naming.network_name(stack, identity)
-            attached: Json = (self._engine.network(network) or {}).get("Containers") or {}
-            for container in attached:
+            for container in dig(self._engine.network(network), "Containers") or ():
                 self._engine.disconnect(container, network)
             self._engine.remove_network(network)
             if not keep_workspace:
@@ -175,20 +169,8 @@ def _as_found(identity: Identity, container: Json) -> Found:
     return Found(identity=identity, running=running, reason=None if running else f"Its container: {status}{hint}.")
 
 
-def _first_ready_line(output: Iterator[bytes]) -> str | None:
-    rest = b""
-    for piece in output:
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            text = line.decode(errors="replace")
-            if text.startswith(READY_LINE):
-                return text
-        rest = rest[-4096:]
-    return None
-
-
 @contextlib.asynccontextmanager
-async def docker_runtime(options: DockerOptions) -> AsyncIterator[DockerRuntime]:
+async def docker_runtime(options: DockerOptions) -> AsyncGenerator[DockerRuntime]:
     """Usable also while the engine is away; its calls then say so."""
     engine = Engine()
     async with threads("docker-runtime", 16) as pool:

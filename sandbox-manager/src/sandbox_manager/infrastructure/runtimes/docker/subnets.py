@@ -7,6 +7,8 @@ import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from sandbox_manager.infrastructure.runtimes.docker.engine import dig
+
 _PREFIX = 28
 
 
@@ -14,8 +16,8 @@ def free_subnets(pool: str, networks: Iterable[dict[str, Any]]) -> Iterator[str]
     """The pool's subnets that no known network overlaps, from a random place, so that managers seldom collide."""
     taken: list[ipaddress.IPv4Network] = []
     for network in networks:
-        for config in (network.get("IPAM") or {}).get("Config") or []:
-            subnet = ipaddress.ip_network(config.get("Subnet", "::/128"), strict=False)
+        for config in dig(network, "IPAM", "Config") or ():
+            subnet = ipaddress.ip_network(dig(config, "Subnet") or "::/128", strict=False)
             if isinstance(subnet, ipaddress.IPv4Network):
                 taken.append(subnet)
     subnets = list(ipaddress.IPv4Network(pool).subnets(new_prefix=_PREFIX))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import itertools
 import shutil
 
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
@@ -27,7 +28,7 @@ def blocked_addresses(subnets: tuple[str, ...], folder: str = "/proc/net/fib_tri
             lines = [line.strip() for line in trie]
     except OSError:
         lines = []
-    for before, line in zip(lines, lines[1:], strict=False):
+    for before, line in itertools.pairwise(lines):
         if line.startswith("/32 host LOCAL"):
             address = before.removeprefix("|-- ")
             if not ipaddress.ip_address(address).is_loopback and ipaddress.ip_address(address) not in _OWN:

@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
 from sandbox_manager.domain.ports import Found, SandboxSpec
@@ -134,7 +134,7 @@ class ProcessRuntime:
 
 
 @contextlib.asynccontextmanager
-async def process_runtime(options: ProcessOptions) -> AsyncIterator[ProcessRuntime]:
+async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRuntime]:
     """Raises `EngineUnavailableError` when this machine can't isolate and that was not waived."""
     async with threads("process-runtime", 8) as pool:
         trouble = await pool.run(_isolation_trouble)

@@ -13,7 +13,6 @@ import os
 import shutil
 import stat
 import zlib
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -157,17 +156,15 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _remove_tree(folder: Path) -> None:
-    # rmtree follows no symlink. What was made unreadable inside is opened up and tried once more.
-    def open_up(again: Callable[..., Any], path: str, _: object) -> None:
-        if isinstance(_, tuple) and isinstance(_[1], FileNotFoundError):  # pyright: ignore[reportUnknownArgumentType]
-            return
-        os.chmod(Path(path).parent, stat.S_IRWXU)
-        if not Path(path).is_symlink() and Path(path).exists():
-            os.chmod(path, stat.S_IRWXU)
-        if Path(path).is_dir() and not Path(path).is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            again(path)
-
-    if folder.exists():
-        shutil.rmtree(folder, onerror=open_up)
+    # Neither rmtree nor walk follows a symlink; what was made unreadable inside is opened up first.
+    if not folder.exists():
+        return
+    try:
+        shutil.rmtree(folder)
+    except PermissionError:
+        folder.chmod(stat.S_IRWXU)
+        for place, folders, _ in os.walk(folder):
+            for name in folders:
+                if not Path(place, name).is_symlink():
+                    Path(place, name).chmod(stat.S_IRWXU)
+        shutil.rmtree(folder)
