@@ -32,7 +32,7 @@ check_frontend() { (cd "$ROOT/frontend" && npm run --silent "$1"); }
 
 run_checks() {
   ensure_python dev
-  cd "$ROOT"
+  cd "$ROOT" || return
   local bin=$ROOT/.venv/bin rule script
   check "format" "$bin/ruff" format --check -q .
   check "lint" "$bin/ruff" check -q .

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# The one place that knows which compose this machine has. Sets COMPOSE.
+# The one place that knows which compose this machine has. Sets COMPOSE for those who source it.
+# shellcheck disable=SC2034
 
 choose_compose() {
   if docker compose version >/dev/null 2>&1; then

@@ -44,7 +44,9 @@ make_environment() {
   local python
   python=$(find_python)
   if ! "$python" -c 'import ensurepip' 2>/dev/null; then
-    may_install && apt_install python3-venv || fail "Python's venv module is missing. Install it: apt-get install python3-venv"
+    if ! may_install || ! apt_install python3-venv; then
+      fail "Python's venv module is missing. Install it: apt-get install python3-venv"
+    fi
   fi
   "$python" -m venv --clear "$1"
 }

@@ -44,7 +44,7 @@ run_kind() {
 run_tests() {
   local kinds=("$@") kind
   if [ ${#kinds[@]} = 0 ] || [ "${kinds[0]}" = all ]; then kinds=(frontend unit contract integration e2e docker); fi
-  cd "$ROOT"
+  cd "$ROOT" || return
   ensure_python dev
   ensure_servers
   case " ${kinds[*]} " in *" frontend "* | *" e2e "*) ensure_node_modules ;; esac
