@@ -1,0 +1,46 @@
+import { createRouter, createWebHistory } from 'vue-router'
+import { LoginPage, useAuth } from '@/features/auth'
+import UnreachablePage from './UnreachablePage.vue'
+import WorkspacePage from './WorkspacePage.vue'
+
+export const router = createRouter({
+  history: createWebHistory(),
+  routes: [
+    { path: '/', component: WorkspacePage },
+    { path: '/s/:id', component: WorkspacePage },
+    {
+      path: '/login',
+      component: LoginPage,
+      props: (route) => ({ mode: 'login', next: route.query['next'] }),
+      meta: { open: true },
+    },
+    {
+      path: '/register',
+      component: LoginPage,
+      props: (route) => ({ mode: 'register', next: route.query['next'] }),
+      meta: { open: true },
+    },
+    {
+      path: '/unreachable',
+      component: UnreachablePage,
+      props: (route) => ({ next: route.query['next'] }),
+      meta: { open: true },
+    },
+    { path: '/:rest(.*)*', redirect: '/' },
+  ],
+})
+
+router.beforeEach(async (to) => {
+  if (to.path === '/unreachable') return true
+  const auth = useAuth()
+  try {
+    await auth.start()
+  } catch {
+    return { path: '/unreachable', query: { next: to.fullPath } }
+  }
+  if (!to.meta['open'] && !auth.isSignedIn) {
+    const path = auth.status?.has_users === false && auth.status.registration_open ? '/register' : '/login'
+    return { path, query: to.fullPath === '/' ? {} : { next: to.fullPath } }
+  }
+  return to.meta['open'] && auth.isSignedIn ? '/' : true
+})

@@ -1,0 +1,2 @@
+export { default as LoginPage } from './LoginPage.vue'
+export { useAuth } from './store'

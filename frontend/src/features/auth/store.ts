@@ -1,0 +1,62 @@
+import { defineStore } from 'pinia'
+import { computed, ref } from 'vue'
+import { call, onSignedOut } from '@/api/client'
+import { dropTokens, keepTokens, onTokensChanged, readTokens } from '@/api/tokens'
+import type { AuthStatus, AuthUser, TokenAnswer } from '@/api/types'
+
+export interface Credentials {
+  username: string
+  password: string
+}
+
+/** Who we are: in local mode nobody has to say, else whoever holds the tokens. */
+export const useAuth = defineStore('auth', () => {
+  const status = ref<AuthStatus | null>(null)
+  const user = ref<AuthUser | null>(null)
+  const hasTokens = ref(readTokens() !== null)
+  const isLocal = computed(() => status.value?.mode === 'local')
+  const isSignedIn = computed(() => isLocal.value || hasTokens.value)
+
+  onSignedOut(forget)
+  onTokensChanged(() => {
+    hasTokens.value = readTokens() !== null
+  })
+
+  function forget(): void {
+    dropTokens()
+    hasTokens.value = false
+    user.value = null
+  }
+
+  async function start(): Promise<void> {
+    if (status.value) return
+    status.value = await call<AuthStatus>('GET', '/auth/status', { open: true })
+    if (status.value.mode === 'local') dropTokens()
+    if (isSignedIn.value) user.value = await call<AuthUser>('GET', '/auth/me').catch(() => null)
+  }
+
+  async function enter(path: '/auth/login' | '/auth/register', credentials: Credentials): Promise<void> {
+    const answer = await call<TokenAnswer>('POST', path, { body: credentials, open: true })
+    keepTokens(answer)
+    hasTokens.value = true
+    user.value = answer.user
+    if (status.value) status.value = { ...status.value, has_users: true }
+  }
+
+  async function logOut(): Promise<void> {
+    const tokens = readTokens()
+    if (tokens) await call('POST', '/auth/logout', { body: { refresh_token: tokens.refresh } }).catch(() => undefined)
+    forget()
+  }
+
+  return {
+    status,
+    user,
+    isLocal,
+    isSignedIn,
+    start,
+    logIn: (credentials: Credentials) => enter('/auth/login', credentials),
+    register: (credentials: Credentials) => enter('/auth/register', credentials),
+    logOut,
+  }
+})

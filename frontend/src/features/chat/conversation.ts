@@ -1,0 +1,200 @@
+import { defineStore } from 'pinia'
+import { computed, ref, shallowRef } from 'vue'
+import { call } from '@/api/client'
+import { ApiError } from '@/api/problems'
+import { openStream, type StreamHandle, type StreamState } from '@/api/stream'
+import type { MessageAnswer, SessionState, WireEvent } from '@/api/types'
+import { useSessions } from '@/features/sessions'
+import { createId } from '@/shared/lib/ids'
+import { keepOutbox, recallOutbox, type Pending } from './outbox'
+import { reduce } from './reducer'
+import { emptyTranscript, type Transcript } from './transcript'
+
+const PAGE = 1000
+interface EventPage {
+  items: WireEvent[]
+  last_seq: number
+  has_more: boolean
+}
+
+/** The session on screen: its transcript, its stream, and what is on its way to it. */
+export const useConversation = defineStore('conversation', () => {
+  const sessions = useSessions()
+  const sessionId = ref<string | null>(null)
+  const transcript = shallowRef<Transcript>(emptyTranscript)
+  const phase = ref<'loading' | 'ready' | 'missing' | 'failed'>('loading')
+  const problem = shallowRef<unknown>(null)
+  const streamState = ref<StreamState>('connecting')
+  const outbox = ref<Pending[]>([])
+  const isStopping = ref(false)
+  let stream: StreamHandle | null = null
+  let opening: AbortController | null = null
+  let state = emptyTranscript
+  let frame = 0
+
+  const isRunning = computed(() => {
+    const status = transcript.value.run?.status
+    return status === 'running' || status === 'queued'
+  })
+  const activity = computed(() => {
+    const { items, live, run } = transcript.value
+    if (run?.status === 'queued') return { kind: 'queued' as const, phrase: '' }
+    if (run?.status !== 'running') return { kind: 'idle' as const, phrase: '' }
+    const tool = items.findLast((item) => item.kind === 'tool' && item.outcome === 'running')
+    if (tool?.kind === 'tool') return { kind: 'working' as const, phrase: tool.phrase }
+    return {
+      kind: live.some((item) => item.kind === 'assistant') ? ('writing' as const) : ('thinking' as const),
+      phrase: '',
+    }
+  })
+
+  /** Many events, one picture: what came since the last frame is shown together. */
+  function show(): void {
+    if (frame !== 0) return
+    const paint = (): void => {
+      frame = 0
+      transcript.value = state
+    }
+    if (document.visibilityState === 'visible') frame = requestAnimationFrame(paint)
+    else frame = window.setTimeout(paint, 250)
+  }
+
+  function take(event: WireEvent): void {
+    if (event.session_id !== sessionId.value) return
+    const before = state
+    state = reduce(state, event)
+    if (state === before) return
+    if (state.gaps > before.gaps) stream?.reconnect()
+    if (event.type === 'message.user' && event.client_message_id) settle(event.client_message_id)
+    if (event.type === 'run.finished') isStopping.value = false
+    if (event.seq !== null) sessions.take(event)
+    show()
+  }
+
+  function setOutbox(pending: Pending[]): void {
+    outbox.value = pending
+    if (sessionId.value) keepOutbox(sessionId.value, pending)
+  }
+  function settle(clientMessageId: string): void {
+    if (outbox.value.some((entry) => entry.clientMessageId === clientMessageId))
+      setOutbox(outbox.value.filter((entry) => entry.clientMessageId !== clientMessageId))
+  }
+
+  async function open(id: string): Promise<void> {
+    close()
+    sessionId.value = id
+    const abort = new AbortController()
+    opening = abort
+    try {
+      const [opened] = await Promise.all([
+        call<SessionState>('GET', `/sessions/${id}/state`, { signal: abort.signal }),
+        loadHistory(id, abort.signal),
+      ])
+      if (abort.signal.aborted) return
+      sessions.keep(opened.session)
+      const { sandbox } = opened
+      if (sandbox && opened.last_seq >= state.lastSeq)
+        state = {
+          ...state,
+          computer: { status: sandbox.status, reason: sandbox.reason ?? null, hasDesktop: sandbox.has_desktop ?? true },
+        }
+      transcript.value = state
+      phase.value = 'ready'
+      follow(id)
+      for (const entry of recallOutbox(id)) void send(entry.text, entry.attachments, entry.clientMessageId)
+    } catch (error) {
+      if (abort.signal.aborted) return
+      problem.value = error
+      phase.value = error instanceof ApiError && error.status === 404 ? 'missing' : 'failed'
+    }
+  }
+
+  async function loadHistory(id: string, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const query = { format: 'json', after: state.lastSeq, limit: PAGE }
+      const page = await call<EventPage>('GET', `/sessions/${id}/events`, { query, signal })
+      if (signal.aborted) return
+      const before = state.lastSeq
+      state = page.items.reduce(reduce, state)
+      for (const event of page.items)
+        if (event.type === 'message.user' && event.client_message_id) settle(event.client_message_id)
+      if (!page.has_more || state.lastSeq === before) return
+    }
+  }
+
+  function follow(id: string): void {
+    stream = openStream({
+      path: `/sessions/${id}/events`,
+      query: () => ({ after: state.lastSeq }),
+      onMessage: (message) => take(JSON.parse(message.data) as WireEvent),
+      onState: (next, error) => {
+        streamState.value = next
+        if (next !== 'ended') return
+        problem.value = error
+        phase.value = error?.status === 404 ? 'missing' : 'failed'
+      },
+    })
+  }
+
+  function close(): void {
+    opening?.abort()
+    stream?.close()
+    stream = null
+    sessionId.value = null
+    state = emptyTranscript
+    transcript.value = emptyTranscript
+    outbox.value = []
+    phase.value = 'loading'
+    problem.value = null
+    isStopping.value = false
+    streamState.value = 'connecting'
+  }
+
+  async function send(text: string, attachments: readonly string[] = [], resent?: string): Promise<void> {
+    const id = sessionId.value
+    if (!id) return
+    const clientMessageId = resent ?? createId()
+    const entry: Pending = { clientMessageId, text, attachments, state: 'sending' }
+    setOutbox([...outbox.value.filter((other) => other.clientMessageId !== clientMessageId), entry])
+    try {
+      const body = { text, attachments, client_message_id: clientMessageId }
+      const answer = await call<MessageAnswer>('POST', `/sessions/${id}/messages`, { body })
+      if (sessionId.value === id && answer.seq <= state.lastSeq) settle(clientMessageId)
+      else if (sessionId.value === id && streamState.value !== 'open') stream?.reconnect()
+    } catch (error) {
+      if (sessionId.value !== id) return
+      const failed: Pending = { ...entry, state: 'failed', problem: error instanceof ApiError ? error.code : 'unknown' }
+      failures.set(clientMessageId, error)
+      setOutbox(outbox.value.map((other) => (other.clientMessageId === clientMessageId ? failed : other)))
+    }
+  }
+  const failures = new Map<string, unknown>()
+
+  async function stop(): Promise<void> {
+    if (!sessionId.value || !isRunning.value) return
+    isStopping.value = true
+    try {
+      await call('POST', `/sessions/${sessionId.value}/stop`)
+    } finally {
+      isStopping.value = false
+    }
+  }
+
+  return {
+    sessionId,
+    transcript,
+    phase,
+    problem,
+    streamState,
+    outbox,
+    isStopping,
+    isRunning,
+    activity,
+    open,
+    close,
+    send,
+    stop,
+    discard: settle,
+    failureOf: (id: string) => failures.get(id),
+  }
+})

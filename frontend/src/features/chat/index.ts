@@ -1,0 +1,2 @@
+export { default as ChatView } from './ChatView.vue'
+export { useConversation } from './conversation'

@@ -1,0 +1,214 @@
+import type {
+  MessageDeltaEvent,
+  RunFinishedEvent,
+  ThinkingDeltaEvent,
+  ToolCalledEvent,
+  ToolFinishedEvent,
+  ToolOutputEvent,
+  WireEvent,
+} from '@/api/types'
+import { countPoints } from '@/shared/lib/codepoints'
+import { keepTail, layPiece } from '@/shared/lib/pieces'
+import type { Item, LiveItem, ToolItem, Transcript } from './transcript'
+
+/** Live output kept for display; the whole of it is the event's body. */
+const OUTPUT_KEPT = 200_000
+
+type LiveEvent = Extract<WireEvent, { seq: null }>
+type StoredEvent = Exclude<WireEvent, LiveEvent>
+
+/** Applies one event. Seen before: nothing changes. Out of order: refused and counted in `gaps`. */
+export function reduce(state: Transcript, event: WireEvent): Transcript {
+  if (event.seq === null) return reduceLive(state, event)
+  if (event.seq <= state.lastSeq) return state
+  if (event.seq > state.lastSeq + 1) return { ...state, gaps: state.gaps + 1 }
+  return reduceStored({ ...state, lastSeq: event.seq }, event)
+}
+
+function reduceLive(state: Transcript, event: LiveEvent): Transcript {
+  switch (event.type) {
+    case 'message.delta':
+      return layDelta(state, event, 'assistant')
+    case 'thinking.delta':
+      return layDelta(state, event, 'thinking')
+    case 'tool.output':
+      return layOutput(state, event)
+    case 'context.usage':
+      return { ...state, contextRatio: event.ratio }
+    default:
+      return unknown(event, state)
+  }
+}
+
+function reduceStored(state: Transcript, event: StoredEvent): Transcript {
+  const key = String(event.seq)
+  switch (event.type) {
+    case 'run.queued':
+      if (state.run?.status === 'running') return state
+      return { ...state, run: { id: event.run_id, status: 'queued', model: null, startedAt: event.at } }
+    case 'run.started':
+      return {
+        ...dropLive(state),
+        run: { id: event.run_id, status: 'running', model: event.model, startedAt: event.at },
+      }
+    case 'run.finished':
+      return finishRun(state, event)
+    case 'message.user': {
+      const { message_id: messageId, text, attachments, client_message_id: clientMessageId, at } = event
+      return append(state, { kind: 'user', key, messageId, text, attachments, clientMessageId, at })
+    }
+    case 'message.completed': {
+      const { message_id: messageId, text, partial } = event
+      const settled = withoutLive(state, 'assistant', messageId)
+      if (text === '') return settled
+      return append(settled, {
+        kind: 'assistant',
+        key: `assistant:${messageId}`,
+        messageId,
+        text,
+        partial,
+        complete: true,
+      })
+    }
+    case 'thinking.completed': {
+      const { message_id: messageId, text, duration_ms: durationMs } = event
+      const settled = withoutLive(state, 'thinking', messageId)
+      if (text === '') return settled
+      return append(settled, {
+        kind: 'thinking',
+        key: `thinking:${messageId}`,
+        messageId,
+        text,
+        durationMs,
+        complete: true,
+      })
+    }
+    case 'tool.called':
+      return append(state, toolItem(event))
+    case 'tool.finished':
+      return finishTool(state, event)
+    case 'files.changed':
+      return { ...state, filesVersion: state.filesVersion + 1 }
+    case 'session.updated':
+      return { ...state, title: event.title ?? state.title, model: event.model ?? state.model }
+    case 'sandbox.updated':
+      return { ...state, computer: { status: event.status, reason: event.reason, hasDesktop: event.has_desktop } }
+    case 'usage.updated':
+      return { ...state, usage: event.usage }
+    case 'notice':
+      return append(state, { kind: 'note', key, tone: 'notice', text: event.text, code: event.code })
+    case 'error':
+      return append(state, { kind: 'note', key, tone: 'error', text: event.text, code: event.code })
+    default:
+      return unknown(event, state)
+  }
+}
+
+/** The compiler lists what is not handled; a newer server's events are passed over at run time. */
+function unknown(_event: never, state: Transcript): Transcript {
+  return state
+}
+
+function append(state: Transcript, item: Item): Transcript {
+  return { ...state, items: [...state.items, item] }
+}
+
+function dropLive(state: Transcript): Transcript {
+  return state.live.length === 0 ? state : { ...state, live: [] }
+}
+
+function withoutLive(state: Transcript, kind: LiveItem['kind'], messageId: string): Transcript {
+  const live = state.live.filter((item) => item.kind !== kind || item.messageId !== messageId)
+  return live.length === state.live.length ? state : { ...state, live }
+}
+
+function layDelta(
+  state: Transcript,
+  event: MessageDeltaEvent | ThinkingDeltaEvent,
+  kind: LiveItem['kind'],
+): Transcript {
+  const { message_id: messageId, offset, text } = event
+  const shown = state.live.findIndex((item) => item.kind === kind && item.messageId === messageId)
+  const item = state.live[shown]
+  if (!item) {
+    if (isSettled(state, kind, messageId)) return state
+    if (offset > 0) return { ...state, gaps: state.gaps + 1 }
+    return { ...state, live: [...state.live, liveItem(kind, messageId, text)] }
+  }
+  const laid = layPiece({ text: item.text, points: countPoints(item.text) }, offset, text)
+  if (!laid) return { ...state, gaps: state.gaps + 1 }
+  if (laid.text === item.text) return state
+  return { ...state, live: state.live.with(shown, { ...item, text: laid.text }) }
+}
+
+function isSettled(state: Transcript, kind: LiveItem['kind'], messageId: string): boolean {
+  return state.items.some((item) => item.kind === kind && item.messageId === messageId)
+}
+
+function liveItem(kind: LiveItem['kind'], messageId: string, text: string): LiveItem {
+  const shared = { key: `${kind}:${messageId}`, messageId, text, complete: false }
+  return kind === 'assistant' ? { kind, ...shared, partial: false } : { kind, ...shared, durationMs: null }
+}
+
+function toolItem(event: ToolCalledEvent): ToolItem {
+  return {
+    kind: 'tool',
+    key: `tool:${event.seq}`,
+    callId: event.call_id,
+    name: event.name,
+    arguments: event.arguments,
+    phrase: event.phrase,
+    outcome: 'running',
+    startedAt: event.at,
+    durationMs: null,
+    output: '',
+    outputPoints: 0,
+    preview: '',
+    display: null,
+    body: null,
+  }
+}
+
+function changeTool(state: Transcript, callId: string, change: (item: ToolItem) => ToolItem): Transcript {
+  const index = state.items.findLastIndex((item) => item.kind === 'tool' && item.callId === callId)
+  const item = state.items[index]
+  if (item?.kind !== 'tool' || item.outcome !== 'running') return state
+  const changed = change(item)
+  return changed === item ? state : { ...state, items: state.items.with(index, changed) }
+}
+
+function layOutput(state: Transcript, event: ToolOutputEvent): Transcript {
+  return changeTool(state, event.call_id, (item) => {
+    if (event.offset > item.outputPoints && item.outputPoints > 0) return item
+    const fresh = event.offset + countPoints(event.text) - item.outputPoints
+    if (fresh <= 0) return item
+    const points = [...event.text]
+    const output = item.output + points.slice(Math.max(0, points.length - fresh)).join('')
+    return { ...item, output: keepTail(output, OUTPUT_KEPT), outputPoints: event.offset + points.length }
+  })
+}
+
+function finishTool(state: Transcript, event: ToolFinishedEvent): Transcript {
+  return changeTool(state, event.call_id, (item) => ({
+    ...item,
+    outcome: event.success ? 'succeeded' : 'failed',
+    durationMs: event.duration_ms,
+    output: '',
+    outputPoints: 0,
+    preview: event.preview,
+    display: event.display,
+    body: event.body ? { ...event.body, seq: event.seq } : null,
+  }))
+}
+
+function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
+  const items = state.items.map((item) =>
+    item.kind === 'tool' && item.outcome === 'running'
+      ? { ...item, outcome: 'cut' as const, output: '', outputPoints: 0 }
+      : item,
+  )
+  const { run_id: runId, status, reason, retryable, files, duration_ms: durationMs, usage } = event
+  const end: Item = { kind: 'end', key: `end:${event.seq}`, runId, status, reason, retryable, files, durationMs, usage }
+  const run = { id: runId, status, model: state.run?.model ?? null, startedAt: state.run?.startedAt ?? event.at }
+  return { ...dropLive(state), items: [...items, end], run, usage: event.usage }
+}

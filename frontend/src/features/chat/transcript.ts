@@ -1,0 +1,108 @@
+import type { BodyReference, Display, Usage } from '@/api/types'
+
+export interface UserItem {
+  readonly kind: 'user'
+  readonly key: string
+  readonly messageId: string
+  readonly text: string
+  readonly attachments: readonly string[]
+  readonly clientMessageId: string | null
+  readonly at: string
+}
+export interface AssistantItem {
+  readonly kind: 'assistant'
+  readonly key: string
+  readonly messageId: string
+  readonly text: string
+  readonly partial: boolean
+  readonly complete: boolean
+}
+export interface ThinkingItem {
+  readonly kind: 'thinking'
+  readonly key: string
+  readonly messageId: string
+  readonly text: string
+  readonly durationMs: number | null
+  readonly complete: boolean
+}
+export type ToolOutcome = 'running' | 'succeeded' | 'failed' | 'cut'
+export interface ToolItem {
+  readonly kind: 'tool'
+  readonly key: string
+  readonly callId: string
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+  readonly phrase: string
+  readonly outcome: ToolOutcome
+  readonly startedAt: string
+  readonly durationMs: number | null
+  readonly output: string
+  readonly outputPoints: number
+  readonly preview: string
+  readonly display: Display | null
+  readonly body: (BodyReference & { readonly seq: number }) | null
+}
+export interface EndItem {
+  readonly kind: 'end'
+  readonly key: string
+  readonly runId: string
+  readonly status: RunEnd
+  readonly reason: string | null
+  readonly retryable: boolean
+  readonly files: readonly string[]
+  readonly durationMs: number
+  readonly usage: Usage
+}
+export interface NoteItem {
+  readonly kind: 'note'
+  readonly key: string
+  readonly tone: 'notice' | 'error'
+  readonly text: string
+  readonly code: string | null
+}
+export type Item = UserItem | AssistantItem | ThinkingItem | ToolItem | EndItem | NoteItem
+export type LiveItem = AssistantItem | ThinkingItem
+
+export type RunEnd = 'completed' | 'failed' | 'stopped' | 'interrupted'
+export interface RunView {
+  readonly id: string
+  readonly status: 'queued' | 'running' | RunEnd
+  readonly model: string | null
+  readonly startedAt: string
+}
+export interface ComputerView {
+  readonly status: 'none' | 'starting' | 'ready' | 'paused' | 'failed' | 'gone'
+  readonly reason: string | null
+  readonly hasDesktop: boolean
+}
+
+/** What a session has said so far. `items` follow the stored order; `live` is what is being written after them. */
+export interface Transcript {
+  readonly lastSeq: number
+  readonly items: readonly Item[]
+  readonly live: readonly LiveItem[]
+  readonly run: RunView | null
+  readonly computer: ComputerView
+  readonly usage: Usage | null
+  readonly contextRatio: number | null
+  readonly title: string | null
+  readonly model: string | null
+  /** Grows with each change of files, so that whoever shows files knows to look again. */
+  readonly filesVersion: number
+  /** Grows when something is missing: the reader must ask again from `lastSeq`. */
+  readonly gaps: number
+}
+
+export const emptyTranscript: Transcript = {
+  lastSeq: 0,
+  items: [],
+  live: [],
+  run: null,
+  computer: { status: 'none', reason: null, hasDesktop: true },
+  usage: null,
+  contextRatio: null,
+  title: null,
+  model: null,
+  filesVersion: 0,
+  gaps: 0,
+}

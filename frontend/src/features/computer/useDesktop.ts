@@ -1,0 +1,115 @@
+import { useDocumentVisibility } from '@vueuse/core'
+import { onScopeDispose, ref, shallowRef, watch, type Ref } from 'vue'
+import { call } from '@/api/client'
+import { ApiError } from '@/api/problems'
+import type { VncTicket } from '@/api/types'
+import type RFB from '@novnc/novnc'
+
+export type DesktopState = 'off' | 'connecting' | 'live' | 'reconnecting' | 'failed' | 'absent'
+const NO_DESKTOP = 4404
+const LONGEST_DELAY_MS = 15_000
+const HIDDEN_MS = 30_000
+
+/**
+ * The live desktop in `target` while `isWanted`: a fresh one-use ticket for each connection, view only unless
+ * `control` is asked for, reconnecting when cut, and silent when nobody looks.
+ */
+export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => string, isWanted: () => boolean) {
+  const state = ref<DesktopState>('off')
+  const control = ref(false)
+  const problem = shallowRef<unknown>(null)
+  const visibility = useDocumentVisibility()
+  const isHiddenLong = ref(false)
+  let screen: RFB | null = null
+  let attempt = 0
+  let failures = 0
+  let timer = 0
+  let hiddenTimer = 0
+
+  function leave(): void {
+    attempt += 1
+    clearTimeout(timer)
+    screen?.disconnect()
+    screen = null
+  }
+
+  function again(mine: number): void {
+    if (mine !== attempt) return
+    state.value = 'reconnecting'
+    const delay = Math.min(500 * 2 ** failures, LONGEST_DELAY_MS) * (0.5 + Math.random() / 2)
+    failures += 1
+    timer = window.setTimeout(() => void connect(), delay)
+  }
+
+  async function connect(): Promise<void> {
+    leave()
+    const mine = attempt
+    if (state.value !== 'reconnecting') state.value = 'connecting'
+    try {
+      const [{ default: Rfb }, ticket] = await Promise.all([
+        import('@novnc/novnc'),
+        call<VncTicket>('POST', `/sessions/${sessionId()}/vnc/ticket`, {
+          body: { mode: control.value ? 'control' : 'view' },
+        }),
+      ])
+      const element = target.value
+      if (mine !== attempt || !element) return
+      const address = new URL(ticket.url, location.href)
+      address.protocol = address.protocol.replace('http', 'ws')
+      const socket = new WebSocket(address, 'binary')
+      socket.addEventListener('close', (event) => {
+        if (mine !== attempt) return
+        if (event.code === NO_DESKTOP) state.value = 'absent'
+        else again(mine)
+      })
+      screen = new Rfb(element, socket, { shared: true })
+      screen.scaleViewport = true
+      screen.viewOnly = !control.value
+      screen.focusOnClick = true
+      screen.background = 'transparent'
+      screen.addEventListener('connect', () => {
+        if (mine !== attempt) return
+        failures = 0
+        state.value = 'live'
+        problem.value = null
+        if (control.value) screen?.focus()
+      })
+    } catch (error) {
+      if (mine !== attempt) return
+      problem.value = error
+      const isFinal = error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429
+      if (isFinal) state.value = error.status === 404 ? 'absent' : 'failed'
+      else again(mine)
+    }
+  }
+
+  function retry(): void {
+    failures = 0
+    state.value = 'connecting'
+    void connect()
+  }
+  function setControl(wanted: boolean): void {
+    control.value = wanted
+    retry()
+  }
+  watch(visibility, (now) => {
+    clearTimeout(hiddenTimer)
+    if (now === 'visible') isHiddenLong.value = false
+    else if (!control.value) hiddenTimer = window.setTimeout(() => (isHiddenLong.value = true), HIDDEN_MS)
+  })
+  watch(
+    () => [isWanted() && !isHiddenLong.value, sessionId(), target.value] as const,
+    ([wanted, , element]) => {
+      leave()
+      if (!wanted) control.value = false
+      if (wanted && element) retry()
+      else state.value = 'off'
+    },
+    { immediate: true, flush: 'post' },
+  )
+  onScopeDispose(() => {
+    clearTimeout(hiddenTimer)
+    leave()
+  })
+  return { state, control, problem, retry, setControl }
+}

@@ -1,0 +1,40 @@
+import type { FileContent } from '@/api/types'
+
+export type PreviewKind = 'markdown' | 'csv' | 'code' | 'image' | 'pdf' | 'binary'
+const IMAGES = /\.(png|jpe?g|gif|webp|avif|bmp|ico|svg)$/i
+
+export function kindOf(file: Pick<FileContent, 'name' | 'binary' | 'content' | 'language'>): PreviewKind {
+  if (IMAGES.test(file.name)) return 'image'
+  if (/\.pdf$/i.test(file.name)) return 'pdf'
+  if (file.binary || file.content === null) return 'binary'
+  if (/\.(md|markdown)$/i.test(file.name)) return 'markdown'
+  return /\.(csv|tsv)$/i.test(file.name) ? 'csv' : 'code'
+}
+
+/** Rows of a CSV text: quoted fields, doubled quotes, line breaks inside quotes. */
+export function parseCsv(text: string, separator: string, most: number): string[][] {
+  const rows: string[][] = []
+  let row: string[] = []
+  let field = ''
+  let isQuoted = false
+  for (let index = 0; index < text.length && rows.length < most; index += 1) {
+    const char = text.charAt(index)
+    if (isQuoted) {
+      if (char !== '"') field += char
+      else if (text[index + 1] === '"') {
+        field += '"'
+        index += 1
+      } else isQuoted = false
+    } else if (char === '"' && field === '') isQuoted = true
+    else if (char === separator) {
+      row.push(field)
+      field = ''
+    } else if (char === '\n') {
+      rows.push([...row, field.replace(/\r$/, '')])
+      row = []
+      field = ''
+    } else field += char
+  }
+  if ((field !== '' || row.length > 0) && rows.length < most) rows.push([...row, field])
+  return rows
+}

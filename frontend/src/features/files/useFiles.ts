@@ -1,0 +1,123 @@
+import { computed, ref, shallowRef, watch } from 'vue'
+import { call, callRaw } from '@/api/client'
+import { ApiError } from '@/api/problems'
+import type { FileEntry, FileLink } from '@/api/types'
+import { uploadFiles } from '@/api/upload'
+
+export interface TreeRow {
+  readonly entry: FileEntry
+  readonly depth: number
+  readonly isOpen: boolean
+}
+
+/** The workspace as a tree whose folders are read when opened, and again when something changed. */
+export function useFiles(sessionId: () => string, version: () => number) {
+  const folders = shallowRef(new Map<string, FileEntry[]>())
+  const opened = ref(new Set<string>())
+  const problem = shallowRef<unknown>(null)
+  const hasComputer = ref(true)
+  const isLoaded = ref(false)
+  const progress = ref<number | null>(null)
+
+  async function read(path: string): Promise<void> {
+    const id = sessionId()
+    const entries = await call<FileEntry[]>('GET', `/sessions/${id}/files`, { query: { path } })
+    if (id !== sessionId()) return
+    entries.sort((a, b) => Number(b.is_dir) - Number(a.is_dir) || a.name.localeCompare(b.name))
+    folders.value = new Map(folders.value).set(path, entries)
+  }
+
+  async function refresh(): Promise<void> {
+    try {
+      await read('')
+      await Promise.all(
+        [...opened.value].map((path) =>
+          read(path).catch(() => {
+            opened.value.delete(path)
+          }),
+        ),
+      )
+      problem.value = null
+      hasComputer.value = true
+      isLoaded.value = true
+    } catch (error) {
+      hasComputer.value = !(error instanceof ApiError && error.status === 404)
+      problem.value = error
+    }
+  }
+
+  async function toggle(path: string): Promise<void> {
+    if (opened.value.delete(path)) return
+    opened.value.add(path)
+    try {
+      await read(path)
+    } catch (error) {
+      opened.value.delete(path)
+      problem.value = error
+    }
+  }
+
+  const rows = computed<TreeRow[]>(() => {
+    const listed: TreeRow[] = []
+    const walk = (path: string, depth: number): void => {
+      for (const entry of folders.value.get(path) ?? []) {
+        const isOpen = entry.is_dir && opened.value.has(entry.path)
+        listed.push({ entry, depth, isOpen })
+        if (isOpen) walk(entry.path, depth + 1)
+      }
+    }
+    walk('', 0)
+    return listed
+  })
+
+  async function upload(files: readonly File[], subdir: string): Promise<void> {
+    progress.value = 0
+    try {
+      await uploadFiles(sessionId(), files, {
+        subdir: subdir || undefined,
+        onProgress: (share) => (progress.value = share),
+      })
+      await refresh()
+    } catch (error) {
+      problem.value = error
+    } finally {
+      progress.value = null
+    }
+  }
+
+  async function download(entry: { path: string; name: string; is_dir: boolean }): Promise<void> {
+    const anchor = document.createElement('a')
+    try {
+      if (entry.is_dir) {
+        const response = await callRaw('GET', `/sessions/${sessionId()}/files/download`, {
+          query: { path: entry.path },
+        })
+        anchor.href = URL.createObjectURL(await response.blob())
+        anchor.download = `${entry.name}.zip`
+      } else {
+        anchor.href = (
+          await call<FileLink>('POST', `/sessions/${sessionId()}/files/link`, { body: { path: entry.path } })
+        ).url
+        anchor.download = entry.name
+      }
+      anchor.click()
+      if (entry.is_dir) setTimeout(() => URL.revokeObjectURL(anchor.href), 60_000)
+    } catch (error) {
+      problem.value = error
+    }
+  }
+
+  watch(
+    [sessionId, version],
+    ([id], [before]) => {
+      if (before !== undefined && id !== before) {
+        folders.value = new Map()
+        opened.value = new Set()
+        isLoaded.value = false
+      }
+      void refresh()
+    },
+    { immediate: true },
+  )
+  return { rows, opened, problem, hasComputer, isLoaded, progress, refresh, toggle, upload, download }
+}

@@ -1,0 +1,2 @@
+export { useModels } from './models'
+export { default as SettingsDialog } from './SettingsDialog.vue'

@@ -1,0 +1,16 @@
+import type { BodyReference, Display } from '@/api/types'
+
+/** What a tool card needs to know of a call; the transcript's tool items are such. */
+export interface ToolCard {
+  readonly callId: string
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+  readonly phrase: string
+  readonly outcome: 'running' | 'succeeded' | 'failed' | 'cut'
+  readonly startedAt: string
+  readonly durationMs: number | null
+  readonly output: string
+  readonly preview: string
+  readonly display: Display | null
+  readonly body: (BodyReference & { readonly seq: number }) | null
+}

@@ -1,0 +1,2 @@
+export type { ToolCard } from './card'
+export { default as ToolCardView } from './ToolCardView.vue'

@@ -1,0 +1,38 @@
+import { computed, onScopeDispose, ref, shallowRef } from 'vue'
+import { callRaw } from '@/api/client'
+import { useProblemText } from '@/shared/lib/useProblemText'
+import type { ToolCard } from './card'
+
+/** The whole body of a result, fetched when asked for: text, or an address for a picture. */
+export function useBody(sessionId: () => string, card: () => ToolCard) {
+  const text = ref<string | null>(null)
+  const url = ref<string | null>(null)
+  const problem = ref('')
+  const isLoading = ref(false)
+  const problemText = useProblemText()
+  const abort = shallowRef(new AbortController())
+  const hasImage = computed(() => card().body?.media_type.startsWith('image/') ?? false)
+
+  async function load(): Promise<void> {
+    const { body } = card()
+    if (!body || isLoading.value || text.value !== null || url.value) return
+    isLoading.value = true
+    problem.value = ''
+    try {
+      const response = await callRaw('GET', `/sessions/${sessionId()}/events/${body.seq}/body`, {
+        signal: abort.value.signal,
+      })
+      if (hasImage.value) url.value = URL.createObjectURL(await response.blob())
+      else text.value = await response.text()
+    } catch (error) {
+      if (!abort.value.signal.aborted) problem.value = problemText(error)
+    } finally {
+      isLoading.value = false
+    }
+  }
+  onScopeDispose(() => {
+    abort.value.abort()
+    if (url.value) URL.revokeObjectURL(url.value)
+  })
+  return { text, url, problem, isLoading, hasImage, load }
+}

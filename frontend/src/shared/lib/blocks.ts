@@ -1,0 +1,39 @@
+import MarkdownIt from 'markdown-it'
+
+export interface Block {
+  readonly start: number
+  readonly kind: 'prose' | 'code'
+  /** Markdown source of prose; the text inside a code fence. */
+  readonly source: string
+  readonly language: string
+}
+
+export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: false })
+
+/**
+ * Cuts Markdown into top-level blocks. With the blocks of an earlier state of a text that only grew, all but its last
+ * block are kept as they are, so that a streamed answer costs only its tail.
+ */
+export function splitBlocks(text: string, earlier: readonly Block[] = [], earlierText = ''): Block[] {
+  const last = earlier.at(-1)
+  if (!last || !text.startsWith(earlierText)) return parse(text, 0)
+  return [...earlier.slice(0, -1), ...parse(text.slice(last.start), last.start)]
+}
+
+function parse(text: string, offset: number): Block[] {
+  const lineStarts = [0]
+  for (let index = text.indexOf('\n'); index >= 0; index = text.indexOf('\n', index + 1)) lineStarts.push(index + 1)
+  const at = (line: number): number => lineStarts[line] ?? text.length
+  const blocks: Block[] = []
+  for (const token of markdown.parse(text, {})) {
+    if (token.level !== 0 || token.nesting < 0 || !token.map) continue
+    const [first, end] = token.map
+    if (token.type === 'fence') {
+      const language = token.info.trim().split(/\s+/)[0] ?? ''
+      blocks.push({ start: offset + at(first), kind: 'code', source: token.content, language })
+    } else {
+      blocks.push({ start: offset + at(first), kind: 'prose', source: text.slice(at(first), at(end)), language: '' })
+    }
+  }
+  return blocks
+}

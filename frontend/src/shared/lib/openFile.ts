@@ -1,0 +1,13 @@
+import { inject, provide, type InjectionKey } from 'vue'
+
+type OpenFile = (path: string) => void
+const key: InjectionKey<OpenFile> = Symbol('open file')
+
+/** Whoever holds the files panel offers to show a file in it; others ask without knowing the panel. */
+export function offerOpenFile(open: OpenFile): void {
+  provide(key, open)
+}
+
+export function useOpenFile(): OpenFile | null {
+  return inject(key, null)
+}
