@@ -2,8 +2,9 @@
 """Write seccomp.json: what processes of a sandbox may ask of the kernel.
 
 An allow-list: everything not named answers EPERM. It allows what Docker's default profile allows to a container
-without capabilities, and beyond it `clone`, `clone3`, `unshare` and `setns` without conditions, so that Chrome can
-build its own sandbox out of user namespaces. What the default grants only together with a capability is left out,
+without capabilities, and beyond it `clone`, `clone3`, `unshare`, `setns` and `chroot` without conditions, so that
+Chrome can build its own sandbox out of user namespaces; the kernel still asks for a capability in the namespace where
+one is due. What the default grants only together with a capability is left out,
 since a sandbox has none; so is io_uring, which bypasses this very filter.
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 
 ALLOWED = {
     "files": """
-        access chdir chmod chown chown32 close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2
+        access chdir chmod chroot chown chown32 close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2
         fadvise64 fadvise64_64 fallocate fchdir fchmod fchmodat fchmodat2 fchown fchown32 fchownat fcntl fcntl64
         fdatasync fgetxattr flistxattr flock fremovexattr fsetxattr fstat fstat64 fstatat64 fstatfs fstatfs64 fsync
         ftruncate ftruncate64 futimesat getcwd getdents getdents64 getxattr getxattrat lchown lchown32 lgetxattr link
