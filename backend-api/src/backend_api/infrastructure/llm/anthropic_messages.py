@@ -1,0 +1,221 @@
+"""Anthropic's messages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import anthropic
+import httpx2
+
+from backend_api.domain.agent.events import Usage
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    FinishPart,
+    ModelRequest,
+    Part,
+    TextPart,
+    Thinking,
+    ThinkingPart,
+    ToolCallPart,
+    ToolRequest,
+    ToolTurn,
+    Turn,
+    UsagePart,
+    UserTurn,
+)
+from backend_api.infrastructure.llm.faults import fault_in_stream
+from backend_api.infrastructure.llm.sse import data_lines
+from backend_api.infrastructure.llm.turns import user_text
+from backend_api.infrastructure.llm.wire import LIMITS, TIMEOUT, arguments_of, cut, opened, parse
+
+PROVIDER = "Anthropic"
+KEY_SETTING = "ANTHROPIC_API_KEY"
+SDK_ERRORS = (anthropic.APIStatusError, anthropic.APITimeoutError, anthropic.APIConnectionError)
+REDACTED = "redacted:"
+CACHED: dict[str, str] = {"type": "ephemeral"}
+REASONS: dict[str, Literal["stop", "length", "tool_calls", "refusal"]] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "pause_turn": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "refusal": "refusal",
+}
+
+
+class AnthropicModel:
+    """`ChatModel` over the official SDK's client; the stream is parsed here."""
+
+    def __init__(self, *, key: str, base_url: str | None = None, timeout: httpx2.Timeout = TIMEOUT) -> None:
+        self._http = anthropic.DefaultAsyncHttpxClient(timeout=timeout, limits=LIMITS)
+        self._client = anthropic.AsyncAnthropic(
+            api_key=key, base_url=base_url, max_retries=0, timeout=timeout, http_client=self._http
+        )
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
+        body = _body(request)
+
+        async def post() -> httpx2.Response:
+            return await self._client.post("/v1/messages", cast_to=httpx2.Response, body=body, stream=True)
+
+        state = _State()
+        async with opened(post, provider=PROVIDER, key_setting=KEY_SETTING, sdk_errors=SDK_ERRORS) as response:
+            async for batch in data_lines(response.aiter_bytes()):
+                for data in batch:
+                    for part in state.take(parse(data, PROVIDER)):
+                        yield part
+                if state.is_done:
+                    break
+        if not state.is_done:
+            raise cut(PROVIDER)
+        yield FinishPart(REASONS.get(state.reason, "stop"))
+
+
+@dataclass(slots=True)
+class _Block:
+    kind: str
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+    given: dict[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class _State:
+    blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
+    usage: dict[str, int] = field(default_factory=dict[str, int])
+    reason: str = ""
+    is_done: bool = False
+
+    def take(self, event: dict[str, Any]) -> list[Part]:
+        match event.get("type"):
+            case "content_block_delta":
+                return self._take_delta(event)
+            case "content_block_start":
+                return self._start(event)
+            case "content_block_stop":
+                return self._stop(event)
+            case "message_start":
+                return self._count(event.get("message", {}).get("usage"))
+            case "message_delta":
+                self.reason = event.get("delta", {}).get("stop_reason") or self.reason
+                return self._count(event.get("usage"))
+            case "message_stop":
+                self.is_done = True
+                return []
+            case "error":
+                raise fault_in_stream(event.get("error"), provider=PROVIDER, key_setting=KEY_SETTING)
+            case _:
+                return []
+
+    def _start(self, event: dict[str, Any]) -> list[Part]:
+        block: dict[str, Any] = event.get("content_block") or {}
+        kind = block.get("type", "")
+        self.blocks[event.get("index", 0)] = _Block(
+            kind, id=block.get("id", ""), name=block.get("name", ""), given=block.get("input") or None
+        )
+        if kind == "redacted_thinking":
+            return [ThinkingPart("", signature=REDACTED + block.get("data", ""))]
+        if kind == "text" and block.get("text"):
+            return [TextPart(block["text"])]
+        return []
+
+    def _take_delta(self, event: dict[str, Any]) -> list[Part]:
+        delta: dict[str, Any] = event.get("delta") or {}
+        match delta.get("type"):
+            case "text_delta":
+                return [TextPart(delta.get("text", ""))]
+            case "thinking_delta":
+                return [ThinkingPart(delta.get("thinking", ""))]
+            case "signature_delta":
+                return [ThinkingPart("", signature=delta.get("signature", ""))]
+            case "input_json_delta":
+                block = self.blocks.get(event.get("index", 0))
+                if block is not None:
+                    block.pieces.append(delta.get("partial_json", ""))
+                return []
+            case _:
+                return []
+
+    def _stop(self, event: dict[str, Any]) -> list[Part]:
+        block = self.blocks.pop(event.get("index", 0), None)
+        if block is None or block.kind != "tool_use":
+            return []
+        raw = "".join(block.pieces)
+        arguments = block.given if block.given is not None and not raw else arguments_of(raw)
+        return [ToolCallPart(ToolRequest(call_id=block.id, name=block.name, arguments=arguments, raw=raw))]
+
+    def _count(self, usage: dict[str, Any] | None) -> list[Part]:
+        if not usage:
+            return []
+        self.usage.update({key: value for key, value in usage.items() if isinstance(value, int)})
+        read = self.usage.get("cache_read_input_tokens", 0)
+        fresh = self.usage.get("input_tokens", 0) + self.usage.get("cache_creation_input_tokens", 0)
+        return [UsagePart(Usage(input=fresh + read, cached=read, output=self.usage.get("output_tokens", 0)))]
+
+
+def _body(request: ModelRequest) -> dict[str, Any]:
+    messages = _messages(request.turns)
+    if messages:
+        messages[-1]["content"][-1]["cache_control"] = CACHED
+    body: dict[str, Any] = {
+        "model": request.model,
+        "system": [{"type": "text", "text": request.system, "cache_control": CACHED}],
+        "messages": messages,
+        "max_tokens": request.max_output_tokens,
+        "stream": True,
+    }
+    if request.tools:
+        body["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+            for tool in request.tools
+        ]
+    return body
+
+
+def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+    """Results of calls are the user's blocks; neighbours of one role are one message."""
+    messages: list[dict[str, Any]] = []
+    for turn in turns:
+        role = "assistant" if isinstance(turn, AssistantTurn) else "user"
+        blocks = _blocks(turn)
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"].extend(blocks)
+        elif blocks:
+            messages.append({"role": role, "content": blocks})
+    return messages
+
+
+def _blocks(turn: Turn) -> list[dict[str, Any]]:
+    match turn:
+        case UserTurn():
+            return [{"type": "text", "text": user_text(turn)}]
+        case ToolTurn():
+            result: dict[str, Any] = {
+                "type": "tool_result",
+                "tool_use_id": turn.call_id,
+                "content": turn.output or "(no output)",
+            }
+            return [result if turn.success else {**result, "is_error": True}]
+        case AssistantTurn():
+            blocks = [_thought(thinking) for thinking in turn.thinking if thinking.signature]
+            if turn.text.strip():
+                blocks.append({"type": "text", "text": turn.text})
+            blocks.extend(
+                {"type": "tool_use", "id": call.call_id, "name": call.name, "input": call.arguments or {}}
+                for call in turn.calls
+            )
+            return blocks
+
+
+def _thought(thinking: Thinking) -> dict[str, Any]:
+    signature = thinking.signature or ""
+    if signature.startswith(REDACTED):
+        return {"type": "redacted_thinking", "data": signature.removeprefix(REDACTED)}
+    return {"type": "thinking", "thinking": thinking.text, "signature": signature}

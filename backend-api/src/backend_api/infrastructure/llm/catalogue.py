@@ -1,0 +1,150 @@
+"""The deployment's models: which providers are set, and what they offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol
+
+from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.model import ChatModel, ModelInfo, UnknownModelError
+from backend_api.infrastructure.llm.demo import DEMO_MODEL, DemoModel
+
+
+class LlmSettingError(ValueError):
+    """A setting that stops the start; the message names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmSettings:
+    """`LLM_PROVIDER`, `MODEL`, `MODELS`, `*_API_KEY`, `*_BASE_URL`, `CONTEXT_WINDOW`, `DEMO_DELAY_MS`.
+
+    `model` empty means the provider's own default; `models` are further ones on offer from the same provider.
+    """
+
+    provider: str = "auto"
+    model: str = ""
+    models: tuple[str, ...] = ()
+    openai_key: str = ""
+    openai_base_url: str = ""
+    anthropic_key: str = ""
+    anthropic_base_url: str = ""
+    context_window: int = 200_000
+    demo_delay_s: float = 0.02
+
+
+class ClosableModel(ChatModel, Protocol):
+    async def aclose(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Provider:
+    """`adapter` is imported when it is used first, as the SDKs are slow to import."""
+
+    key_setting: str
+    default_model: str
+    key: Callable[[LlmSettings], str]
+    is_set: Callable[[LlmSettings], bool]
+    build: Callable[[LlmSettings], ClosableModel]
+
+
+def _openai(settings: LlmSettings) -> ClosableModel:
+    adapter = import_module("backend_api.infrastructure.llm.openai_chat")
+    return adapter.OpenAiChatModel(key=settings.openai_key, base_url=settings.openai_base_url or None)
+
+
+def _anthropic(settings: LlmSettings) -> ClosableModel:
+    adapter = import_module("backend_api.infrastructure.llm.anthropic_messages")
+    return adapter.AnthropicModel(key=settings.anthropic_key, base_url=settings.anthropic_base_url or None)
+
+
+PROVIDERS: dict[str, _Provider] = {
+    "openai": _Provider(
+        key_setting="OPENAI_API_KEY",
+        default_model="gpt-5.5",
+        key=lambda settings: settings.openai_key,
+        is_set=lambda settings: bool(settings.openai_key or settings.openai_base_url),
+        build=_openai,
+    ),
+    "anthropic": _Provider(
+        key_setting="ANTHROPIC_API_KEY",
+        default_model="claude-sonnet-5",
+        key=lambda settings: settings.anthropic_key,
+        is_set=lambda settings: bool(settings.anthropic_key),
+        build=_anthropic,
+    ),
+}
+
+
+class Catalogue:
+    """`ModelCatalogue` of the settings; an async context manager that closes the providers' connections."""
+
+    def __init__(self, settings: LlmSettings) -> None:
+        self._open: list[ClosableModel] = []
+        self._chosen: dict[str, ChosenModel] = {}
+        chosen = _provider_name(settings)
+        if chosen != "demo":
+            names = list(dict.fromkeys([settings.model or PROVIDERS[chosen].default_model, *settings.models]))
+            self._offer(chosen, names, settings)
+        for name, provider in PROVIDERS.items():
+            if name != chosen and settings.provider == "auto" and provider.is_set(settings):
+                self._offer(name, [provider.default_model], settings)
+        demo = ModelInfo(
+            id=DEMO_MODEL.id,
+            label=DEMO_MODEL.label,
+            provider=DEMO_MODEL.provider,
+            is_demo=True,
+            is_default=chosen == "demo",
+            context_window=settings.context_window,
+            notes=DEMO_MODEL.notes,
+        )
+        self._chosen[demo.id] = ChosenModel(info=demo, chat=DemoModel(delay_s=settings.demo_delay_s))
+        self._default = next(model.info for model in self._chosen.values() if model.info.is_default)
+
+    async def __aenter__(self) -> Catalogue:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for model in self._open:
+            await model.aclose()
+
+    def models(self) -> Sequence[ModelInfo]:
+        infos = [model.info for model in self._chosen.values()]
+        return sorted(infos, key=lambda info: not info.is_default)
+
+    def default(self) -> ModelInfo:
+        return self._default
+
+    def choose(self, model_id: str | None) -> ChosenModel:
+        chosen = self._chosen.get(model_id or self._default.id)
+        if chosen is None:
+            raise UnknownModelError(f"The model {model_id!r} is not on offer here.", field="model")
+        return chosen
+
+    def _offer(self, provider: str, names: Sequence[str], settings: LlmSettings) -> None:
+        chat = PROVIDERS[provider].build(settings)
+        self._open.append(chat)
+        for name in names:
+            info = ModelInfo(
+                id=name,
+                label=name,
+                provider=provider,
+                is_default=not self._chosen,
+                context_window=settings.context_window,
+            )
+            self._chosen.setdefault(name, ChosenModel(info=info, chat=chat))
+
+
+def _provider_name(settings: LlmSettings) -> str:
+    if settings.provider == "demo":
+        return "demo"
+    if settings.provider == "auto":
+        return next((name for name, provider in PROVIDERS.items() if provider.is_set(settings)), "demo")
+    provider = PROVIDERS.get(settings.provider)
+    if provider is None:
+        known = ", ".join(["auto", *PROVIDERS, "demo"])
+        raise LlmSettingError(f"LLM_PROVIDER={settings.provider} is not known. Known: {known}.")
+    if not provider.is_set(settings):
+        raise LlmSettingError(f"LLM_PROVIDER={settings.provider} needs {provider.key_setting}.")
+    return settings.provider

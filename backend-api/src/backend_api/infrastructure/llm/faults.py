@@ -1,0 +1,94 @@
+"""Providers' faults as the domain's model errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, cast
+
+from backend_api.domain.agent.model import (
+    ModelAuthError,
+    ModelError,
+    ModelRateLimitError,
+    ModelRequestError,
+    ModelUnavailableError,
+)
+
+MAX_MESSAGE_CHARACTERS = 300
+PASSING = frozenset({408, 409, 500, 502, 503, 504, 529})
+QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+STATUS_OF_TYPE: dict[str, int] = {
+    "authentication_error": 401,
+    "permission_error": 403,
+    "invalid_request_error": 400,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "insufficient_quota": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+def fault_of(status: int, error: object, *, provider: str, key_setting: str, headers: Mapping[str, str]) -> ModelError:
+    """The error an answer with this status stands for. `error` is the provider's error object, if it sent one."""
+    message, code = _message(error)
+    said = f": {message}" if message else "."
+    if status in (401, 403):
+        return ModelAuthError(f"{provider} refused the key ({status}){said} Check {key_setting}.")
+    if status == 429:
+        return ModelRateLimitError(
+            f"{provider} allows no more requests now ({status}){said}",
+            may_retry=code not in QUOTA_CODES,
+            retry_after_s=retry_after_s(headers),
+        )
+    if status in PASSING or status >= 500:
+        return ModelUnavailableError(
+            f"{provider} is not available now ({status}){said}",
+            may_retry=True,
+            retry_after_s=retry_after_s(headers),
+        )
+    return ModelRequestError(f"{provider} refused the request ({status}){said}")
+
+
+def fault_in_stream(error: object, *, provider: str, key_setting: str) -> ModelError:
+    """The error a provider sends in the middle of a stream."""
+    fields = cast("dict[str, Any]", error) if isinstance(error, dict) else {}
+    for name in ("status", "code", "type"):
+        value = fields.get(name)
+        status = value if isinstance(value, int) else STATUS_OF_TYPE.get(str(value))
+        if status is None and str(value).isdigit():
+            status = int(str(value))
+        if status is not None:
+            return fault_of(status, error, provider=provider, key_setting=key_setting, headers={})
+    return fault_of(500, error, provider=provider, key_setting=key_setting, headers={})
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """`retry-after-ms`, or `Retry-After` as seconds or as a date."""
+    try:
+        if milliseconds := headers.get("retry-after-ms"):
+            return max(float(milliseconds) / 1000, 0.0)
+        wanted = headers.get("retry-after")
+        if not wanted:
+            return None
+        if wanted.replace(".", "", 1).isdigit():
+            return float(wanted)
+        return max((parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds(), 0.0)
+    except (ValueError, TypeError):
+        return None
+
+
+def _message(error: object) -> tuple[str, str]:
+    if isinstance(error, dict):
+        fields = cast("dict[str, Any]", error)
+        inner = fields.get("error")
+        if isinstance(inner, (dict, str)):
+            return _message(cast("object", inner))
+        message = str(fields.get("message") or fields.get("detail") or "")
+        return message[:MAX_MESSAGE_CHARACTERS], str(fields.get("code") or fields.get("type") or "")
+    return (error[:MAX_MESSAGE_CHARACTERS], "") if isinstance(error, str) else ("", "")

@@ -1,0 +1,26 @@
+"""Server-sent events of model providers, read with one split a network chunk and no object an event."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+
+
+class SseOverflowError(Exception):
+    """A line longer than any provider sends."""
+
+
+async def data_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
+    """The `data` fields as they arrive, those of one chunk together. Providers send one line an event."""
+    rest = b""
+    async for chunk in chunks:
+        lines = (rest + chunk if rest else chunk).split(b"\n")
+        rest = lines.pop()
+        if len(rest) > MAX_LINE_BYTES:
+            raise SseOverflowError
+        found = [line[5:].strip() for line in lines if line.startswith(b"data:")]
+        if found:
+            yield found
+    if rest.startswith(b"data:"):
+        yield [rest[5:].strip()]

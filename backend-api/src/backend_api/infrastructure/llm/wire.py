@@ -1,0 +1,85 @@
+"""One streaming call through an SDK's client: its connections, key and headers, none of its event objects."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import httpx2
+from pydantic_core import from_json
+
+from backend_api.domain.agent.model import ModelError, ModelStreamCutError, ModelUnavailableError
+from backend_api.infrastructure.llm.faults import fault_of
+from backend_api.infrastructure.llm.sse import SseOverflowError
+
+CONNECT_S = 10.0
+SILENCE_S = 120.0
+TIMEOUT = httpx2.Timeout(SILENCE_S, connect=CONNECT_S, pool=CONNECT_S)
+LIMITS = httpx2.Limits(max_connections=500, max_keepalive_connections=50, keepalive_expiry=300.0)
+
+
+@asynccontextmanager
+async def opened(
+    post: Callable[[], Awaitable[httpx2.Response]],
+    *,
+    provider: str,
+    key_setting: str,
+    sdk_errors: tuple[type[Exception], type[Exception], type[Exception]],
+) -> AsyncGenerator[httpx2.Response, None]:
+    """The answer while it streams; leaving closes the connection. `sdk_errors`: status, time-out, connection."""
+    status_error, timeout_error, connection_error = sdk_errors
+    try:
+        response = await post()
+    except status_error as error:
+        raise _status_fault(error, provider, key_setting) from error
+    except timeout_error as error:
+        raise ModelUnavailableError(f"{provider} did not answer in time.", may_retry=True) from error
+    except connection_error as error:
+        raise ModelUnavailableError(f"{provider} can't be reached.", may_retry=True) from error
+    try:
+        yield response
+    except httpx2.TimeoutException as error:
+        silence = f"{provider} sent nothing for {SILENCE_S:g} s."
+        raise ModelUnavailableError(silence, may_retry=True) from error
+    except (httpx2.HTTPError, httpx2.StreamError) as error:
+        raise cut(provider) from error
+    except SseOverflowError as error:
+        raise ModelUnavailableError(f"{provider} sent a line without end.") from error
+    finally:
+        await response.aclose()
+
+
+def cut(provider: str) -> ModelStreamCutError:
+    return ModelStreamCutError(f"The connection to {provider} broke in the middle of the answer.", may_retry=True)
+
+
+def parse(data: bytes, provider: str) -> dict[str, Any]:
+    try:
+        return as_object(from_json(data))
+    except ValueError as error:
+        raise ModelUnavailableError(f"{provider} sent something that is not JSON.", may_retry=True) from error
+
+
+def arguments_of(raw: str) -> dict[str, Any] | None:
+    """The arguments of a call; None when they are not a whole JSON object."""
+    if not raw.strip():
+        return {}
+    try:
+        value: object = from_json(raw)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is a JSON object, else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _status_fault(error: Exception, provider: str, key_setting: str) -> ModelError:
+    response = cast("httpx2.Response", getattr(error, "response", None))
+    body: object = getattr(error, "body", None)
+    return fault_of(
+        response.status_code, body, provider=provider, key_setting=key_setting, headers=dict(response.headers)
+    )
