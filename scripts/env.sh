@@ -1,19 +1,21 @@
 # shellcheck shell=bash
-# A fresh .env with random secrets, written at first use and never over an existing one.
+# A .env with random secrets: written at first use, and filled in where one of them is empty.
 
-random_secret() { head -c 36 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=\n'; }
+random_secret() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
 
 ensure_env() {
-  [ -e "$ROOT/.env" ] && return
-  (
-    umask 077
-    {
-      echo "# Made by run.sh with random secrets. Every other setting: .env.example"
-      echo "COMPOSE_PROJECT_NAME=$(stack_name)"
-      echo "JWT_SECRET_KEY=$(random_secret)"
-      echo "SANDBOX_MANAGER_TOKEN=$(random_secret)"
-      echo "REDIS_PASSWORD=$(random_secret)"
-    } >"$ROOT/.env"
-  )
-  note "Wrote .env with fresh secrets."
+  local name
+  if [ ! -e "$ROOT/.env" ]; then
+    (umask 077 && printf '# Made by run.sh. Every other setting: .env.example\n' >"$ROOT/.env")
+    note "Wrote .env with fresh secrets."
+  fi
+  set_if_empty COMPOSE_PROJECT_NAME "$(stack_name)"
+  for name in JWT_SECRET_KEY SANDBOX_MANAGER_TOKEN REDIS_PASSWORD; do set_if_empty "$name" "$(random_secret)"; done
+}
+
+set_if_empty() {
+  grep -q "^$1=." "$ROOT/.env" && return
+  [ -z "${!1:-}" ] || return 0
+  sed -i "/^$1=$/d" "$ROOT/.env"
+  printf '%s=%s\n' "$1" "$2" >>"$ROOT/.env"
 }

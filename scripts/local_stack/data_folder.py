@@ -56,9 +56,9 @@ def load_secrets(folder: Path) -> StackSecrets:
         except (ValueError, TypeError) as error:
             raise StackError(f"{path} is damaged. Remove it and start again; people must log in anew.") from error
     made = StackSecrets(
-        jwt_secret_key=secrets.token_urlsafe(48),
-        manager_token=secrets.token_urlsafe(32),
-        redis_password=secrets.token_urlsafe(32),
+        jwt_secret_key=secrets.token_hex(32),
+        manager_token=secrets.token_hex(32),
+        redis_password=secrets.token_hex(32),
     )
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:

@@ -113,9 +113,9 @@ def _manager(stack: Stack) -> ChildSpec:
     root = stack.settings.root
     environ = {
         "SANDBOX_RUNTIME": "auto",
-        "SANDBOX_REMOVE_ON_SHUTDOWN": "true",
-        "SANDBOX_SECCOMP_PROFILE": str(root / "sandbox-image" / "seccomp.json"),
         **given,
+        "SANDBOX_REMOVE_ON_SHUTDOWN": "true",
+        "SANDBOX_SECCOMP_PROFILE": str(root / given.get("SANDBOX_SECCOMP_PROFILE", "sandbox-image/seccomp.json")),
         "SANDBOX_STACK": stack.name,
         "MANAGER_HOST": _LOOPBACK,
         "MANAGER_PORT": str(port),
@@ -147,7 +147,7 @@ def _gateway(stack: Stack) -> ChildSpec:
         "REDIS_URL": stack.redis_url,
         "SANDBOX_MANAGER_URL": stack.manager_url,
         "SANDBOX_MANAGER_TOKEN": stack.secrets.manager_token,
-        "USE_BACKGROUND_JOBS": "false",
+        "DATA_DIR": str(stack.folder),
         "FRONTEND_DIST": str(settings.root / "frontend" / "dist"),
     }
     probe_host = _LOOPBACK if settings.host == "0.0.0.0" else settings.host
