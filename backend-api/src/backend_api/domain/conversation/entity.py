@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NewType
 
+from backend_api.domain.agent.events import Event
 from backend_api.domain.identity.entity import UserId
 
 SessionId = NewType("SessionId", str)
@@ -91,9 +92,11 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """Answer to a message: which run answers it and where the message stands in the stream."""
+    """Answer to a message: which run answers it and where the message stands in the stream; `events` are the stored
+    ones, empty for a duplicate."""
 
     message_id: str
     run_id: RunId
     seq: int
     duplicate: bool
+    events: tuple[Event, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.domain.errors import ConflictError, NotFoundError, TooLargeError
+from backend_api.domain.errors import ConflictError, NotFoundError, TooLargeError, UnavailableError
 
 
 class SessionNotFoundError(NotFoundError):
@@ -27,3 +27,9 @@ class LeaseLostError(ConflictError):
     """Another worker took the run over, or it ended; nothing was written."""
 
     code = "lease_lost"
+
+
+class SlowReaderError(UnavailableError):
+    """A reader of the live tail did not keep up; it resumes from its last number."""
+
+    code = "slow_reader"

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from backend_api.domain.agent.events import Event, LivePayload, MessageUser, RunFinished, StoredPayload
+from backend_api.domain.agent.events import Event, LivePayload, MessageUser, RunFinished, StoredPayload, Usage
 from backend_api.domain.conversation.entity import Accepted, Lease, Run, RunId, Session, SessionId
 from backend_api.domain.identity.entity import UserId
 
@@ -61,6 +61,18 @@ class EventLog(Protocol):
 
     async def body(self, session_id: SessionId, seq: int) -> Body:
         """Raises `EventBodyNotFoundError`."""
+        ...
+
+
+class Transcripts(Protocol):
+    """What was said in a session, without the work between."""
+
+    async def messages(self, session_id: SessionId, *, up_to: int, limit: int) -> list[Event]:
+        """The last user messages and answers with seq <= `up_to`, in order."""
+        ...
+
+    async def usage(self, session_id: SessionId) -> Usage:
+        """Tokens of all runs that ended."""
         ...
 
 

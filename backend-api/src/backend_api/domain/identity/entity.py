@@ -20,3 +20,39 @@ class User:
     is_admin: bool
     is_active: bool
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A user with what decides whether an access token still holds."""
+
+    user: User
+    token_version: int = 0
+    revoked_families: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessClaims:
+    """What an access token says: whose it is, which log-in it belongs to, and which generation of tokens."""
+
+    user_id: UserId
+    family: str
+    token_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshGrant:
+    """A refresh token that was just used up: log in again as this user, in this family."""
+
+    user_id: UserId
+    family: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What a client gets when it logs in."""
+
+    access_token: str
+    refresh_token: str
+    expires_in: int
+    user: User

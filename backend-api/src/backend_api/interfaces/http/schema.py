@@ -1,4 +1,4 @@
-"""Write the schema files of the wire: `python -m backend_api.interfaces.http.schema [FOLDER]`, `contracts` by default."""
+"""Write the schema files of the wire into a folder: `python -m backend_api.interfaces.http.schema [contracts]`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from backend_api.interfaces.http.app import build_app
 from backend_api.interfaces.http.event_schema import event_schema
+from backend_api.interfaces.http.use_cases import WebOptions
 
 
 def render(document: dict[str, Any]) -> str:
@@ -15,10 +17,19 @@ def render(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
+def schema_files() -> dict[str, str]:
+    """Name and text of each file."""
+    return {
+        "events.schema.json": render(event_schema()),
+        "openapi.json": render(build_app(WebOptions()).openapi()),
+    }
+
+
 def main(arguments: list[str]) -> None:
     """Write both files into the folder given, `contracts` by default."""
     folder = Path(arguments[0]) if arguments else Path("contracts")
-    (folder / "events.schema.json").write_text(render(event_schema()))
+    for name, text in schema_files().items():
+        (folder / name).write_text(text)
 
 
 if __name__ == "__main__":

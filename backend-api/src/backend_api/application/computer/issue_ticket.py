@@ -1,0 +1,35 @@
+"""A one-use ticket to watch or use the screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import SessionRepository
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.tickets import ScreenMode, ScreenTicket, Tickets
+
+TICKET_S = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedTicket:
+    """The secret and until when it holds."""
+
+    secret: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class IssueTicket:
+    """Raises `SessionNotFoundError`, `UnavailableError`."""
+
+    sessions: SessionRepository
+    tickets: Tickets
+
+    async def __call__(self, session_id: SessionId, user_id: UserId, mode: ScreenMode) -> IssuedTicket:
+        await self.sessions.get(session_id, user_id)
+        expires_at = datetime.now(UTC) + timedelta(seconds=TICKET_S)
+        ticket = ScreenTicket(user_id=user_id, session_id=session_id, mode=mode)
+        return IssuedTicket(secret=await self.tickets.issue(ticket, ttl_s=TICKET_S), expires_at=expires_at)

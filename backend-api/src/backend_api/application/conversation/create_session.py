@@ -1,0 +1,40 @@
+"""Open a session."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from backend_api.application.conversation.session_rules import check_model, check_title
+from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
+from backend_api.domain.conversation.ports import SessionRepository
+from backend_api.domain.identity.entity import UserId
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSession:
+    """Raises `InvalidError`."""
+
+    sessions: SessionRepository
+    models: tuple[ModelInfo, ...]
+
+    async def __call__(self, user_id: UserId, title: str | None, model: str | None, options: dict[str, Any]) -> Session:
+        check_title(title)
+        check_model(model, self.models)
+        now = datetime.now(UTC)
+        now = now.replace(microsecond=now.microsecond // 1000 * 1000)
+        session = Session(
+            id=SessionId(uuid.uuid4().hex),
+            user_id=user_id,
+            title=title or "",
+            status=SessionStatus.IDLE,
+            model=model,
+            options=options,
+            created_at=now,
+            updated_at=now,
+        )
+        await self.sessions.add(session)
+        return session

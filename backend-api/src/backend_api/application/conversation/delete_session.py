@@ -1,0 +1,34 @@
+"""Remove a session with everything that belongs to it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import RunLedger, RunSignals, SessionRepository
+from backend_api.domain.errors import UnavailableError
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.ports import Computers
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteSession:
+    """Raises `SessionNotFoundError`. A computer that can't be reached is left to the manager's clocks."""
+
+    sessions: SessionRepository
+    ledger: RunLedger
+    signals: RunSignals
+    computers: Computers
+
+    async def __call__(self, session_id: SessionId, user_id: UserId) -> None:
+        run = await self.ledger.request_stop(session_id, user_id)
+        if run is not None:
+            await self.signals.send_stop(run.id)
+        await self.sessions.delete(session_id, user_id)
+        try:
+            await self.computers.delete(session_id)
+        except UnavailableError:
+            logger.warning("computer not removed with its session", extra={"session_id": session_id})

@@ -1,0 +1,113 @@
+"""Follow a session's stream from a number on: exactly once, in order, without a gap."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass, replace
+from typing import cast
+
+from backend_api.domain.agent.events import Event
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.live_text import TextPayload, begun_text, ended_text, text_key
+from backend_api.domain.conversation.ports import EventLog, LiveTail, SessionRepository
+from backend_api.domain.identity.entity import UserId
+
+PAGE = 500
+_CHECK_EVERY_S = 15.0
+_MAX_ENDED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class FollowEvents:
+    """Yields events; None when nothing happened for a poll, so that the reader can show it lives.
+
+    The live channel is a hint and the log the truth: what the channel loses is read from the log, what it repeats is
+    dropped, and when it is silent the log is polled. Raises `SessionNotFoundError` before the first event for a
+    foreign session, `SlowReaderError` for a reader that does not keep up; ends when the session is deleted.
+    """
+
+    sessions: SessionRepository
+    log: EventLog
+    tail: LiveTail
+    poll_s: float = 1.0
+
+    async def __call__(self, session_id: SessionId, user_id: UserId, after: int) -> AsyncGenerator[Event | None]:
+        await self.sessions.get(session_id, user_id)
+        place = _Place(after)
+        async with self.tail.follow(session_id) as live:
+            async for event in self._stored(session_id, place):
+                yield event
+            checked = time.monotonic()
+            while True:
+                event = await self._next(live)
+                if event is None:
+                    is_silent = True
+                    async for stored in self._stored(session_id, place):
+                        is_silent = False
+                        yield stored
+                    if is_silent:
+                        yield None
+                    if time.monotonic() - checked > _CHECK_EVERY_S:
+                        await self.sessions.get(session_id, user_id)
+                        checked = time.monotonic()
+                elif event.seq is None:
+                    if (shown := place.live(event)) is not None:
+                        yield shown
+                elif event.seq == place.last + 1:
+                    yield place.stored(event)
+                elif event.seq > place.last:
+                    async for stored in self._stored(session_id, place):
+                        yield stored
+
+    async def _next(self, live: AsyncIterator[Event]) -> Event | None:
+        try:
+            async with asyncio.timeout(self.poll_s):
+                return await anext(live)
+        except TimeoutError:
+            return None
+
+    async def _stored(self, session_id: SessionId, place: _Place) -> AsyncIterator[Event]:
+        while True:
+            events = await self.log.read(session_id, after=place.last, limit=PAGE)
+            for event in events:
+                yield place.stored(event)
+            if len(events) < PAGE:
+                return
+
+
+class _Place:
+    """Where a reader stands: the last stored number, and how much it saw of each text being written."""
+
+    def __init__(self, after: int) -> None:
+        self.last = after
+        self._seen: dict[str, int] = {}
+        self._ended: dict[str, None] = {}
+
+    def stored(self, event: Event) -> Event:
+        self.last = cast("int", event.seq)
+        if (key := ended_text(event.payload)) is not None:
+            self._seen.pop(key, None)
+            self._ended[key] = None
+            if len(self._ended) > _MAX_ENDED:
+                del self._ended[next(iter(self._ended))]
+        elif (begun := begun_text(event.payload)) is not None:
+            self._ended.pop(begun, None)
+        return event
+
+    def live(self, event: Event) -> Event | None:
+        key = text_key(event.payload)
+        if key is None:
+            return event
+        if key in self._ended:
+            return None
+        payload = cast("TextPayload", event.payload)
+        seen = self._seen.get(key, 0)
+        end = payload.offset + len(payload.text)
+        if payload.offset > seen or end <= seen:
+            return None
+        self._seen[key] = end
+        if payload.offset == seen:
+            return event
+        return replace(event, payload=replace(payload, offset=seen, text=payload.text[seen - payload.offset :]))

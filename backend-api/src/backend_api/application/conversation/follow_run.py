@@ -1,0 +1,88 @@
+"""Send a message and follow the run that answers it to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from backend_api.application.conversation.follow_events import FollowEvents
+from backend_api.application.conversation.send_message import Message, SendMessage
+from backend_api.domain.agent.events import Event, MessageCompleted, MessageUser, RunFinished, Usage
+from backend_api.domain.conversation.entity import Accepted, RunId, SessionId
+from backend_api.domain.errors import UnavailableError
+from backend_api.domain.identity.entity import UserId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """What a run came to."""
+
+    run_id: RunId
+    status: str
+    reason: str | None
+    messages: list[Event] = field(default_factory=list[Event])
+    usage: Usage
+    files: list[str] = field(default_factory=list[str])
+
+
+class RunTakesTooLongError(UnavailableError):
+    """The run goes on, but this call waits no longer."""
+
+    code = "run_takes_too_long"
+
+
+@dataclass(frozen=True, slots=True)
+class FollowRun:
+    """The events of one run, from its message to `run.finished`."""
+
+    send_message: SendMessage
+    follow_events: FollowEvents
+
+    async def start(self, session_id: SessionId, user_id: UserId, message: Message) -> Accepted:
+        """Raises what `SendMessage` raises."""
+        return await self.send_message(session_id, user_id, message)
+
+    async def follow(self, session_id: SessionId, user_id: UserId, accepted: Accepted) -> AsyncGenerator[Event | None]:
+        """None while nothing happens."""
+        events = self.follow_events(session_id, user_id, accepted.seq - 1)
+        try:
+            async for event in events:
+                if event is None or event.run_id == accepted.run_id:
+                    yield event
+                if (
+                    event is not None
+                    and isinstance(event.payload, RunFinished)
+                    and event.payload.run_id == accepted.run_id
+                ):
+                    return
+        finally:
+            await events.aclose()
+
+    async def wait(self, session_id: SessionId, user_id: UserId, message: Message, *, timeout_s: float) -> RunResult:
+        """The result once it has ended. Raises `RunTakesTooLongError`."""
+        accepted = await self.start(session_id, user_id, message)
+        said: list[Event] = []
+        events = self.follow(session_id, user_id, accepted)
+        try:
+            async with asyncio.timeout(timeout_s):
+                async for event in events:
+                    if event is None or event.seq is None:
+                        continue
+                    if isinstance(event.payload, MessageUser | MessageCompleted):
+                        said.append(event)
+                    elif isinstance(event.payload, RunFinished):
+                        end = event.payload
+                        return RunResult(
+                            run_id=accepted.run_id,
+                            status=end.status,
+                            reason=end.reason,
+                            messages=said,
+                            usage=end.usage,
+                            files=end.files,
+                        )
+        except TimeoutError as error:
+            raise RunTakesTooLongError("The run goes on; follow its events.") from error
+        finally:
+            await events.aclose()
+        raise RunTakesTooLongError("The stream ended before the run did; follow its events.")

@@ -1,0 +1,47 @@
+"""The present state of a session, for a page that opens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend_api.domain.agent.events import Event, Usage
+from backend_api.domain.conversation.entity import Run, Session, SessionId
+from backend_api.domain.conversation.ports import RunLedger, SessionRepository, Transcripts
+from backend_api.domain.errors import UnavailableError
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.entity import ComputerStatus
+from backend_api.domain.sandbox.ports import Computers
+
+MESSAGES = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """Everything up to `session.last_seq`."""
+
+    session: Session
+    messages: list[Event]
+    run: Run | None
+    usage: Usage
+    sandbox: ComputerStatus
+
+
+@dataclass(frozen=True, slots=True)
+class ReadState:
+    """Raises `SessionNotFoundError`. A manager that does not answer is a status, not an error."""
+
+    sessions: SessionRepository
+    transcripts: Transcripts
+    ledger: RunLedger
+    computers: Computers
+
+    async def __call__(self, session_id: SessionId, user_id: UserId) -> State:
+        session = await self.sessions.get(session_id, user_id)
+        messages = await self.transcripts.messages(session_id, up_to=session.last_seq, limit=MESSAGES)
+        usage = await self.transcripts.usage(session_id)
+        run = await self.ledger.get(session.active_run_id) if session.active_run_id else None
+        try:
+            sandbox = await self.computers.status(session_id)
+        except UnavailableError as error:
+            sandbox = ComputerStatus(status="failed", reason=error.detail, retryable=True, has_desktop=False)
+        return State(session=session, messages=messages, run=run, usage=usage, sandbox=sandbox)

@@ -1,0 +1,63 @@
+"""Accept what the user says."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from backend_api.application.identity.limits import Limits
+from backend_api.domain.agent.events import MessageUser
+from backend_api.domain.conversation.entity import MAX_MESSAGE_CHARACTERS, Accepted, SessionId
+from backend_api.domain.conversation.errors import MessageTooLongError
+from backend_api.domain.conversation.ports import LiveTail, RunLedger, RunSignals
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.identity.ports import RateLimiter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What a client sends."""
+
+    text: str
+    attachments: tuple[str, ...] = ()
+    client_message_id: str | None = None
+    interrupt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessage:
+    """Durable before it returns; the run is woken, not awaited. A message that interrupts ends the active run first.
+
+    Raises `SessionNotFoundError`, `MessageTooLongError`, `LimitError`.
+    """
+
+    ledger: RunLedger
+    tail: LiveTail
+    signals: RunSignals
+    limiter: RateLimiter
+    limits: Limits
+
+    async def __call__(self, session_id: SessionId, user_id: UserId, message: Message) -> Accepted:
+        if len(message.text) > MAX_MESSAGE_CHARACTERS:
+            raise MessageTooLongError(f"A message has at most {MAX_MESSAGE_CHARACTERS} characters.")
+        await self.limiter.hit(f"messages:{user_id}", limit=self.limits.messages_per_minute, window_s=60)
+        accepted = await self.ledger.accept(
+            session_id,
+            user_id,
+            MessageUser(
+                message_id=uuid.uuid4().hex,
+                text=message.text,
+                attachments=list(message.attachments),
+                client_message_id=message.client_message_id,
+            ),
+        )
+        if accepted.duplicate:
+            return accepted
+        joins_active_run = len(accepted.events) == 1
+        if message.interrupt and joins_active_run:
+            run = await self.ledger.request_stop(session_id, user_id)
+            if run is not None:
+                await self.signals.send_stop(run.id)
+        await self.signals.wake_workers()
+        await self.tail.publish(session_id, accepted.events)
+        return accepted

@@ -1,0 +1,30 @@
+"""Stop what a session is doing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, RunSignals, SessionRepository
+from backend_api.domain.identity.entity import UserId
+
+
+@dataclass(frozen=True, slots=True)
+class StopRun:
+    """Recorded first, then signalled. None when the session is idle. Raises `SessionNotFoundError`."""
+
+    sessions: SessionRepository
+    ledger: RunLedger
+    log: EventLog
+    tail: LiveTail
+    signals: RunSignals
+
+    async def __call__(self, session_id: SessionId, user_id: UserId) -> RunId | None:
+        run = await self.ledger.request_stop(session_id, user_id)
+        if run is None:
+            return None
+        await self.signals.send_stop(run.id)
+        if run.status.is_end:
+            session = await self.sessions.get(session_id, user_id)
+            await self.tail.publish(session_id, await self.log.read(session_id, after=session.last_seq - 1, limit=1))
+        return run.id

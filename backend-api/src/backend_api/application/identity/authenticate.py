@@ -1,0 +1,68 @@
+"""Who makes this call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from backend_api.domain.errors import UnauthenticatedError
+from backend_api.domain.identity.entity import User, UserId
+from backend_api.domain.identity.errors import TokenInvalidError, UsernameTakenError
+from backend_api.domain.identity.ports import AccessTokens, Users
+
+LOCAL_USER_ID = UserId("local")
+NO_PASSWORD = "!"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The user and the log-in of a call; `family` is empty for the local user without a token."""
+
+    user: User
+    family: str
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticate:
+    """Raises `UnauthenticatedError`. In local mode a call without a token is the local user."""
+
+    users: Users
+    access_tokens: AccessTokens
+    is_local: bool
+
+    async def __call__(self, token: str | None) -> Caller:
+        if token is None:
+            if not self.is_local:
+                raise UnauthenticatedError("Log in first.")
+            return Caller(user=await self._local_user(), family="")
+        claims = self.access_tokens.read(token)
+        account = await self.users.get(claims.user_id)
+        if (
+            account is None
+            or not account.user.is_active
+            or claims.token_version != account.token_version
+            or claims.family in account.revoked_families
+        ):
+            raise TokenInvalidError("This token does not hold. Log in again.")
+        return Caller(user=account.user, family=claims.family)
+
+    async def _local_user(self) -> User:
+        account = await self.users.get(LOCAL_USER_ID)
+        if account is not None:
+            return account.user
+        user = User(
+            id=LOCAL_USER_ID,
+            username="local",
+            email=None,
+            password_hash=NO_PASSWORD,
+            is_admin=True,
+            is_active=True,
+            created_at=datetime.now(UTC),
+        )
+        try:
+            return await self.users.add(user)
+        except UsernameTakenError:
+            account = await self.users.get(LOCAL_USER_ID)
+            if account is None:
+                raise
+            return account.user

@@ -1,0 +1,134 @@
+"""The agent: models, tools and the worker that drives runs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import socket
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pydantic import SecretStr
+
+from backend_api.application.files.link_file import LinkFile
+from backend_api.application.runs.run_driver import RunDriver, RunOptions
+from backend_api.application.runs.worker import Worker
+from backend_api.bootstrap.settings import Settings
+from backend_api.domain.agent.budget import Budget
+from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.agent.retry import RetryPolicy
+from backend_api.domain.agent.tools import Tool
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, RunSignals, SessionRepository
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.ports import Computers, SandboxTools
+from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
+from backend_api.infrastructure.search.registry import search_http, search_provider
+from backend_api.infrastructure.tools.composite import CompositeToolBox
+from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
+from backend_api.infrastructure.tools.local import LocalToolBox
+from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox, manifest_tools
+from backend_api.infrastructure.tools.think import THINK
+from backend_api.infrastructure.tools.utc_now import utc_now
+from backend_api.infrastructure.tools.web_search import web_search
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPorts:
+    """What the agent stands on."""
+
+    ledger: RunLedger
+    log: EventLog
+    tail: LiveTail
+    signals: RunSignals
+    sessions: SessionRepository
+    computers: Computers
+    sandbox_tools: SandboxTools
+    link_file: LinkFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """What the gateway shows of the agent, and the worker to run."""
+
+    worker: Worker
+    models: tuple[ModelInfo, ...]
+    tools: tuple[Tool, ...]
+
+
+def build_catalogue(settings: Settings) -> Catalogue:
+    """The models of these settings. Raises `ValueError` that names a setting."""
+    return Catalogue(
+        LlmSettings(
+            provider=settings.llm_provider,
+            model=settings.model,
+            models=settings.models,
+            openai_key=_reveal(settings.openai_api_key),
+            openai_base_url=settings.openai_base_url,
+            anthropic_key=_reveal(settings.anthropic_api_key),
+            anthropic_base_url=settings.anthropic_base_url,
+            context_window=settings.context_window,
+            demo_delay_s=settings.demo_delay_ms / 1000,
+        )
+    )
+
+
+@asynccontextmanager
+async def open_agent(settings: Settings, catalogue: Catalogue, ports: AgentPorts) -> AsyncGenerator[Agent]:
+    """Connections to providers are closed at the end; the caller runs the worker."""
+    async with catalogue, search_http() as http:
+        search = search_provider(settings.search_provider, tavily_key=_reveal(settings.tavily_api_key), http=http)
+        local = [THINK, utc_now(_now), generate_download_url(_link_signer(ports.link_file))]
+        if search is not None:
+            local.append(web_search(search))
+        sandbox = SandboxToolBox(manifest_tools(), ports.computers, ports.sandbox_tools)
+        tools = CompositeToolBox([LocalToolBox(local), sandbox])
+        driver = RunDriver(
+            ledger=ports.ledger,
+            log=ports.log,
+            tail=ports.tail,
+            signals=ports.signals,
+            sessions=ports.sessions,
+            catalogue=catalogue,
+            tools=tools,
+            options=RunOptions(
+                budget=Budget(max_turns=settings.max_turns, max_tokens=settings.max_token_budget),
+                retry=RetryPolicy(
+                    max_retries=settings.llm_max_retries,
+                    base_delay_s=settings.llm_retry_base_delay,
+                    max_delay_s=settings.llm_retry_max_delay,
+                ),
+                max_output_tokens=settings.max_output_tokens,
+            ),
+            clock=_now,
+            new_id=_new_id,
+            sleep=asyncio.sleep,
+            jitter=random.random,
+        )
+        name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+        worker = Worker(name=name, driver=driver, max_concurrent_runs=settings.max_concurrent_runs)
+        yield Agent(worker=worker, models=tuple(catalogue.models()), tools=tuple(tools.tools()))
+
+
+def _link_signer(link_file: LinkFile):
+    async def sign(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:
+        link = await link_file(SessionId(session_id), UserId(user_id), path, expires_s)
+        return SignedLink(url=f"/api/files/{link.token}", expires_at=link.expires_at)
+
+    return sign
+
+
+def _reveal(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret else ""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _new_id(kind: str) -> str:
+    return f"{kind}_{uuid.uuid4().hex}"

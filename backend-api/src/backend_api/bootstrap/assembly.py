@@ -1,0 +1,121 @@
+"""Use cases over ports: the same assembly for the real adapters and for the fakes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from backend_api.application.computer.issue_ticket import IssueTicket
+from backend_api.application.computer.open_screen import OpenScreen
+from backend_api.application.conversation.create_session import CreateSession
+from backend_api.application.conversation.delete_session import DeleteSession
+from backend_api.application.conversation.follow_events import FollowEvents
+from backend_api.application.conversation.follow_run import FollowRun
+from backend_api.application.conversation.follow_sessions import FollowSessions
+from backend_api.application.conversation.read_state import ReadState
+from backend_api.application.conversation.send_message import SendMessage
+from backend_api.application.conversation.stop_run import StopRun
+from backend_api.application.conversation.update_session import UpdateSession
+from backend_api.application.files.link_file import LinkFile
+from backend_api.application.files.own_computer import OwnComputer
+from backend_api.application.files.upload_files import UploadFiles
+from backend_api.application.identity.authenticate import Authenticate
+from backend_api.application.identity.issue_grant import IssueGrant
+from backend_api.application.identity.limits import Limits
+from backend_api.application.identity.log_in import LogIn
+from backend_api.application.identity.log_out import LogOut
+from backend_api.application.identity.refresh import Refresh
+from backend_api.application.identity.register import Register
+from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.agent.tools import Tool
+from backend_api.domain.conversation.ports import (
+    EventLog,
+    LiveTail,
+    RunLedger,
+    RunSignals,
+    SessionRepository,
+    Transcripts,
+)
+from backend_api.domain.identity.ports import AccessTokens, PasswordHasher, RateLimiter, RefreshTokens, Users
+from backend_api.domain.sandbox.ports import Computers, Screens, Workspace
+from backend_api.domain.sandbox.tickets import FileLinks, Tickets
+from backend_api.interfaces.http.use_cases import Probe, UseCases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Everything the gateway stands on."""
+
+    users: Users
+    refresh_tokens: RefreshTokens
+    passwords: PasswordHasher
+    access_tokens: AccessTokens
+    limiter: RateLimiter
+    sessions: SessionRepository
+    ledger: RunLedger
+    log: EventLog
+    transcripts: Transcripts
+    tail: LiveTail
+    signals: RunSignals
+    computers: Computers
+    workspace: Workspace
+    screens: Screens
+    tickets: Tickets
+    links: FileLinks
+    models: tuple[ModelInfo, ...]
+    tools: tuple[Tool, ...]
+    required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
+    optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """What the deployment chose."""
+
+    is_local: bool = False
+    is_registration_open: bool = True
+    limits: Limits = field(default_factory=Limits)
+    refresh_lifetime: timedelta = timedelta(days=30)
+    poll_s: float = 1.0
+
+
+def assemble(ports: Ports, policy: Policy) -> UseCases:
+    """Hand every use case its ports."""
+    issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
+    send_message = SendMessage(ports.ledger, ports.tail, ports.signals, ports.limiter, policy.limits)
+    follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, policy.poll_s)
+    own_computer = OwnComputer(ports.sessions, ports.computers)
+    return UseCases(
+        register=Register(
+            ports.users, ports.passwords, issue_grant, ports.limiter, policy.limits, policy.is_registration_open
+        ),
+        log_in=LogIn(ports.users, ports.passwords, issue_grant, ports.limiter, policy.limits),
+        refresh=Refresh(ports.users, ports.refresh_tokens, issue_grant, policy.refresh_lifetime),
+        log_out=LogOut(ports.users, ports.refresh_tokens, policy.refresh_lifetime),
+        authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
+        users=ports.users,
+        create_session=CreateSession(ports.sessions, ports.models),
+        update_session=UpdateSession(ports.sessions, ports.log, ports.tail, ports.models),
+        delete_session=DeleteSession(ports.sessions, ports.ledger, ports.signals, ports.computers),
+        sessions=ports.sessions,
+        read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.computers),
+        send_message=send_message,
+        stop_run=StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.signals),
+        follow_events=follow_events,
+        follow_run=FollowRun(send_message, follow_events),
+        follow_sessions=FollowSessions(ports.sessions, policy.poll_s),
+        log=ports.log,
+        own_computer=own_computer,
+        computers=ports.computers,
+        workspace=ports.workspace,
+        upload_files=UploadFiles(own_computer, ports.workspace, ports.log, ports.tail),
+        link_file=LinkFile(ports.sessions, ports.links),
+        links=ports.links,
+        issue_ticket=IssueTicket(ports.sessions, ports.tickets),
+        open_screen=OpenScreen(ports.tickets, own_computer, ports.screens),
+        models=ports.models,
+        tools=ports.tools,
+        required=ports.required,
+        optional=ports.optional,
+    )

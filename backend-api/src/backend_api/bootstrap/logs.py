@@ -1,0 +1,40 @@
+"""Logs as JSON lines on stderr, with the request's id where there is one."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+
+from backend_api.interfaces.http.request_id import current_request_id
+
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message", "taskName"}
+
+
+class JsonLines(logging.Formatter):
+    """One object a line: time, level, logger, event, and the record's extra fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line: dict[str, object] = {
+            "at": at,
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+        }
+        if (request_id := current_request_id()) is not None:
+            line["request_id"] = request_id
+        line |= {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def configure_logs(level: str) -> None:
+    """The root logger, and libraries that talk too much."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    for name in ("httpx", "httpcore", "httpx2", "httpcore2", "pymongo", "uvicorn.access", "openai", "anthropic"):
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,0 +1,147 @@
+"""All settings of the gateway, read from the environment once."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from backend_api.infrastructure.security.secret_file import MIN_SECRET_BYTES, keep_secret
+
+_DEFAULT_LOOKING = ("change", "secret", "default", "example", "your-", "your_", "password", "insecure", "xxx", "todo")
+
+
+class SettingsError(Exception):
+    """The start is refused; the message names the setting."""
+
+
+def _split(value: object) -> object:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+Names = Annotated[tuple[str, ...], NoDecode]
+
+
+class Settings(BaseSettings):
+    """One field a variable, of the same name in capitals. An empty variable is as good as none."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
+
+    host: Names = ("127.0.0.1",)
+    port: int = Field(default=8000, ge=0, le=65535)
+    data_dir: Path = Path(".data")
+    frontend_dist: Path | None = None
+    cors_origins: Names = ()
+    allowed_hosts: Names = ()
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    mongo_uri: str = "mongodb://localhost:27017"
+    mongo_db_name: str = "agent"
+    redis_url: str | None = None
+    redis_host: str = "localhost"
+    redis_port: int = 6379
+
+    auth_mode: Literal["password", "local"] = "password"
+    registration_open: bool = True
+    jwt_secret_key: SecretStr | None = None
+    jwt_algorithm: Literal["HS256", "HS384", "HS512"] = "HS256"
+    access_token_expire_minutes: int = Field(default=1440, ge=1)
+    refresh_token_expire_days: int = Field(default=30, ge=1)
+    rate_limit_login_per_minute: int = Field(default=10, ge=0)
+    rate_limit_register_per_hour: int = Field(default=20, ge=0)
+    rate_limit_messages_per_minute: int = Field(default=60, ge=0)
+    max_upload_bytes: int = Field(default=10 * 1024 * 1024, ge=1)
+
+    sandbox_manager_url: str = "http://127.0.0.1:8001"
+    sandbox_manager_token: SecretStr = SecretStr("")
+
+    llm_provider: str = "auto"
+    openai_api_key: SecretStr | None = None
+    openai_base_url: str = ""
+    anthropic_api_key: SecretStr | None = None
+    anthropic_base_url: str = ""
+    model: str = ""
+    models: Names = ()
+    demo_delay_ms: int = Field(default=20, ge=0)
+    max_turns: int = Field(default=50, ge=1)
+    max_token_budget: int = Field(default=200_000, ge=1)
+    max_output_tokens: int = Field(default=16_384, ge=1)
+    context_window: int = Field(default=200_000, ge=1)
+    llm_max_retries: int = Field(default=3, ge=0)
+    llm_retry_base_delay: float = Field(default=1.0, ge=0)
+    llm_retry_max_delay: float = Field(default=30.0, ge=0)
+    max_concurrent_runs: int = Field(default=50, ge=1)
+    search_provider: str = "auto"
+    tavily_api_key: SecretStr | None = None
+
+    @field_validator("host", "cors_origins", "allowed_hosts", "models", mode="before")
+    @classmethod
+    def _lists(cls, value: object) -> object:
+        return _split(value)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether a call without a token is the local user."""
+        return self.auth_mode == "local"
+
+    @property
+    def redis_address(self) -> str:
+        """`REDIS_URL`, else host and port."""
+        return self.redis_url or f"redis://{self.redis_host}:{self.redis_port}/0"
+
+
+def load_settings() -> Settings:
+    """Raises `SettingsError` that names what is wrong."""
+    try:
+        settings = Settings()
+    except ValidationError as error:
+        named = "; ".join(f"{str(entry['loc'][0]).upper()}: {entry['msg']}" for entry in error.errors())
+        raise SettingsError(f"Not valid: {named}") from error
+    if settings.is_local and not all(_is_loopback(host) for host in settings.host):
+        raise SettingsError(
+            "AUTH_MODE=local asks nobody who they are, so HOST must be a loopback address such as 127.0.0.1. "
+            "Set AUTH_MODE=password to listen on others."
+        )
+    return settings
+
+
+def resolve_hosts(settings: Settings) -> list[str]:
+    """The addresses to listen on: names are resolved now. Raises `SettingsError`."""
+    addresses: list[str] = []
+    for host in settings.host:
+        try:
+            found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise SettingsError(f"HOST: {host} can't be resolved") from error
+        wanted = [entry[4][0] for entry in found if entry[0] == socket.AF_INET] or [found[0][4][0]]
+        addresses += [str(address) for address in wanted[:1]]
+    return list(dict.fromkeys(addresses))
+
+
+def signing_secret(settings: Settings) -> str:
+    """`JWT_SECRET_KEY`, or in local mode one that is made once and kept. Raises `SettingsError`."""
+    if settings.jwt_secret_key is None:
+        if settings.is_local:
+            return keep_secret(settings.data_dir, "jwt_secret_key")
+        raise SettingsError("JWT_SECRET_KEY is missing: set at least 32 random bytes, e.g. by `openssl rand -hex 32`.")
+    secret = settings.jwt_secret_key.get_secret_value()
+    if len(secret.encode()) < MIN_SECRET_BYTES:
+        raise SettingsError(f"JWT_SECRET_KEY is too short: set at least {MIN_SECRET_BYTES} random bytes.")
+    if len(set(secret)) < 8 or any(word in secret.lower() for word in _DEFAULT_LOOKING):
+        raise SettingsError("JWT_SECRET_KEY looks like a default: set random bytes, e.g. by `openssl rand -hex 32`.")
+    return secret
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

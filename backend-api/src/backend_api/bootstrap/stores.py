@@ -1,0 +1,55 @@
+"""The stores: MongoDB, which must answer, and Redis, which may be away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from backend_api.bootstrap.settings import Settings
+from backend_api.infrastructure.mongo.connection import Database, connect
+from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
+from backend_api.infrastructure.redis.client import Redis, connect_redis
+from backend_api.infrastructure.redis.hub import Hub
+from backend_api.infrastructure.redis.live_tail import RedisLiveTail
+from backend_api.infrastructure.redis.run_signals import RedisRunSignals
+
+COMMAND_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """Open connections."""
+
+    database: Database
+    redis: Redis
+    tail: RedisLiveTail
+    signals: RedisRunSignals
+
+    async def probe_database(self) -> None:
+        """Raises when MongoDB does not answer."""
+        await self.database.client.admin.command("ping")
+
+    async def probe_redis(self) -> None:
+        """Raises when Redis does not answer."""
+        await self.redis.ping()
+
+
+@asynccontextmanager
+async def open_stores(settings: Settings) -> AsyncGenerator[Stores]:
+    """Connected, and closed after everything that uses them."""
+    async with connect(settings.mongo_uri, settings.mongo_db_name) as database:
+        await MongoSessionRepository(database).finish_deletions()
+        redis = connect_redis(settings.redis_address, connect_s=COMMAND_S, reads_for_s=COMMAND_S)
+        listener = connect_redis(settings.redis_address, connect_s=COMMAND_S, reads_for_s=None)
+        hub = Hub(listener)
+        listening = asyncio.create_task(hub.run(), name="hub")
+        try:
+            async with RedisRunSignals(redis, hub) as signals:
+                yield Stores(database=database, redis=redis, tail=RedisLiveTail(redis, hub), signals=signals)
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+            await listener.aclose()
+            await redis.aclose()

@@ -1,0 +1,57 @@
+"""Which text a live event belongs to, and which stored event ends it."""
+
+from __future__ import annotations
+
+from backend_api.domain.agent.events import (
+    MessageCompleted,
+    MessageDelta,
+    Payload,
+    ThinkingCompleted,
+    ThinkingDelta,
+    ToolCalled,
+    ToolFinished,
+    ToolOutput,
+)
+
+TextKey = str
+TextPayload = MessageDelta | ThinkingDelta | ToolOutput
+
+
+def text_key(payload: Payload) -> TextKey | None:
+    """The text a live payload adds to; None for one that adds to no text."""
+    match payload:
+        case MessageDelta(message_id=identifier):
+            return f"m:{identifier}"
+        case ThinkingDelta(message_id=identifier):
+            return f"t:{identifier}"
+        case ToolOutput(call_id=identifier):
+            return f"o:{identifier}"
+        case _:
+            return None
+
+
+def ended_text(payload: Payload) -> TextKey | None:
+    """The text a stored payload contains in full, so that nothing live may follow for it."""
+    match payload:
+        case MessageCompleted(message_id=identifier):
+            return f"m:{identifier}"
+        case ThinkingCompleted(message_id=identifier):
+            return f"t:{identifier}"
+        case ToolFinished(call_id=identifier):
+            return f"o:{identifier}"
+        case _:
+            return None
+
+
+def begun_text(payload: Payload) -> TextKey | None:
+    """The text a stored payload opens again: a call may start anew under its old id after a crash."""
+    return f"o:{payload.call_id}" if isinstance(payload, ToolCalled) else None
+
+
+def text_piece(kind: str, identifier: str, offset: int, text: str) -> TextPayload:
+    """The live payload for a key's kind letter and identifier."""
+    if kind == "m":
+        return MessageDelta(message_id=identifier, offset=offset, text=text)
+    if kind == "t":
+        return ThinkingDelta(message_id=identifier, offset=offset, text=text)
+    return ToolOutput(call_id=identifier, offset=offset, text=text)

@@ -1,0 +1,40 @@
+"""What can go wrong with accounts."""
+
+from __future__ import annotations
+
+from backend_api.domain.errors import ConflictError, ForbiddenError, UnauthenticatedError
+from backend_api.domain.identity.entity import RefreshGrant
+
+
+class UsernameTakenError(ConflictError):
+    """Somebody has this name already."""
+
+    code = "username_taken"
+
+
+class WrongCredentialsError(UnauthenticatedError):
+    """Unknown user or wrong password; never says which."""
+
+    code = "wrong_credentials"
+
+
+class TokenInvalidError(UnauthenticatedError):
+    """A token that is malformed, forged, expired, revoked, or of another kind."""
+
+    code = "token_invalid"
+
+
+class TokenReusedError(TokenInvalidError):
+    """A refresh token came a second time: its whole family is revoked. `grant` says which."""
+
+    code = "token_reused"
+
+    def __init__(self, detail: str, *, grant: RefreshGrant) -> None:
+        super().__init__(detail)
+        self.grant = grant
+
+
+class RegistrationClosedError(ForbiddenError):
+    """Accounts can't be made here."""
+
+    code = "registration_closed"

@@ -1,0 +1,73 @@
+"""What accounts need from the outside."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+from backend_api.domain.identity.entity import AccessClaims, Account, RefreshGrant, User, UserId
+
+
+class Users(Protocol):
+    """Accounts. Names are compared without regard to case."""
+
+    async def add(self, user: User) -> User:
+        """Store a new account; exactly one of all is made admin, the first. Raises `UsernameTakenError`."""
+        ...
+
+    async def by_username(self, username: str) -> Account | None: ...
+
+    async def get(self, user_id: UserId) -> Account | None: ...
+
+    async def has_any(self) -> bool: ...
+
+    async def revoke_tokens(self, user_id: UserId, family: str | None, until: datetime) -> None:
+        """Access tokens of one log-in hold no longer (remembered `until` the last has expired); of all for None."""
+        ...
+
+
+class RefreshTokens(Protocol):
+    """Refresh tokens, kept as digests. A family is one log-in and what came of it by rotation."""
+
+    async def add(self, digest: str, user_id: UserId, family: str, expires_at: datetime) -> None: ...
+
+    async def use(self, digest: str) -> RefreshGrant:
+        """Use a token up, once. Raises `TokenReusedError` for one used before, after revoking its family, and
+        `TokenInvalidError` for an unknown, expired or revoked one."""
+        ...
+
+    async def family_of(self, digest: str) -> RefreshGrant | None: ...
+
+    async def revoke(self, user_id: UserId, family: str | None) -> None:
+        """Revoke one family, or all of the user for None."""
+        ...
+
+
+class PasswordHasher(Protocol):
+    """argon2id; off the event loop."""
+
+    async def hash(self, password: str) -> str: ...
+
+    async def verify(self, password_hash: str | None, password: str) -> bool:
+        """Whether it is the password. None takes as long as a real hash and is never right."""
+        ...
+
+
+class AccessTokens(Protocol):
+    """Signs and reads access tokens."""
+
+    def sign(self, claims: AccessClaims) -> tuple[str, int]:
+        """The token and its lifetime in seconds."""
+        ...
+
+    def read(self, token: str) -> AccessClaims:
+        """Raises `TokenInvalidError`."""
+        ...
+
+
+class RateLimiter(Protocol):
+    """Counts what somebody does in a window of time."""
+
+    async def hit(self, key: str, *, limit: int, window_s: int) -> None:
+        """Count once. Raises `LimitError` with the time to come back; a limit of 0 is no limit."""
+        ...

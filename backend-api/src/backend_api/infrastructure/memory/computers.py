@@ -1,0 +1,165 @@
+"""Computers without an engine: files in dictionaries, a screen that echoes. For tests."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
+
+from backend_api.domain.sandbox.entity import Computer, ComputerStatus
+from backend_api.domain.sandbox.errors import (
+    ComputerUnavailableError,
+    FileMissingError,
+    NoDesktopError,
+    PathForbiddenError,
+    UploadTooLargeError,
+)
+from backend_api.domain.sandbox.ports import Download, FileEntry, FilePreview, Screen, Upload
+
+MAX_PREVIEW = 100 * 1024
+
+
+class MemoryComputers:
+    """`Computers`. `fault` makes every start fail with that reason; `activity` counts `keep_alive`."""
+
+    def __init__(self, *, has_desktop: bool = True) -> None:
+        self.living: dict[str, Computer] = {}
+        self.has_desktop = has_desktop
+        self.fault: str | None = None
+        self.activity: dict[str, int] = {}
+
+    async def ensure(self, session_id: str, user_id: str) -> Computer:
+        """The same one until it is deleted."""
+        del user_id
+        if self.fault is not None:
+            raise ComputerUnavailableError(self.fault)
+        if session_id not in self.living:
+            self.living[session_id] = Computer(
+                id=f"c-{session_id}",
+                session_id=session_id,
+                generation=1,
+                has_desktop=self.has_desktop,
+                has_network=True,
+                expires_at=datetime.now(UTC) + timedelta(hours=24),
+            )
+        return self.living[session_id]
+
+    async def status(self, session_id: str) -> ComputerStatus:
+        """Ready or none."""
+        computer = self.living.get(session_id)
+        if computer is None:
+            return ComputerStatus(status="none")
+        return ComputerStatus(status="ready", has_desktop=computer.has_desktop, expires_at=computer.expires_at)
+
+    async def keep_alive(self, session_id: str) -> None:
+        """Count."""
+        self.activity[session_id] = self.activity.get(session_id, 0) + 1
+
+    async def delete(self, session_id: str) -> None:
+        """Gone, also when there was none."""
+        self.living.pop(session_id, None)
+
+
+class MemoryWorkspace:
+    """`Workspace` by session."""
+
+    def __init__(self, *, max_bytes: int = 10 * 1024 * 1024) -> None:
+        self.files: dict[str, dict[str, bytes]] = {}
+        self._max_bytes = max_bytes
+
+    async def list(self, computer: Computer, path: str) -> list[FileEntry]:
+        """One level."""
+        folder = _inside(path)
+        entries: dict[str, FileEntry] = {}
+        for name, content in self.files.get(computer.session_id, {}).items():
+            place = PurePosixPath(name)
+            if folder not in ("", str(place.parent)) and not name.startswith(f"{folder}/"):
+                continue
+            first = place.relative_to(folder).parts[0]
+            is_dir = len(place.relative_to(folder).parts) > 1
+            at = str(PurePosixPath(folder) / first)
+            size = 0 if is_dir else len(content)
+            entries[at] = FileEntry(path=at, name=first, size=size, modified_at=datetime.now(UTC), is_dir=is_dir)
+        return list(entries.values())
+
+    async def preview(self, computer: Computer, path: str) -> FilePreview:
+        """Text or nothing."""
+        content = self._content(computer, path)
+        is_binary = b"\0" in content
+        return FilePreview(
+            path=_inside(path),
+            name=PurePosixPath(path).name,
+            size=len(content),
+            content=None if is_binary else content[:MAX_PREVIEW].decode(errors="replace"),
+            binary=is_binary,
+            language=None,
+            truncated=len(content) > MAX_PREVIEW,
+        )
+
+    @asynccontextmanager
+    async def download(self, computer: Computer, path: str) -> AsyncGenerator[Download]:
+        """The whole in one piece."""
+        content = self._content(computer, path)
+
+        async def chunks() -> AsyncIterator[bytes]:
+            yield content
+
+        kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+        yield Download(name=PurePosixPath(path).name, media_type=kind, size=len(content), chunks=chunks())
+
+    async def upload(self, computer: Computer, subdir: str, files: list[Upload]) -> list[str]:
+        """All or nothing."""
+        written: dict[str, bytes] = {}
+        for file in files:
+            content = b"".join([chunk async for chunk in file.chunks])
+            if len(content) > self._max_bytes:
+                raise UploadTooLargeError(f"A file may have at most {self._max_bytes} bytes.")
+            written[_inside(f"{subdir}/{file.name}")] = content
+        self.files.setdefault(computer.session_id, {}).update(written)
+        return list(written)
+
+    def _content(self, computer: Computer, path: str) -> bytes:
+        content = self.files.get(computer.session_id, {}).get(_inside(path))
+        if content is None:
+            raise FileMissingError("There is no such file.")
+        return content
+
+
+def _inside(path: str) -> str:
+    place = PurePosixPath(path.lstrip("/").removeprefix("workspace/"))
+    if ".." in place.parts:
+        raise PathForbiddenError("This path is outside the workspace.")
+    return "" if str(place) == "." else str(place)
+
+
+class EchoScreen:
+    """`Screen` that greets and then sends back what it gets."""
+
+    def __init__(self, *, control: bool) -> None:
+        self._control = control
+        self._queue: asyncio.Queue[bytes] = asyncio.Queue(maxsize=16)
+        self._queue.put_nowait(b"RFB 003.008\n")
+
+    async def send(self, data: bytes) -> None:
+        """Kept only when in control."""
+        if self._control:
+            await self._queue.put(data)
+
+    async def frames(self) -> AsyncIterator[bytes]:
+        """Until closed."""
+        while True:
+            yield await self._queue.get()
+
+
+class MemoryScreens:
+    """`Screens`."""
+
+    @asynccontextmanager
+    async def open(self, computer: Computer, *, control: bool) -> AsyncGenerator[Screen]:
+        """An echo."""
+        if not computer.has_desktop:
+            raise NoDesktopError("This computer has no desktop.")
+        yield EchoScreen(control=control)

@@ -1,0 +1,88 @@
+"""The connection to MongoDB: opened, made writable, and closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from beanie import init_beanie  # pyright: ignore[reportUnknownVariableType] -- its database is untyped
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import OperationFailure, PyMongoError
+
+from backend_api.domain.errors import UnavailableError
+from backend_api.infrastructure.mongo.documents import DOCUMENTS
+
+logger = logging.getLogger(__name__)
+
+Document = dict[str, Any]
+Database = AsyncDatabase[Document]
+Client = AsyncMongoClient[Document]
+
+_NOT_YET_INITIALIZED = 94
+_ALREADY_INITIALIZED = 23
+
+
+class StoreUnavailableError(UnavailableError):
+    """MongoDB does not answer."""
+
+    code = "store_unavailable"
+
+
+@asynccontextmanager
+async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerator[Database]:
+    """A database whose documents and indexes exist. Raises `StoreUnavailableError` when it does not answer in time."""
+    client: Client = AsyncMongoClient(
+        uri, tz_aware=True, serverSelectionTimeoutMS=5000, timeoutMS=None, maxPoolSize=100, appname="backend-api"
+    )
+    try:
+        await ensure_replica_set(client, wait_s=wait_s)
+        database = client[name]
+        try:
+            await init_beanie(database=database, document_models=list(DOCUMENTS))
+        except PyMongoError as error:
+            raise StoreUnavailableError("The database refused the indexes.") from error
+        yield database
+    finally:
+        await client.close()
+
+
+async def ensure_replica_set(client: Client, *, wait_s: float) -> None:
+    """Wait for a writable primary; a server started with `--replSet` and never initiated becomes a set of one.
+
+    Transactions need a replica set. Initiating over a direct connection only: a set of several is its owner's work.
+    """
+    try:
+        async with asyncio.timeout(wait_s):
+            while not await _is_writable(client):
+                await asyncio.sleep(0.1)
+    except TimeoutError as error:
+        raise StoreUnavailableError(f"MongoDB did not become writable within {wait_s:g} s.") from error
+
+
+async def _is_writable(client: Client) -> bool:
+    try:
+        hello = await client.admin.command("hello")
+        if hello.get("isWritablePrimary"):
+            return True
+        if hello.get("isreplicaset"):
+            await _initiate(client)
+    except OperationFailure as error:
+        if error.code not in (_NOT_YET_INITIALIZED, _ALREADY_INITIALIZED):
+            raise StoreUnavailableError("MongoDB refused to tell its state: check MONGO_URI.") from error
+    except PyMongoError:
+        logger.warning("database does not answer yet")
+    return False
+
+
+async def _initiate(client: Client) -> None:
+    options = await client.admin.command("getCmdLineOpts")
+    name = options["parsed"]["replication"]["replSet"]
+    address = await client.address
+    host, port = address or ("127.0.0.1", 27017)
+    members = [{"_id": 0, "host": f"{host}:{port}"}]
+    await client.admin.command("replSetInitiate", {"_id": name, "members": members})
+    logger.info("replica set initiated", extra={"replica_set": name})

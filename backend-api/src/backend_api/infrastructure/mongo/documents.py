@@ -1,0 +1,151 @@
+"""The documents and their indexes. Hot paths read and write the collections directly; these name the shape."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+from beanie import Document
+from pydantic import Field
+from pymongo import ASCENDING, DESCENDING, IndexModel
+
+
+class UserDocument(Document):
+    """An account. `first` is set on exactly one document: a unique index makes the first user the only first."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
+    username: str
+    username_key: str
+    email: str | None = None
+    password_hash: str
+    is_admin: bool
+    is_active: bool = True
+    created_at: datetime
+    token_version: int = 0
+    revoked_families: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    first: bool | None = None
+
+    class Settings:
+        name = "users"
+        indexes: ClassVar = [
+            IndexModel([("username_key", ASCENDING)], unique=True),
+            IndexModel([("first", ASCENDING)], unique=True, partialFilterExpression={"first": True}),
+        ]
+
+
+class RefreshTokenDocument(Document):
+    """A refresh token by its digest; MongoDB removes it after it expired."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the digest
+    user_id: str
+    family: str
+    expires_at: datetime
+    used_at: datetime | None = None
+    revoked: bool = False
+
+    class Settings:
+        name = "refresh_tokens"
+        indexes: ClassVar = [
+            IndexModel([("user_id", ASCENDING), ("family", ASCENDING)]),
+            IndexModel([("expires_at", ASCENDING)], expireAfterSeconds=0),
+        ]
+
+
+class SessionDocument(Document):
+    """A session: its size does not depend on the conversation's. A user id of "" marks one being removed."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
+    user_id: str
+    title: str
+    status: str
+    model: str | None = None
+    options: dict[str, Any] = Field(default_factory=dict[str, Any])
+    pinned: bool = False
+    archived: bool = False
+    created_at: datetime
+    updated_at: datetime
+    last_seq: int = 0
+    active_run_id: str | None = None
+    fence: int = 0
+    last_user_seq: int = 0
+    last_user_message_id: str | None = None
+
+    class Settings:
+        name = "sessions"
+        indexes: ClassVar = [
+            IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING), ("_id", DESCENDING)]),
+            IndexModel([("user_id", ASCENDING), ("updated_at", DESCENDING)]),
+        ]
+
+
+class RunDocument(Document):
+    """A run and its lease. `active` is present on at most one run of a session."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
+    session_id: str
+    user_id: str
+    message_id: str
+    status: str
+    active: bool | None = None
+    attempt: int = 0
+    fence: int = 0
+    worker: str | None = None
+    lease_expires_at: datetime | None = None
+    stop_requested: bool = False
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    reason: str | None = None
+    retryable: bool = False
+    usage: str | None = None
+
+    class Settings:
+        name = "runs"
+        indexes: ClassVar = [
+            IndexModel([("session_id", ASCENDING)], unique=True, partialFilterExpression={"active": True}),
+            IndexModel([("status", ASCENDING), ("created_at", ASCENDING)]),
+            IndexModel([("session_id", ASCENDING), ("created_at", ASCENDING)], name="session_runs"),
+        ]
+
+
+class EventDocument(Document):
+    """One stored event; `data` is the payload as JSON, so that no key of a tool's arguments can trouble the store."""
+
+    session_id: str
+    seq: int
+    type: str
+    at: datetime
+    run_id: str | None = None
+    client_message_id: str | None = None
+    data: str
+
+    class Settings:
+        name = "events"
+        indexes: ClassVar = [
+            IndexModel([("session_id", ASCENDING), ("seq", ASCENDING)], unique=True),
+            IndexModel(
+                [("session_id", ASCENDING), ("client_message_id", ASCENDING)],
+                unique=True,
+                partialFilterExpression={"client_message_id": {"$exists": True}},
+            ),
+            IndexModel([("session_id", ASCENDING), ("type", ASCENDING), ("seq", DESCENDING)]),
+        ]
+
+
+class BodyDocument(Document):
+    """A part of a long body."""
+
+    session_id: str
+    seq: int
+    part: int
+    media_type: str
+    content: bytes
+
+    class Settings:
+        name = "bodies"
+        indexes: ClassVar = [
+            IndexModel([("session_id", ASCENDING), ("seq", ASCENDING), ("part", ASCENDING)], unique=True)
+        ]
+
+
+DOCUMENTS = [UserDocument, RefreshTokenDocument, SessionDocument, RunDocument, EventDocument, BodyDocument]

@@ -1,0 +1,65 @@
+"""The stored stream of a session in MongoDB."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pymongo import ReturnDocument
+from pymongo.asynchronous.client_session import AsyncClientSession
+
+from backend_api.domain.agent.events import Event, StoredPayload
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError
+from backend_api.domain.conversation.ports import Body
+from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.event_documents import from_document, insert_events, number
+from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
+
+
+class MongoEventLog:
+    """`EventLog` on the collections sessions, events and bodies."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def append(self, session_id: SessionId, payloads: Sequence[StoredPayload]) -> list[Event]:
+        """Number and store the payloads in one transaction."""
+        if not payloads:
+            return []
+
+        async def work(transaction: AsyncClientSession) -> list[Event]:
+            session = await self._database["sessions"].find_one_and_update(
+                {"_id": session_id, "user_id": {"$ne": ""}},
+                [{"$set": {"last_seq": {"$add": ["$last_seq", len(payloads)]}, "updated_at": "$$NOW"}}],
+                projection={"last_seq": 1, "updated_at": 1},
+                return_document=ReturnDocument.AFTER,
+                session=transaction,
+            )
+            if session is None:
+                raise SessionNotFoundError("There is no such session.")
+            first = session["last_seq"] - len(payloads) + 1
+            events = number(session_id, first, session["updated_at"], None, payloads)
+            await insert_events(self._database, transaction, events)
+            return events
+
+        return await in_transaction(self._database, work)
+
+    async def read(self, session_id: SessionId, *, after: int, limit: int) -> list[Event]:
+        """One indexed range."""
+        async with store_errors():
+            cursor = (
+                self._database["events"]
+                .find({"session_id": session_id, "seq": {"$gt": after}}, batch_size=limit)
+                .sort("seq", 1)
+                .limit(limit)
+            )
+            return [from_document(document) async for document in cursor]
+
+    async def body(self, session_id: SessionId, seq: int) -> Body:
+        """The parts put together."""
+        async with store_errors():
+            cursor = self._database["bodies"].find({"session_id": session_id, "seq": seq}).sort("part", 1)
+            parts = [document async for document in cursor]
+        if not parts:
+            raise EventBodyNotFoundError("This event has no body.")
+        return Body(content=b"".join(bytes(part["content"]) for part in parts), media_type=parts[0]["media_type"])

@@ -1,0 +1,156 @@
+"""How a run ends: by its worker, or by a stop before anyone took it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+from pymongo import ReturnDocument
+from pymongo.asynchronous.client_session import AsyncClientSession
+
+from backend_api.application.conversation.event_json import dump, payload_fields
+from backend_api.domain.agent.events import Event, RunFinished, RunQueued, StoredPayload
+from backend_api.domain.conversation.entity import Lease, Run, RunStatus, SessionId, SessionStatus
+from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
+from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.event_documents import insert_events, number
+from backend_api.infrastructure.mongo.run_documents import queued_run, run_from
+from backend_api.infrastructure.mongo.transactions import in_transaction
+
+STOPPED_BEFORE_START = "Stopped by the user before it began."
+
+
+class RunEndings:
+    """The ending half of the ledger."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @staticmethod
+    def held_by(lease: Lease) -> Document:
+        """The session as long as this lease may write into it."""
+        return {"_id": lease.run.session_id, "active_run_id": lease.run.id, "fence": lease.fence}
+
+    @staticmethod
+    def message_of(event: Document) -> str:
+        """Message id of a stored user message."""
+        return str(json.loads(event["data"])["message_id"])
+
+    async def end(self, lease: Lease, finished: RunFinished, seen_seq: int) -> Event | None:
+        """End a run; a message nobody saw keeps it going, or gets a run of its own."""
+        is_completed = finished.status == RunStatus.COMPLETED.value
+        next_run = uuid.uuid4().hex
+        unseen = {"$gt": ["$last_user_seq", seen_seq]}
+
+        async def work(transaction: AsyncClientSession) -> Event | None:
+            held = self.held_by(lease)
+            free = held | {"last_user_seq": {"$lte": seen_seq}} if is_completed else held
+            session = await self._database["sessions"].find_one_and_update(
+                free,
+                [
+                    {
+                        "$set": {
+                            "last_seq": {"$add": ["$last_seq", {"$cond": [unseen, 2, 1]}]},
+                            "active_run_id": {"$cond": [unseen, next_run, None]},
+                            "status": {"$cond": [unseen, SessionStatus.QUEUED.value, SessionStatus.IDLE.value]},
+                            "fence": 0,
+                            "updated_at": "$$NOW",
+                        }
+                    }
+                ],
+                projection={"last_seq": 1, "active_run_id": 1, "updated_at": 1, "last_user_message_id": 1},
+                return_document=ReturnDocument.AFTER,
+                session=transaction,
+            )
+            if session is None:
+                if await self._database["sessions"].find_one(held, projection={"_id": 1}, session=transaction):
+                    return None
+                raise LeaseLostError("Another worker took the run over, or it ended.")
+            await self._close(transaction, lease.run.id, finished, session)
+            payloads: list[StoredPayload] = [finished]
+            if goes_on := session["active_run_id"] is not None:
+                payloads.append(RunQueued(run_id=next_run, message_id=session["last_user_message_id"]))
+            first = session["last_seq"] - len(payloads) + 1
+            events = number(lease.run.session_id, first, session["updated_at"], lease.run.id, payloads[:1])
+            events += number(lease.run.session_id, first + 1, session["updated_at"], next_run, payloads[1:])
+            await insert_events(self._database, transaction, events)
+            if goes_on:
+                run = queued_run(
+                    next_run,
+                    lease.run.session_id,
+                    lease.run.user_id,
+                    session["last_user_message_id"],
+                    session["updated_at"],
+                )
+                await self._database["runs"].insert_one(run, session=transaction)
+            return events[0]
+
+        return await in_transaction(self._database, work)
+
+    async def mark_stop(self, session_id: SessionId, user_id: UserId) -> Run | None:
+        """Mark the active run, or end it when nobody took it yet."""
+
+        async def work(transaction: AsyncClientSession) -> Run | None:
+            session = await self._database["sessions"].find_one(
+                {"_id": session_id, "user_id": user_id}, session=transaction
+            )
+            if session is None:
+                raise SessionNotFoundError("There is no such session.")
+            run_id = session.get("active_run_id")
+            if run_id is None:
+                return None
+            run = await self._database["runs"].find_one_and_update(
+                {"_id": run_id},
+                {"$set": {"stop_requested": True}},
+                return_document=ReturnDocument.AFTER,
+                session=transaction,
+            )
+            if run is None or run["status"] != RunStatus.QUEUED.value:
+                return run_from(run) if run else None
+            return await self._end_queued(transaction, session_id, run)
+
+        return await in_transaction(self._database, work)
+
+    async def _end_queued(self, transaction: AsyncClientSession, session_id: SessionId, run: Document) -> Run:
+        session = await self._database["sessions"].find_one_and_update(
+            {"_id": session_id},
+            [
+                {
+                    "$set": {
+                        "last_seq": {"$add": ["$last_seq", 1]},
+                        "active_run_id": None,
+                        "status": SessionStatus.IDLE.value,
+                        "updated_at": "$$NOW",
+                    }
+                }
+            ],
+            return_document=ReturnDocument.AFTER,
+            session=transaction,
+        )
+        if session is None:
+            raise SessionNotFoundError("There is no such session.")
+        finished = RunFinished(run_id=run["_id"], status="stopped", reason=STOPPED_BEFORE_START)
+        closed = await self._close(transaction, run["_id"], finished, session)
+        events = number(session_id, session["last_seq"], session["updated_at"], run["_id"], [finished])
+        await insert_events(self._database, transaction, events)
+        return run_from(closed or run)
+
+    async def _close(
+        self, transaction: AsyncClientSession, run_id: str, finished: RunFinished, session: Document
+    ) -> Document | None:
+        return await self._database["runs"].find_one_and_update(
+            {"_id": run_id},
+            {
+                "$set": {
+                    "status": finished.status,
+                    "reason": finished.reason,
+                    "retryable": finished.retryable,
+                    "finished_at": session["updated_at"],
+                    "usage": dump(payload_fields(finished.usage)),
+                    "active": None,
+                }
+            },
+            return_document=ReturnDocument.AFTER,
+            session=transaction,
+        )

@@ -1,0 +1,137 @@
+"""Sessions in MongoDB."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from pymongo import ReturnDocument
+
+from backend_api.domain.conversation.entity import RunId, Session, SessionId, SessionStatus
+from backend_api.domain.conversation.errors import SessionNotFoundError
+from backend_api.domain.conversation.ports import SessionPage
+from backend_api.domain.errors import InvalidError
+from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.transactions import store_errors
+
+_CHANGEABLE = frozenset({"title", "model", "options", "pinned", "archived"})
+
+
+class MongoSessionRepository:
+    """`SessionRepository` on the collection sessions."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sessions = database["sessions"]
+
+    async def add(self, session: Session) -> None:
+        """One insert."""
+        document: Document = {
+            "_id": session.id,
+            "user_id": session.user_id,
+            "title": session.title,
+            "status": session.status.value,
+            "model": session.model,
+            "options": session.options,
+            "pinned": session.pinned,
+            "archived": session.archived,
+            "created_at": session.created_at,
+            "updated_at": session.updated_at,
+            "last_seq": 0,
+            "active_run_id": None,
+            "fence": 0,
+            "last_user_seq": 0,
+            "last_user_message_id": None,
+        }
+        async with store_errors():
+            await self._sessions.insert_one(document)
+
+    async def get(self, session_id: SessionId, user_id: UserId) -> Session:
+        """By id and owner at once."""
+        async with store_errors():
+            document = await self._sessions.find_one({"_id": session_id, "user_id": user_id})
+        return _session_from(document)
+
+    async def page(self, user_id: UserId, *, limit: int, cursor: str | None, query: str | None) -> SessionPage:
+        """Key-set paging by creation time."""
+        wanted: Document = {"user_id": user_id}
+        if query:
+            wanted["title"] = {"$regex": re.escape(query), "$options": "i"}
+        if cursor is not None:
+            at, last_id = _decode(cursor)
+            wanted["$or"] = [{"created_at": {"$lt": at}}, {"created_at": at, "_id": {"$lt": last_id}}]
+        async with store_errors():
+            found = self._sessions.find(wanted).sort([("created_at", -1), ("_id", -1)]).limit(limit + 1)
+            items = [_session_from(document) async for document in found]
+        has_more = len(items) > limit
+        items = items[:limit]
+        return SessionPage(items=items, next_cursor=_encode(items[-1]) if has_more else None)
+
+    async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
+        """Set only what a user may change."""
+        wanted = {key: value for key, value in changes.items() if key in _CHANGEABLE}
+        async with store_errors():
+            document = await self._sessions.find_one_and_update(
+                {"_id": session_id, "user_id": user_id},
+                {"$set": wanted, "$currentDate": {"updated_at": True}},
+                return_document=ReturnDocument.AFTER,
+            )
+        return _session_from(document)
+
+    async def delete(self, session_id: SessionId, user_id: UserId) -> None:
+        """Disown first, which fences every writer; then remove what belongs to it, the session last."""
+        async with store_errors():
+            found = await self._sessions.find_one_and_update(
+                {"_id": session_id, "user_id": user_id}, {"$set": {"user_id": "", "active_run_id": None}}
+            )
+            if found is None:
+                raise SessionNotFoundError("There is no such session.")
+            await self._remove(session_id)
+
+    async def finish_deletions(self) -> None:
+        """Go on where a crash cut a deletion short."""
+        async with store_errors():
+            async for document in self._sessions.find({"user_id": ""}, projection={"_id": 1}):
+                await self._remove(document["_id"])
+
+    async def _remove(self, session_id: str) -> None:
+        for name in ("runs", "bodies", "events"):
+            await self._database[name].delete_many({"session_id": session_id})
+        await self._sessions.delete_one({"_id": session_id})
+
+
+def _session_from(document: Document | None) -> Session:
+    if document is None:
+        raise SessionNotFoundError("There is no such session.")
+    run_id = document.get("active_run_id")
+    return Session(
+        id=SessionId(document["_id"]),
+        user_id=UserId(document["user_id"]),
+        title=document["title"],
+        status=SessionStatus(document["status"]),
+        model=document.get("model"),
+        options=document.get("options", {}),
+        pinned=document.get("pinned", False),
+        archived=document.get("archived", False),
+        created_at=document["created_at"],
+        updated_at=document["updated_at"],
+        last_seq=document["last_seq"],
+        active_run_id=RunId(run_id) if run_id else None,
+    )
+
+
+def _encode(session: Session) -> str:
+    millis = round(session.created_at.timestamp() * 1000)
+    return base64.urlsafe_b64encode(f"{millis}:{session.id}".encode()).decode()
+
+
+def _decode(cursor: str) -> tuple[datetime, str]:
+    try:
+        millis, _, last_id = base64.urlsafe_b64decode(cursor.encode()).decode().partition(":")
+        return datetime.fromtimestamp(int(millis) / 1000, UTC), last_id
+    except (ValueError, OverflowError, OSError, binascii.Error) as error:
+        raise InvalidError("This cursor is not one of ours.", field="query.cursor") from error

@@ -1,0 +1,73 @@
+"""Transactions over session, run and events, and the driver's errors as ours."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.errors import ConnectionFailure, DuplicateKeyError, ExecutionTimeout, PyMongoError
+from pymongo.read_concern import ReadConcern
+from pymongo.write_concern import WriteConcern
+
+from backend_api.infrastructure.mongo.connection import Database, StoreUnavailableError
+
+DURABLE = WriteConcern("majority")
+"""Waits for the journal of a majority: nothing shown is lost with a server."""
+
+REPEATABLE = WriteConcern(1)
+"""For what is simply done again when it is lost: a claim (docs/decisions/0006)."""
+
+_DEADLINE_S = 10.0
+_Result = TypeVar("_Result")
+
+
+@asynccontextmanager
+async def store_errors() -> AsyncGenerator[None]:
+    """Connection troubles and time-outs of the driver become `StoreUnavailableError`."""
+    try:
+        yield
+    except DuplicateKeyError:
+        raise
+    except (ConnectionFailure, ExecutionTimeout) as error:
+        raise StoreUnavailableError("The database does not answer. Try again in a moment.") from error
+
+
+async def in_transaction(
+    database: Database, work: Callable[[AsyncClientSession], Awaitable[_Result]], concern: WriteConcern = DURABLE
+) -> _Result:
+    """Run `work` in one transaction, again when it lost a race; it must have no effects elsewhere.
+
+    Raises `StoreUnavailableError` when it can't be done in ten seconds.
+    """
+    try:
+        async with asyncio.timeout(_DEADLINE_S), store_errors(), database.client.start_session() as session:
+            attempt = 0
+            while True:
+                try:
+                    return await _attempt(session, work, concern)
+                except PyMongoError as error:
+                    if not error.has_error_label("TransientTransactionError"):
+                        raise
+                attempt += 1
+                await asyncio.sleep(random.uniform(0, min(0.001 * 2**attempt, 0.05)))
+    except TimeoutError as error:
+        raise StoreUnavailableError("The database is too busy. Try again in a moment.") from error
+
+
+async def _attempt(
+    session: AsyncClientSession, work: Callable[[AsyncClientSession], Awaitable[_Result]], concern: WriteConcern
+) -> _Result:
+    async with await session.start_transaction(read_concern=ReadConcern("snapshot"), write_concern=concern):
+        result = await work(session)
+        while session.in_transaction:
+            try:
+                await session.commit_transaction()
+                break
+            except PyMongoError as error:
+                if not error.has_error_label("UnknownTransactionCommitResult"):
+                    raise
+    return result

@@ -1,0 +1,39 @@
+"""What was said, read from the stored events."""
+
+from __future__ import annotations
+
+import json
+
+from backend_api.domain.agent.events import Event, Usage
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.usage import total_usage
+from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.event_documents import from_document
+from backend_api.infrastructure.mongo.transactions import store_errors
+
+_SAID = ("message.user", "message.completed")
+
+
+class MongoTranscripts:
+    """`Transcripts` on the collections events and runs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def messages(self, session_id: SessionId, *, up_to: int, limit: int) -> list[Event]:
+        """The last ones, oldest first."""
+        async with store_errors():
+            found = (
+                self._database["events"]
+                .find({"session_id": session_id, "type": {"$in": _SAID}, "seq": {"$lte": up_to}})
+                .sort("seq", -1)
+                .limit(limit)
+            )
+            events = [from_document(document) async for document in found]
+        return events[::-1]
+
+    async def usage(self, session_id: SessionId) -> Usage:
+        """The sum over the runs."""
+        async with store_errors():
+            found = self._database["runs"].find({"session_id": session_id, "usage": {"$type": "string"}}, {"usage": 1})
+            return total_usage([Usage(**json.loads(document["usage"])) async for document in found])

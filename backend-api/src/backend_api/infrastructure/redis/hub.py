@@ -1,0 +1,125 @@
+"""One pub/sub connection of the process, shared by everyone who listens."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from redis.exceptions import RedisError
+
+from backend_api.infrastructure.redis.client import PubSub, Redis
+
+logger = logging.getLogger(__name__)
+
+_SUBSCRIBE_TIMEOUT_S = 1.0
+_MAX_BACKOFF_S = 2.0
+
+
+class Listener:
+    """Someone who hears a channel. `restored` is called after the connection was lost and is back."""
+
+    __slots__ = ("heard", "restored")
+
+    def __init__(self, heard: Callable[[bytes], None], restored: Callable[[], None] | None = None) -> None:
+        self.heard = heard
+        self.restored = restored
+
+
+class Hub:
+    """Subscribes each channel once and hands its messages to all listeners; comes back by itself after a loss."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._listeners: dict[str, set[Listener]] = {}
+        self._confirmed: dict[str, asyncio.Event] = {}
+        self._pubsub: PubSub | None = None
+        self._wanted = asyncio.Event()
+        self._is_away = False
+
+    @asynccontextmanager
+    async def listen(self, channel: str, listener: Listener) -> AsyncGenerator[None]:
+        """Subscribed on entering, unless the server is away: then as soon as it is back."""
+        listeners = self._listeners.setdefault(channel, set())
+        listeners.add(listener)
+        try:
+            await self._subscribe(channel)
+            yield
+        finally:
+            listeners.discard(listener)
+            if not listeners and self._listeners.get(channel) is listeners:
+                await self._forget(channel)
+
+    async def _subscribe(self, channel: str) -> None:
+        confirmed = self._confirmed.setdefault(channel, asyncio.Event())
+        self._wanted.set()
+        if confirmed.is_set() or self._is_away:
+            return
+        try:
+            async with asyncio.timeout(_SUBSCRIBE_TIMEOUT_S):
+                if self._pubsub is not None:
+                    await self._pubsub.subscribe(channel)
+                await confirmed.wait()
+        except (TimeoutError, RedisError, OSError):
+            logger.warning("live channel is away; reading from the store")
+
+    async def _forget(self, channel: str) -> None:
+        self._listeners.pop(channel, None)
+        self._confirmed.pop(channel, None)
+        if self._pubsub is not None:
+            try:
+                async with asyncio.timeout(_SUBSCRIBE_TIMEOUT_S):
+                    await self._pubsub.unsubscribe(channel)
+            except (TimeoutError, RedisError, OSError):
+                logger.warning("live channel is away; nothing to unsubscribe")
+
+    async def run(self) -> None:
+        """Read until cancelled."""
+        backoff = 0.05
+        was_lost = False
+        while True:
+            await self._wanted.wait()
+            try:
+                async with self._redis.pubsub() as pubsub:
+                    channels = list(self._listeners)
+                    if channels:
+                        await pubsub.subscribe(*channels)
+                    else:
+                        await pubsub.subscribe("hub")
+                    self._pubsub = pubsub
+                    late = [channel for channel in self._listeners if channel not in channels]
+                    if late:
+                        await pubsub.subscribe(*late)
+                    backoff = 0.05
+                    self._is_away = False
+                    await self._read(pubsub, was_lost=was_lost)
+            except (RedisError, OSError):
+                logger.warning("live channel lost; coming back", extra={"backoff_s": backoff})
+            finally:
+                self._pubsub = None
+            was_lost = self._is_away = True
+            for confirmed in self._confirmed.values():
+                confirmed.clear()
+            await asyncio.sleep(backoff)
+            backoff = min(backoff * 2, _MAX_BACKOFF_S)
+
+    async def _read(self, pubsub: PubSub, *, was_lost: bool) -> None:
+        while True:
+            message: dict[str, Any] | None = await pubsub.get_message(timeout=None)
+            if message is None:
+                continue
+            channel = message["channel"].decode()
+            if message["type"] == "subscribe":
+                confirmed = self._confirmed.get(channel)
+                is_again = confirmed is not None and confirmed.is_set()
+                if confirmed is not None:
+                    confirmed.set()
+                if was_lost or is_again:
+                    for listener in tuple(self._listeners.get(channel, ())):
+                        if listener.restored is not None:
+                            listener.restored()
+            elif message["type"] == "message":
+                for listener in tuple(self._listeners.get(channel, ())):
+                    listener.heard(message["data"])

@@ -1,0 +1,155 @@
+"""Live delivery over Redis pub/sub, the text so far beside; everything best effort."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import cast
+
+from redis.exceptions import RedisError
+
+from backend_api.application.conversation.event_json import dump, event_fields, event_from
+from backend_api.domain.agent.events import Event, LivePayload, RunFinished
+from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.errors import SlowReaderError
+from backend_api.domain.conversation.live_text import TextPayload, ended_text, text_key, text_piece
+from backend_api.infrastructure.redis.client import Redis
+from backend_api.infrastructure.redis.hub import Hub, Listener
+from backend_api.infrastructure.redis.text_so_far import Text, TextSoFar, channel_of
+
+logger = logging.getLogger(__name__)
+
+READER_BUFFER = 2048
+_AWAY_S = 1.0
+_ERRORS = (RedisError, OSError, TimeoutError)
+
+
+class RedisLiveTail:
+    """`LiveTail`. One writer a session at a time; it merges what gathers while a call is on its way."""
+
+    def __init__(self, redis: Redis, hub: Hub) -> None:
+        self._hub = hub
+        self._redis = redis
+        self._kept = TextSoFar(redis)
+        self._texts: dict[str, dict[str, Text]] = {}
+        self._away_until = 0.0
+
+    async def publish(self, session_id: SessionId, events: Sequence[Event]) -> None:
+        """One round trip; texts that are stored now are forgotten."""
+        if not events:
+            return
+        texts = self._texts.get(session_id, {})
+        ended = [key for event in events if (key := ended_text(event.payload)) is not None]
+        for key in ended:
+            texts.pop(key, None)
+        is_over = any(isinstance(event.payload, RunFinished) for event in events)
+        if is_over:
+            self._texts.pop(session_id, None)
+        if self._is_away():
+            return
+        try:
+            await self._kept.end(session_id, ended, dump([event_fields(event) for event in events]))
+            if is_over:
+                await self._kept.forget_all(session_id)
+        except _ERRORS:
+            self._lost()
+
+    async def publish_delta(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
+        """One round trip that keeps the piece and shows it."""
+        event = Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=run_id, payload=payload)
+        key = text_key(payload)
+        text = None if key is None else self._text(session_id, run_id, key, cast("TextPayload", payload))
+        if self._is_away():
+            return
+        message = dump([event_fields(event)])
+        try:
+            if key is None or text is None:
+                await self._redis.publish(channel_of(session_id), message)
+            else:
+                await self._kept.add(session_id, key, text, cast("TextPayload", payload).text, message)
+        except _ERRORS:
+            self._lost()
+
+    def _text(self, session_id: str, run_id: str, key: str, payload: TextPayload) -> Text | None:
+        texts = self._texts.setdefault(session_id, {})
+        if payload.offset == 0:
+            texts[key] = Text(run_id)
+        text = texts.get(key)
+        return text if text is not None and text.characters == payload.offset else None
+
+    def _is_away(self) -> bool:
+        return time.monotonic() < self._away_until
+
+    def _lost(self) -> None:
+        self._away_until = time.monotonic() + _AWAY_S
+        self._texts.clear()
+        logger.warning("live tail is away; readers poll the store")
+
+    @asynccontextmanager
+    async def follow(self, session_id: SessionId) -> AsyncGenerator[AsyncIterator[Event]]:
+        """Subscribed on entering; the text so far is fetched at the first look."""
+        reader = _Reader(self._kept, session_id)
+        async with self._hub.listen(channel_of(session_id), Listener(reader.heard, reader.restored)):
+            yield reader
+
+
+class _Reader:
+    """A bounded buffer between the hub and one reader."""
+
+    def __init__(self, kept: TextSoFar, session_id: str) -> None:
+        self._kept = kept
+        self._session_id = session_id
+        self._buffer: deque[Event] = deque()
+        self._ready = asyncio.Event()
+        self._needs_text = True
+        self._is_slow = False
+        self._ready.set()
+
+    def heard(self, data: bytes) -> None:
+        if len(self._buffer) >= READER_BUFFER:
+            self._is_slow = True
+        if not self._is_slow:
+            self._buffer.extend(event_from(values) for values in json.loads(data))
+        self._ready.set()
+
+    def restored(self) -> None:
+        self._needs_text = True
+        self._ready.set()
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        while True:
+            if self._is_slow:
+                raise SlowReaderError("This reader did not keep up; it may go on from its last number.")
+            if self._needs_text:
+                self._needs_text = False
+                self._buffer.extendleft(reversed(await self._text_so_far()))
+            if self._buffer:
+                return self._buffer.popleft()
+            self._ready.clear()
+            await self._ready.wait()
+
+    async def _text_so_far(self) -> list[Event]:
+        try:
+            kept = await self._kept.read(self._session_id)
+        except _ERRORS:
+            return []
+        now = datetime.now(UTC)
+        return [
+            Event(
+                seq=None,
+                at=now,
+                session_id=self._session_id,
+                run_id=text.run_id,
+                payload=text_piece(text.key[0], text.key[2:], 0, text.text),
+            )
+            for text in kept
+        ]

@@ -1,0 +1,35 @@
+"""Counts in Redis, for all replicas; in this process while Redis is away."""
+
+from __future__ import annotations
+
+from redis.exceptions import RedisError
+
+from backend_api.domain.errors import LimitError
+from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.redis.client import Redis
+
+_HIT = """
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
+return {count, redis.call('TTL', KEYS[1])}
+"""
+
+
+class RedisRateLimiter:
+    """`RateLimiter` by fixed windows."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._hit = redis.register_script(_HIT)
+        self._fallback = MemoryRateLimiter()
+
+    async def hit(self, key: str, *, limit: int, window_s: int) -> None:
+        """One round trip."""
+        if limit <= 0:
+            return
+        try:
+            count, ttl = await self._hit(keys=[f"limit:{key}"], args=[window_s])
+        except (RedisError, OSError, TimeoutError):
+            await self._fallback.hit(key, limit=limit, window_s=window_s)
+            return
+        if int(count) > limit:
+            raise LimitError("Too many tries. Wait a little.", retry_after_s=max(int(ttl), 1))

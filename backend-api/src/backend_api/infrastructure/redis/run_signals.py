@@ -1,0 +1,97 @@
+"""Wake-ups between processes over Redis; within the process they work without it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from redis.exceptions import RedisError
+
+from backend_api.domain.conversation.entity import RunId
+from backend_api.infrastructure.redis.client import Redis
+from backend_api.infrastructure.redis.hub import Hub, Listener
+
+logger = logging.getLogger(__name__)
+
+_WORK = "runs:work"
+_STOPS = "runs:stop"
+
+
+class RedisRunSignals:
+    """`RunSignals`; an async context manager that listens while it is open."""
+
+    def __init__(self, redis: Redis, hub: Hub) -> None:
+        self._redis = redis
+        self._hub = hub
+        self._me = uuid.uuid4().hex.encode()
+        self._work = asyncio.Event()
+        self._stops: dict[str, set[asyncio.Queue[None]]] = {}
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> RedisRunSignals:
+        await self._stack.enter_async_context(self._hub.listen(_WORK, Listener(self._heard_work, self._work.set)))
+        await self._stack.enter_async_context(self._hub.listen(_STOPS, Listener(self._heard_stop)))
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self._stack.aclose()
+
+    def _heard_work(self, data: bytes) -> None:
+        if data != self._me:
+            self._work.set()
+
+    def _heard_stop(self, data: bytes) -> None:
+        sender, _, run_id = data.partition(b":")
+        if sender != self._me:
+            self._stop_here(run_id.decode())
+
+    def _stop_here(self, run_id: str) -> None:
+        for queue in self._stops.get(run_id, ()):
+            if not queue.full():
+                queue.put_nowait(None)
+
+    async def wake_workers(self) -> None:
+        """This process first."""
+        self._work.set()
+        await self._publish(_WORK, self._me)
+
+    async def wait_for_work(self, timeout_s: float) -> None:
+        """A wake-up that came before the wait counts."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._work.wait()
+        except TimeoutError:
+            return
+        self._work.clear()
+
+    async def send_stop(self, run_id: RunId) -> None:
+        """This process first."""
+        self._stop_here(run_id)
+        await self._publish(_STOPS, self._me + b":" + run_id.encode())
+
+    @asynccontextmanager
+    async def stops(self, run_id: RunId) -> AsyncGenerator[AsyncIterator[None]]:
+        """Bounded: a stop is a stop however often it is sent."""
+        queue: asyncio.Queue[None] = asyncio.Queue(maxsize=4)
+        queues = self._stops.setdefault(run_id, set())
+        queues.add(queue)
+        try:
+            yield _drain(queue)
+        finally:
+            queues.discard(queue)
+            if not queues:
+                self._stops.pop(run_id, None)
+
+    async def _publish(self, channel: str, data: bytes) -> None:
+        try:
+            await self._redis.publish(channel, data)
+        except (RedisError, OSError, TimeoutError):
+            logger.warning("signal not sent; the ledger is polled")
+
+
+async def _drain(queue: asyncio.Queue[None]) -> AsyncIterator[None]:
+    while True:
+        yield await queue.get()

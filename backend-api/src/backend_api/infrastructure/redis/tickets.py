@@ -1,0 +1,37 @@
+"""One-use tickets in Redis."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import asdict
+
+from redis.exceptions import RedisError
+
+from backend_api.domain.errors import UnavailableError
+from backend_api.domain.sandbox.tickets import ScreenTicket
+from backend_api.infrastructure.redis.client import Redis
+
+
+class RedisTickets:
+    """`Tickets`: SET with an expiry, GETDEL once."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    async def issue(self, ticket: ScreenTicket, *, ttl_s: int) -> str:
+        """A secret that stands for the ticket."""
+        secret = secrets.token_urlsafe(32)
+        try:
+            await self._redis.set(f"ticket:{secret}", json.dumps(asdict(ticket)), ex=ttl_s)
+        except (RedisError, OSError, TimeoutError) as error:
+            raise UnavailableError("Tickets can't be issued right now. Try again in a moment.") from error
+        return secret
+
+    async def redeem(self, secret: str) -> ScreenTicket | None:
+        """The ticket, the first time."""
+        try:
+            found: bytes | None = await self._redis.getdel(f"ticket:{secret}")
+        except (RedisError, OSError, TimeoutError):
+            return None
+        return ScreenTicket(**json.loads(found)) if found else None

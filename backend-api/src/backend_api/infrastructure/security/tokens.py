@@ -1,0 +1,93 @@
+"""Access tokens and links as signed JWT."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+from jose import JWTError, jwt
+
+from backend_api.domain.identity.entity import AccessClaims, UserId
+from backend_api.domain.identity.errors import TokenInvalidError
+from backend_api.domain.sandbox.tickets import FileLink, LinkInvalidError
+
+AUDIENCE = "backend-api"
+LINK_AUDIENCE = "backend-api/files"
+ALGORITHMS = ("HS256", "HS384", "HS512")
+
+
+class _Signer:
+    def __init__(self, secret: str, algorithm: str, audience: str, kind: str) -> None:
+        if algorithm not in ALGORITHMS:
+            raise ValueError(f"JWT_ALGORITHM must be one of {', '.join(ALGORITHMS)}")
+        self._secret = secret
+        self._algorithm = algorithm
+        self._audience = audience
+        self._kind = kind
+
+    def sign(self, claims: dict[str, Any], expires_s: int) -> str:
+        now = int(time.time())
+        whole = claims | {
+            "typ": self._kind,
+            "aud": self._audience,
+            "jti": uuid.uuid4().hex,
+            "iat": now,
+            "exp": now + expires_s,
+        }
+        return jwt.encode(whole, self._secret, algorithm=self._algorithm)
+
+    def read(self, token: str) -> dict[str, Any] | None:
+        options = {"require_exp": True, "require_aud": True, "require_jti": True, "leeway": 0}
+        try:
+            claims = jwt.decode(
+                token, self._secret, algorithms=[self._algorithm], audience=self._audience, options=options
+            )
+        except (JWTError, ValueError):
+            return None
+        return claims if claims.get("typ") == self._kind else None
+
+
+class JwtAccessTokens:
+    """`AccessTokens`."""
+
+    def __init__(self, secret: str, *, algorithm: str, expires_s: int) -> None:
+        self._signer = _Signer(secret, algorithm, AUDIENCE, "access")
+        self._expires_s = expires_s
+
+    def sign(self, claims: AccessClaims) -> tuple[str, int]:
+        """A token of the log-in `claims.family`."""
+        token = self._signer.sign(
+            {"sub": claims.user_id, "fam": claims.family, "ver": claims.token_version}, self._expires_s
+        )
+        return token, self._expires_s
+
+    def read(self, token: str) -> AccessClaims:
+        """Signature, algorithm, audience, kind and time are all checked."""
+        claims = self._signer.read(token)
+        if claims is None:
+            raise TokenInvalidError("This token does not hold. Log in again.")
+        try:
+            return AccessClaims(
+                user_id=UserId(str(claims["sub"])), family=str(claims["fam"]), token_version=int(claims["ver"])
+            )
+        except (KeyError, ValueError, TypeError) as error:
+            raise TokenInvalidError("This token does not hold. Log in again.") from error
+
+
+class JwtFileLinks:
+    """`FileLinks`."""
+
+    def __init__(self, secret: str, *, algorithm: str) -> None:
+        self._signer = _Signer(secret, algorithm, LINK_AUDIENCE, "file")
+
+    def sign(self, link: FileLink, *, expires_s: int) -> str:
+        """A token that names one file."""
+        return self._signer.sign({"sub": link.user_id, "sid": link.session_id, "path": link.path}, expires_s)
+
+    def read(self, token: str) -> FileLink:
+        """What the token names."""
+        claims = self._signer.read(token)
+        if claims is None:
+            raise LinkInvalidError("This link does not hold any more.")
+        return FileLink(user_id=str(claims["sub"]), session_id=str(claims["sid"]), path=str(claims["path"]))

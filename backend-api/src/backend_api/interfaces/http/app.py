@@ -1,0 +1,78 @@
+"""All routes as one application, without what they run on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from backend_api.interfaces.http import (
+    auth,
+    catalogue,
+    computer,
+    events,
+    files,
+    health,
+    messages,
+    problems,
+    sessions,
+)
+from backend_api.interfaces.http.edge import Edge
+from backend_api.interfaces.http.page import page_router
+from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.interfaces.ws import screen
+
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
+
+_TAGS: list[dict[str, Any]] = [
+    {"name": "accounts", "description": "Register, log in, refresh, log out."},
+    {"name": "sessions", "description": "Conversations, each with a computer of its own."},
+    {"name": "runs", "description": "Messages and the work that answers them."},
+    {"name": "events", "description": "One ordered stream per session: live, paged, resumable."},
+    {"name": "files", "description": "The workspace of a session."},
+    {"name": "computer", "description": "The desktop, live."},
+    {"name": "catalogue", "description": "Tools, models, skills, presets."},
+    {"name": "health", "description": "Open inside the deployment."},
+]
+
+
+def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
+    """The application; `app.state.use_cases` must be set before the first request."""
+    app = FastAPI(
+        title="Agent gateway",
+        version="1",
+        description="Accounts, sessions, runs and the event stream. Errors are problem details (RFC 9457).",
+        openapi_tags=_TAGS,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.options = options
+    problems.install(app)
+    for router in (
+        auth.router,
+        sessions.router,
+        messages.router,
+        events.router,
+        files.router,
+        computer.router,
+        catalogue.router,
+        health.router,
+        screen.router,
+    ):
+        app.include_router(router)
+    if options.frontend is not None:
+        app.include_router(page_router(options.frontend))
+    if options.cors_origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(options.cors_origins),
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Last-Event-ID", "X-Request-ID"],
+            expose_headers=["X-Request-ID", "Retry-After", "Content-Disposition"],
+            max_age=600,
+        )
+    app.add_middleware(Edge, options=options)
+    return app

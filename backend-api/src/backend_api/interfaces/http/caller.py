@@ -1,0 +1,22 @@
+"""Who calls, as a dependency of every route that is not open."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from backend_api.application.identity.authenticate import Caller
+from backend_api.interfaces.http.use_cases import Calls
+
+_bearer = HTTPBearer(auto_error=False, description="Access token of POST /api/auth/login.")
+
+
+async def _caller(
+    calls: Calls, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+) -> Caller:
+    return await calls.authenticate(credentials.credentials if credentials else None)
+
+
+CurrentCaller = Annotated[Caller, Depends(_caller)]

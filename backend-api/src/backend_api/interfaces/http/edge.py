@@ -1,0 +1,146 @@
+"""The outermost layer: request id, log line, size of bodies, host and origin checks, headers of every answer."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from backend_api.domain.errors import TooLargeError
+from backend_api.interfaces.http.problems import domain_problem, problem
+from backend_api.interfaces.http.request_id import take_request_id
+from backend_api.interfaces.http.use_cases import WebOptions
+from contracts.errors import REQUEST_ID_HEADER
+
+logger = logging.getLogger("backend_api.access")
+
+_SESSION = re.compile(r"/api/sessions/([A-Za-z0-9_-]{1,64})")
+_UPLOAD = re.compile(r"/api/sessions/[^/]+/files/?")
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_SECURITY = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+}
+
+
+class BodyTooLargeError(TooLargeError):
+    """A request body over the limit."""
+
+    code = "body_too_large"
+
+
+class Edge:
+    """ASGI middleware around the whole application."""
+
+    def __init__(self, app: ASGIApp, options: WebOptions) -> None:
+        self._app = app
+        self._options = options
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        request_id = take_request_id(headers.get(REQUEST_ID_HEADER))
+        if not self._is_welcome(scope["type"], headers):
+            await self._refuse(scope, receive, send, request_id)
+            return
+        if scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+            return
+        await self._answer(scope, receive, send, request_id)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        began = time.perf_counter()
+        status = 500
+        has_started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status, has_started
+            if message["type"] == "http.response.start":
+                status, has_started = message["status"], True
+                headers = MutableHeaders(raw=message["headers"])
+                headers[REQUEST_ID_HEADER] = request_id
+                for name, value in _SECURITY.items():
+                    headers.setdefault(name, value)
+                message["headers"] = headers.raw
+            await send(message)
+
+        try:
+            await self._app(scope, self._bounded(scope, receive), send_with_headers)
+        except BodyTooLargeError as error:
+            if has_started:
+                raise
+            await domain_problem(error)(scope, receive, send_with_headers)
+        except Exception:
+            logger.exception("request failed", extra=self._fields(scope, request_id))
+            if has_started:
+                raise
+            answer = problem(500, "internal", "Something broke on our side. The request id helps to find it.")
+            await answer(scope, receive, send_with_headers)
+        finally:
+            fields = self._fields(scope, request_id)
+            fields |= {"status": status, "duration_ms": round((time.perf_counter() - began) * 1000, 1)}
+            logger.info("request", extra=fields)
+
+    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+        limit = self._options.max_body_bytes
+        if scope["method"] == "POST" and _UPLOAD.fullmatch(scope["path"]):
+            limit += self._options.max_upload_bytes * self._options.max_files
+        declared = Headers(scope=scope).get("content-length", "0")
+        if declared.isdigit() and int(declared) > limit:
+            return _refuse_body
+        taken = 0
+
+        async def receive_bounded() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            if taken > limit:
+                raise BodyTooLargeError("This body is over the limit.")
+            return message
+
+        return receive_bounded
+
+    def _is_welcome(self, kind: str, headers: Headers) -> bool:
+        if self._options.is_local and not self._is_ours(headers.get("host", "")):
+            return False
+        origin = headers.get("origin")
+        if origin is None or (kind == "http" and not self._options.is_local):
+            return True
+        return origin in self._options.cors_origins or (
+            urlsplit(origin).netloc == headers.get("host") and origin.startswith(("http://", "https://"))
+        )
+
+    def _is_ours(self, host: str) -> bool:
+        name = (urlsplit(f"//{host}").hostname or "") if host else ""
+        return name in _LOOPBACK or name in self._options.allowed_hosts
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 4403})
+            return
+        answer: Response = problem(403, "origin_forbidden", "This page may not call this server.")
+        answer.headers[REQUEST_ID_HEADER] = request_id
+        await answer(scope, receive, send)
+
+    @staticmethod
+    def _fields(scope: Scope, request_id: str) -> dict[str, object]:
+        fields: dict[str, object] = {"request_id": request_id, "method": scope["method"], "path": scope["path"]}
+        if found := _SESSION.match(scope["path"]):
+            fields["session_id"] = found[1]
+        if scope["path"].startswith("/api/files/"):
+            fields["path"] = "/api/files/…"
+        return fields
+
+
+async def _refuse_body() -> Message:
+    raise BodyTooLargeError("This body is over the limit.")

@@ -1,0 +1,93 @@
+"""Server-sent events of a session: frames in batches, a heartbeat, and an end for whoever does not read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable
+from typing import TypeVar
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from backend_api.application.conversation.event_json import dump, event_fields
+from backend_api.domain.agent.events import Event
+from backend_api.domain.errors import DomainError
+
+logger = logging.getLogger(__name__)
+
+SEND_DEADLINE_S = 30.0
+_HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+_Item = TypeVar("_Item")
+
+
+def event_frame(event: Event) -> bytes:
+    """One frame; only stored events have an id."""
+    data = dump(event_fields(event))
+    identifier = f"id: {event.seq}\n" if event.seq is not None else ""
+    return f"{identifier}event: {event.payload.type}\ndata: {data}\n\n".encode()
+
+
+class EventStream(Response):
+    """Streams items until they end, the client goes, or it does not take what is sent."""
+
+    def __init__(
+        self, items: AsyncGenerator[_Item | None], render: Callable[[_Item], bytes], *, heartbeat_s: float
+    ) -> None:
+        super().__init__(headers=_HEADERS, media_type="text/event-stream")
+        del self.headers["content-length"]
+        self._frames = _frames(items, render, heartbeat_s)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        streaming = asyncio.create_task(self._stream(send))
+        leaving = asyncio.create_task(_gone(receive))
+        try:
+            await asyncio.wait({streaming, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (streaming, leaving):
+                task.cancel()
+            results = await asyncio.gather(streaming, leaving, return_exceptions=True)
+            await self._frames.aclose()
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+
+    async def _stream(self, send: Send) -> None:
+        try:
+            async for frame in self._frames:
+                await self._send(frame, send)
+        except TimeoutError:
+            logger.info("slow reader disconnected")
+            return
+        except DomainError as error:
+            logger.info("stream ended", extra={"code": error.code})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    @staticmethod
+    async def _send(frame: bytes, send: Send) -> None:
+        async with asyncio.timeout(SEND_DEADLINE_S):
+            await send({"type": "http.response.body", "body": frame, "more_body": True})
+
+
+async def _frames(
+    items: AsyncGenerator[_Item | None], render: Callable[[_Item], bytes], heartbeat_s: float
+) -> AsyncGenerator[bytes]:
+    last = time.monotonic()
+    yield b": follows\n\n"
+    try:
+        async for item in items:
+            if item is not None:
+                last = time.monotonic()
+                yield render(item)
+            elif time.monotonic() - last >= heartbeat_s:
+                last = time.monotonic()
+                yield b": heartbeat\n\n"
+    finally:
+        await items.aclose()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

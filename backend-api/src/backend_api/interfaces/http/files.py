@@ -1,0 +1,140 @@
+"""Files of a session's computer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.datastructures import UploadFile
+from starlette.responses import Response, StreamingResponse
+
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.errors import InvalidError
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.errors import UploadTooLargeError
+from backend_api.domain.sandbox.ports import Upload
+from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.file_schemas import (
+    FileEntryBody,
+    FilePreviewBody,
+    LinkBody,
+    SignedLinkBody,
+    UploadedBody,
+)
+from backend_api.interfaces.http.use_cases import Calls, Options, UseCases
+from backend_api.interfaces.http.user_content import content_headers
+
+router = APIRouter(prefix="/api", tags=["files"])
+
+Path = Annotated[str, Query(max_length=4096)]
+_CHUNK = 256 * 1024
+
+
+@router.get("/sessions/{session_id}/files")
+async def list_files(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> list[FileEntryBody]:
+    """What is in a folder of the workspace."""
+    computer = await calls.own_computer(SessionId(session_id), caller.user.id)
+    return [FileEntryBody.model_validate(entry) for entry in await calls.workspace.list(computer, path)]
+
+
+@router.get("/sessions/{session_id}/files/content")
+async def preview_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path) -> FilePreviewBody:
+    """Text of a file, cut at 100 KB; null for a binary one."""
+    computer = await calls.own_computer(SessionId(session_id), caller.user.id)
+    return FilePreviewBody.model_validate(await calls.workspace.preview(computer, path))
+
+
+@router.get("/sessions/{session_id}/files/download", response_class=Response)
+async def download_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> Response:
+    """Bytes of a file; a folder comes as zip."""
+    return await _download(calls, SessionId(session_id), caller.user.id, path)
+
+
+@router.get("/files/{token}", response_class=Response)
+async def open_link(token: str, calls: Calls) -> Response:
+    """The one file of a signed link; open to whoever has it."""
+    link = calls.links.read(token)
+    return await _download(calls, SessionId(link.session_id), UserId(link.user_id), link.path)
+
+
+@router.post("/sessions/{session_id}/files/link")
+async def link_file(
+    session_id: str, body: LinkBody, request: Request, caller: CurrentCaller, calls: Calls
+) -> SignedLinkBody:
+    """A signed link to one file."""
+    link = await calls.link_file(SessionId(session_id), caller.user.id, body.path, body.expires_s)
+    return SignedLinkBody(url=str(request.url_for("open_link", token=link.token)), expires_at=link.expires_at)
+
+
+@router.post(
+    "/sessions/{session_id}/files",
+    status_code=201,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {
+                "multipart/form-data": {
+                    "schema": {
+                        "type": "object",
+                        "required": ["files"],
+                        "properties": {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+                    }
+                }
+            },
+        }
+    },
+)
+async def upload_files(
+    session_id: str, request: Request, caller: CurrentCaller, calls: Calls, options: Options, subdir: Path = ""
+) -> UploadedBody:
+    """Put files into the workspace."""
+    await calls.sessions.get(SessionId(session_id), caller.user.id)
+    async with request.form(max_files=options.max_files, max_fields=10) as form:
+        files = [value for value in form.getlist("files") if isinstance(value, UploadFile)]
+        if not files:
+            raise InvalidError("Send at least one file.", field="body.files")
+        if any((file.size or 0) > options.max_upload_bytes for file in files):
+            raise UploadTooLargeError(f"A file may have at most {options.max_upload_bytes} bytes.")
+        uploads = [Upload(name=file.filename or "", chunks=_chunks(file)) for file in files]
+        if any(not upload.name for upload in uploads):
+            raise InvalidError("Every file needs a name.", field="body.files")
+        paths = await calls.upload_files(SessionId(session_id), caller.user.id, subdir, uploads)
+    return UploadedBody(uploaded=paths)
+
+
+async def _chunks(file: UploadFile) -> AsyncGenerator[bytes]:
+    while chunk := await file.read(_CHUNK):
+        yield chunk
+
+
+async def _download(calls: UseCases, session_id: SessionId, user_id: UserId, path: str) -> Response:
+    async with AsyncExitStack() as opening:
+        computer = await calls.own_computer(session_id, user_id)
+        download = await opening.enter_async_context(calls.workspace.download(computer, path))
+        headers = content_headers(download.name, download.media_type)
+        if download.size is not None:
+            headers["Content-Length"] = str(download.size)
+        held = opening.pop_all()
+
+    async def chunks() -> AsyncGenerator[bytes]:
+        async with held:
+            async for chunk in download.chunks:
+                yield chunk
+
+    return _Closing(chunks(), headers=headers)
+
+
+class _Closing(StreamingResponse):
+    """Closes what it streams, also when the client goes in the middle."""
+
+    def __init__(self, content: AsyncGenerator[bytes], headers: dict[str, str]) -> None:
+        super().__init__(content, headers=headers)
+        self._content = content
+
+    async def __call__(self, scope, receive, send) -> None:  # type: ignore[no-untyped-def]
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._content.aclose()

@@ -1,0 +1,42 @@
+"""Whether the gateway lives, and whether what it depends on answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from fastapi import APIRouter
+from starlette.responses import JSONResponse
+
+from backend_api.interfaces.http.use_cases import Calls, Probe
+
+router = APIRouter(tags=["health"])
+logger = logging.getLogger(__name__)
+
+PROBE_S = 2.0
+
+
+@router.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """The process answers."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz")
+async def readyz(calls: Calls) -> JSONResponse:
+    """Each dependency and its state; 503 when one that is required does not answer."""
+    required = dict(zip(calls.required, await asyncio.gather(*map(_probe, calls.required.values())), strict=True))
+    optional = dict(zip(calls.optional, await asyncio.gather(*map(_probe, calls.optional.values())), strict=True))
+    is_ready = all(state == "ok" for state in required.values())
+    body = {"ready": is_ready, "dependencies": required | optional}
+    return JSONResponse(body, status_code=200 if is_ready else 503)
+
+
+async def _probe(probe: Probe) -> str:
+    try:
+        async with asyncio.timeout(PROBE_S):
+            await probe()
+    except Exception:
+        logger.warning("dependency does not answer", exc_info=True)
+        return "down"
+    return "ok"

@@ -1,0 +1,48 @@
+"""Messages and the runs that answer them."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.event_stream import EventStream, event_frame
+from backend_api.interfaces.http.session_schemas import AcceptedBody, MessageBody, RunResultBody, StoppedBody
+from backend_api.interfaces.http.use_cases import Calls, Options
+
+router = APIRouter(prefix="/api/sessions/{session_id}", tags=["runs"])
+
+
+@router.post("/messages", status_code=202)
+async def send_message(session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls) -> AcceptedBody:
+    """Say something; the run that answers goes on without this call."""
+    accepted = await calls.send_message(SessionId(session_id), caller.user.id, body.message())
+    return AcceptedBody.model_validate(accepted)
+
+
+@router.post("/runs")
+async def run(
+    session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options
+) -> RunResultBody:
+    """Say something and wait for the end of the run."""
+    result = await calls.follow_run.wait(
+        SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
+    )
+    return RunResultBody.of(result)
+
+
+@router.post("/runs/stream", responses={200: {"content": {"text/event-stream": {}}}}, response_class=Response)
+async def stream_run(
+    session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options
+) -> Response:
+    """Say something and read the events of the run until `run.finished`."""
+    accepted = await calls.follow_run.start(SessionId(session_id), caller.user.id, body.message())
+    events = calls.follow_run.follow(SessionId(session_id), caller.user.id, accepted)
+    return EventStream(events, event_frame, heartbeat_s=options.heartbeat_s)
+
+
+@router.post("/stop", status_code=202, responses={204: {"description": "The session is idle."}}, response_model=None)
+async def stop(session_id: str, caller: CurrentCaller, calls: Calls) -> StoppedBody | Response:
+    """Stop what the session is doing."""
+    run_id = await calls.stop_run(SessionId(session_id), caller.user.id)
+    return Response(status_code=204) if run_id is None else StoppedBody(run_id=run_id)

@@ -1,0 +1,34 @@
+"""The built front end, served beside the API: files as they are, every other path is the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, Response
+
+CSP = (
+    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "font-src 'self' data:; connect-src 'self' ws: wss:; frame-src blob:; worker-src 'self' blob:; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_YEAR = "public, max-age=31536000, immutable"
+
+
+def page_router(folder: Path) -> APIRouter:
+    """Routes for everything the API does not answer."""
+    router = APIRouter(include_in_schema=False)
+    root = folder.resolve()
+
+    @router.get("/{path:path}")
+    async def page(path: str) -> Response:
+        if path == "api" or path.startswith("api/"):
+            raise HTTPException(404, "There is no such call.")
+        file = (root / path).resolve()
+        if path and file.is_relative_to(root) and file.is_file():
+            cache = _YEAR if path.startswith("assets/") else "no-cache"
+            return FileResponse(file, headers={"Cache-Control": cache, "Content-Security-Policy": CSP})
+        return FileResponse(root / "index.html", headers={"Cache-Control": "no-cache", "Content-Security-Policy": CSP})
+
+    return router

@@ -1,0 +1,196 @@
+"""Bodies of the session routes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from backend_api.application.conversation.event_json import event_fields, format_time
+from backend_api.application.conversation.follow_run import RunResult
+from backend_api.application.conversation.read_state import State
+from backend_api.application.conversation.send_message import Message
+from backend_api.domain.agent.events import Event
+from backend_api.domain.conversation.entity import Run, Session
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
+
+
+class OptionsBody(RequestBody):
+    """What a session may choose for itself."""
+
+    enable_teams: bool | None = None
+    enable_tracing: bool | None = None
+    enable_approval: bool | None = None
+    enable_plan_mode: bool | None = None
+    enable_thinking: bool | None = None
+    thinking_effort: Literal["high", "max"] | None = None
+    max_turns: int | None = Field(default=None, ge=1, le=500)
+
+    def chosen(self) -> dict[str, Any]:
+        """Only what was chosen."""
+        return self.model_dump(exclude_none=True)
+
+
+class CreateSessionBody(RequestBody):
+    title: str | None = None
+    model: str | None = Field(default=None, max_length=200)
+    preset: str | None = Field(default=None, max_length=200)
+    options: OptionsBody = OptionsBody()
+
+
+class UpdateSessionBody(RequestBody):
+    title: str | None = None
+    model: str | None = Field(default=None, max_length=200)
+    options: OptionsBody | None = None
+    pinned: bool | None = None
+    archived: bool | None = None
+
+    def changes(self) -> dict[str, Any]:
+        """The fields that were sent; null takes a model choice back and changes nothing else."""
+        sent = {name: getattr(self, name) for name in self.model_fields_set}
+        if isinstance(options := sent.get("options"), OptionsBody):
+            sent["options"] = options.chosen()
+        return {name: value for name, value in sent.items() if value is not None or name == "model"}
+
+
+class SessionBody(AnswerBody):
+    id: str
+    title: str
+    status: str
+    model: str | None
+    options: dict[str, Any]
+    pinned: bool
+    archived: bool
+    created_at: Time
+    updated_at: Time
+    last_seq: int
+
+    @classmethod
+    def of(cls, session: Session) -> SessionBody:
+        """The answer for a session."""
+        return cls.model_validate(session)
+
+
+class SessionPageBody(AnswerBody):
+    items: list[SessionBody]
+    next_cursor: str | None
+
+
+Identifier = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class MessageBody(RequestBody):
+    text: Annotated[str, StringConstraints(min_length=1)]
+    attachments: list[Annotated[str, StringConstraints(max_length=4096)]] = Field(default=[], max_length=50)
+    client_message_id: Identifier | None = None
+    interrupt: bool = False
+
+    def message(self) -> Message:
+        """What the use case takes."""
+        return Message(
+            text=self.text,
+            attachments=tuple(self.attachments),
+            client_message_id=self.client_message_id,
+            interrupt=self.interrupt,
+        )
+
+
+class AcceptedBody(AnswerBody):
+    message_id: str
+    run_id: str
+    seq: int
+    duplicate: bool
+
+
+class StoppedBody(AnswerBody):
+    run_id: str
+
+
+class EventPageBody(AnswerBody):
+    items: list[dict[str, Any]]
+    last_seq: int
+    has_more: bool
+
+
+def said(event: Event) -> dict[str, Any]:
+    """A message as a flat object with the role that said it."""
+    fields = event_fields(event)
+    role = "user" if event.payload.type == "message.user" else "assistant"
+    return {"role": role} | {key: value for key, value in fields.items() if key not in ("type", "session_id")}
+
+
+def run_fields(run: Run) -> dict[str, Any]:
+    """A run as JSON."""
+    return {
+        "id": run.id,
+        "message_id": run.message_id,
+        "status": run.status.value,
+        "attempt": run.attempt,
+        "stop_requested": run.stop_requested,
+        "created_at": format_time(run.created_at),
+        "started_at": format_time(run.started_at) if run.started_at else None,
+        "reason": run.reason,
+    }
+
+
+class UsageBody(AnswerBody):
+    input: int
+    cached: int
+    output: int
+    thinking: int
+    cost: float | None
+    by_model: dict[str, dict[str, int]]
+
+
+class SandboxBody(AnswerBody):
+    status: str
+    reason: str | None
+    retryable: bool
+    has_desktop: bool
+    expires_at: Time | None
+
+
+class StateBody(AnswerBody):
+    session: SessionBody
+    messages: list[dict[str, Any]]
+    run: dict[str, Any] | None
+    plan: None = None
+    tasks: tuple[dict[str, Any], ...] = ()
+    todos: tuple[dict[str, Any], ...] = ()
+    resources: tuple[dict[str, Any], ...] = ()
+    usage: UsageBody
+    sandbox: SandboxBody
+    last_seq: int
+
+    @classmethod
+    def of(cls, state: State) -> StateBody:
+        """The answer for a state."""
+        return cls(
+            session=SessionBody.of(state.session),
+            messages=[said(event) for event in state.messages],
+            run=run_fields(state.run) if state.run else None,
+            usage=UsageBody.model_validate(state.usage),
+            sandbox=SandboxBody.model_validate(state.sandbox),
+            last_seq=state.session.last_seq,
+        )
+
+
+class RunResultBody(AnswerBody):
+    run_id: str
+    status: str
+    reason: str | None
+    messages: list[dict[str, Any]]
+    usage: UsageBody
+    files: list[str]
+
+    @classmethod
+    def of(cls, result: RunResult) -> RunResultBody:
+        """The answer for a run that ended."""
+        return cls(
+            run_id=result.run_id,
+            status=result.status,
+            reason=result.reason,
+            messages=[said(event) for event in result.messages],
+            usage=UsageBody.model_validate(result.usage),
+            files=result.files,
+        )

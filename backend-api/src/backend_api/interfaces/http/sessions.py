@@ -1,0 +1,67 @@
+"""Sessions: create, list, read, change, delete."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.session_schemas import (
+    CreateSessionBody,
+    SessionBody,
+    SessionPageBody,
+    StateBody,
+    UpdateSessionBody,
+)
+from backend_api.interfaces.http.use_cases import Calls
+
+router = APIRouter(prefix="/api/sessions", tags=["sessions"])
+
+
+@router.post("", status_code=201)
+async def create_session(caller: CurrentCaller, calls: Calls, body: CreateSessionBody | None = None) -> SessionBody:
+    """Open a session."""
+    body = body or CreateSessionBody()
+    session = await calls.create_session(caller.user.id, body.title, body.model, body.options.chosen())
+    return SessionBody.of(session)
+
+
+@router.get("")
+async def list_sessions(
+    caller: CurrentCaller,
+    calls: Calls,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    q: Annotated[str | None, Query(max_length=200)] = None,
+) -> SessionPageBody:
+    """Own sessions, newest first."""
+    return SessionPageBody.model_validate(
+        await calls.sessions.page(caller.user.id, limit=limit, cursor=cursor, query=q)
+    )
+
+
+@router.get("/{session_id}")
+async def get_session(session_id: str, caller: CurrentCaller, calls: Calls) -> SessionBody:
+    """One session."""
+    return SessionBody.of(await calls.sessions.get(SessionId(session_id), caller.user.id))
+
+
+@router.patch("/{session_id}")
+async def update_session(session_id: str, body: UpdateSessionBody, caller: CurrentCaller, calls: Calls) -> SessionBody:
+    """Rename, or change model, options, pin, archive."""
+    return SessionBody.of(await calls.update_session(SessionId(session_id), caller.user.id, body.changes()))
+
+
+@router.delete("/{session_id}", status_code=204)
+async def delete_session(session_id: str, caller: CurrentCaller, calls: Calls) -> Response:
+    """Remove a session with its computer, files and events."""
+    await calls.delete_session(SessionId(session_id), caller.user.id)
+    return Response(status_code=204)
+
+
+@router.get("/{session_id}/state")
+async def get_state(session_id: str, caller: CurrentCaller, calls: Calls) -> StateBody:
+    """Everything a page needs to open, up to `last_seq`."""
+    return StateBody.of(await calls.read_state(SessionId(session_id), caller.user.id))

@@ -1,0 +1,102 @@
+"""What the routes may call: built once by the wiring, frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, cast
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from backend_api.application.computer.issue_ticket import IssueTicket
+from backend_api.application.computer.open_screen import OpenScreen
+from backend_api.application.conversation.create_session import CreateSession
+from backend_api.application.conversation.delete_session import DeleteSession
+from backend_api.application.conversation.follow_events import FollowEvents
+from backend_api.application.conversation.follow_run import FollowRun
+from backend_api.application.conversation.follow_sessions import FollowSessions
+from backend_api.application.conversation.read_state import ReadState
+from backend_api.application.conversation.send_message import SendMessage
+from backend_api.application.conversation.stop_run import StopRun
+from backend_api.application.conversation.update_session import UpdateSession
+from backend_api.application.files.link_file import LinkFile
+from backend_api.application.files.own_computer import OwnComputer
+from backend_api.application.files.upload_files import UploadFiles
+from backend_api.application.identity.authenticate import Authenticate
+from backend_api.application.identity.log_in import LogIn
+from backend_api.application.identity.log_out import LogOut
+from backend_api.application.identity.refresh import Refresh
+from backend_api.application.identity.register import Register
+from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.agent.tools import Tool
+from backend_api.domain.conversation.ports import EventLog, SessionRepository
+from backend_api.domain.identity.ports import Users
+from backend_api.domain.sandbox.ports import Computers, Workspace
+from backend_api.domain.sandbox.tickets import FileLinks
+
+Probe = Callable[[], Awaitable[None]]
+"""Returns when the dependency answers; raises when it does not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseCases:
+    """The application, ready to be called."""
+
+    register: Register
+    log_in: LogIn
+    refresh: Refresh
+    log_out: LogOut
+    authenticate: Authenticate
+    users: Users
+    create_session: CreateSession
+    update_session: UpdateSession
+    delete_session: DeleteSession
+    sessions: SessionRepository
+    read_state: ReadState
+    send_message: SendMessage
+    stop_run: StopRun
+    follow_events: FollowEvents
+    follow_run: FollowRun
+    follow_sessions: FollowSessions
+    log: EventLog
+    own_computer: OwnComputer
+    computers: Computers
+    workspace: Workspace
+    upload_files: UploadFiles
+    link_file: LinkFile
+    links: FileLinks
+    issue_ticket: IssueTicket
+    open_screen: OpenScreen
+    models: tuple[ModelInfo, ...]
+    tools: tuple[Tool, ...]
+    required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
+    optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebOptions:
+    """What the edge itself must know."""
+
+    is_local: bool = False
+    allowed_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    max_body_bytes: int = 2 * 1024 * 1024
+    max_upload_bytes: int = 10 * 1024 * 1024
+    max_files: int = 50
+    frontend: Path | None = None
+    heartbeat_s: float = 15.0
+    run_wait_s: float = 3600.0
+
+
+def _use_cases(connection: HTTPConnection) -> UseCases:
+    return cast("UseCases", connection.app.state.use_cases)
+
+
+def _options(connection: HTTPConnection) -> WebOptions:
+    return cast("WebOptions", connection.app.state.options)
+
+
+Calls = Annotated[UseCases, Depends(_use_cases)]
+Options = Annotated[WebOptions, Depends(_options)]

@@ -1,0 +1,34 @@
+"""Why a socket was closed: the domain's families as close codes."""
+
+from __future__ import annotations
+
+from backend_api.domain.errors import (
+    ConflictError,
+    DomainError,
+    ForbiddenError,
+    LimitError,
+    NotFoundError,
+    UnauthenticatedError,
+)
+from backend_api.domain.sandbox.errors import NoDesktopError
+
+NOT_AUTHENTICATED = 4401
+FORBIDDEN = 4403
+NOT_FOUND = 4404
+TOO_SLOW = 4408
+TOO_MANY = 4429
+TRY_AGAIN = 1013
+
+_CODES: dict[type[DomainError], int] = {
+    UnauthenticatedError: NOT_AUTHENTICATED,
+    ForbiddenError: FORBIDDEN,
+    NotFoundError: NOT_FOUND,
+    NoDesktopError: NOT_FOUND,
+    ConflictError: NOT_FOUND,
+    LimitError: TOO_MANY,
+}
+
+
+def close_code(error: DomainError) -> int:
+    """Code of the closest family; 1013 asks to come back."""
+    return next((_CODES[cls] for cls in type(error).__mro__ if cls in _CODES), TRY_AGAIN)

@@ -1,0 +1,91 @@
+"""The screen of a computer: bytes between the browser and its desktop, one viewer a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.errors import DomainError, UnavailableError
+from backend_api.domain.sandbox.ports import Computers, Screen
+from backend_api.interfaces.http.use_cases import Calls
+from backend_api.interfaces.ws.close_codes import TOO_SLOW, close_code
+
+router = APIRouter()
+logger = logging.getLogger(__name__)
+
+SEND_DEADLINE_S = 30.0
+KEEP_ALIVE_S = 30.0
+_SUBPROTOCOL = "binary"
+
+
+@router.websocket("/api/sessions/{session_id}/vnc")
+async def screen(socket: WebSocket, session_id: str, calls: Calls, ticket: str = "") -> None:
+    """Proxy RFB. Each side waits for the other: what one does not take, the other does not send."""
+    offered = socket.scope.get("subprotocols", [])
+    await socket.accept(subprotocol=_SUBPROTOCOL if _SUBPROTOCOL in offered else None)
+    code = 1000
+    try:
+        async with calls.open_screen(SessionId(session_id), ticket) as opened:
+            code = await _proxy(socket, opened, calls.computers, session_id)
+    except DomainError as error:
+        logger.info("screen closed", extra={"session_id": session_id, "code": error.code})
+        code = close_code(error)
+    except WebSocketDisconnect:
+        return
+    await _close(socket, code)
+
+
+async def _proxy(socket: WebSocket, opened: Screen, computers: Computers, session_id: str) -> int:
+    tasks = {
+        asyncio.create_task(_down(socket, opened)),
+        asyncio.create_task(_up(socket, opened)),
+        asyncio.create_task(_keep_alive(computers, session_id)),
+    }
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    del done
+    for result in results:
+        if isinstance(result, TimeoutError):
+            return TOO_SLOW
+        if isinstance(result, Exception):
+            raise result
+    return 1000
+
+
+async def _down(socket: WebSocket, opened: Screen) -> None:
+    async for frame in opened.frames():
+        async with asyncio.timeout(SEND_DEADLINE_S):
+            await socket.send_bytes(frame)
+
+
+async def _up(socket: WebSocket, opened: Screen) -> None:
+    while True:
+        message = await socket.receive()
+        if message["type"] == "websocket.disconnect":
+            return
+        if data := message.get("bytes"):
+            async with asyncio.timeout(SEND_DEADLINE_S):
+                await opened.send(data)
+
+
+async def _keep_alive(computers: Computers, session_id: str) -> None:
+    while True:
+        try:
+            await computers.keep_alive(session_id)
+        except UnavailableError:
+            logger.warning("activity not reported", extra={"session_id": session_id})
+        await asyncio.sleep(KEEP_ALIVE_S)
+
+
+async def _close(socket: WebSocket, code: int) -> None:
+    try:
+        await socket.close(code)
+    except (RuntimeError, WebSocketDisconnect):
+        logger.debug("socket was closed before")
