@@ -158,7 +158,7 @@ def _gateway(stack: Stack) -> ChildSpec:
 
     return ChildSpec(
         name="gateway",
-        command=(sys.executable, "-m", "backend_api"),
+        command=(sys.executable, "-m", "backend_api.bootstrap"),
         environ=environ,
         working_dir=stack.folder,
         is_ready=serves_the_page,
