@@ -14,7 +14,7 @@ from typing import Any
 
 ALLOWED = {
     "files": """
-        access chdir chmod chroot chown chown32 close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2
+        access chdir chmod chown chown32 close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2
         fadvise64 fadvise64_64 fallocate fchdir fchmod fchmodat fchmodat2 fchown fchown32 fchownat fcntl fcntl64
         fdatasync fgetxattr flistxattr flock fremovexattr fsetxattr fstat fstat64 fstatat64 fstatfs fstatfs64 fsync
         ftruncate ftruncate64 futimesat getcwd getdents getdents64 getxattr getxattrat lchown lchown32 lgetxattr link
@@ -24,7 +24,7 @@ ALLOWED = {
         sendfile64 setxattr setxattrat splice stat stat64 statfs statfs64 statx symlink symlinkat sync sync_file_range
         syncfs tee truncate truncate64 umask unlink unlinkat utime utimensat utimensat_time64 utimes vmsplice write
         writev inotify_add_watch inotify_init inotify_init1 inotify_rm_watch fanotify_mark ioctl
-        arm_fadvise64_64 arm_sync_file_range sync_file_range2
+        chroot arm_fadvise64_64 arm_sync_file_range sync_file_range2
     """,
     "waiting": """
         epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_pwait epoll_pwait2 epoll_wait epoll_wait_old eventfd

@@ -23,7 +23,7 @@ trap remove EXIT
 read -r public_key TOKEN < <(docker run --rm -i --network none --entrypoint "$python" "$image" - <"$here/smoke_keys.py")
 export TOKEN
 started=$(date +%s%3N)
-container=$(docker run -d --network none --cap-drop ALL --security-opt no-new-privileges:true \
+container=$(docker run -d --name "sandbox-smoke-$$" --network none --cap-drop ALL --security-opt no-new-privileges:true \
   --security-opt "seccomp=$here/seccomp.json" --read-only --pids-limit 512 --memory 2g --cpus 2 --shm-size 512m \
   --tmpfs /tmp:rw,exec,nosuid,nodev,mode=1777,size=512m \
   --tmpfs /home/agent:rw,exec,nosuid,nodev,mode=0700,uid=1000,gid=1000,size=1g \

@@ -67,20 +67,25 @@ class Key:
 
 def parse_key(written: str) -> Key:
     """`Control+Shift+K` and the like. Raises `UnknownKeyError`."""
-    *before, last = [part.strip() for part in written.rsplit("+", 1)] if written not in ("+",) else ["+"]
+    head, last = written[:-1], written[-1:]
+    if last != "+":
+        head, _, last = written.rpartition("+")
+    last = last if last == " " else last.strip()
     modifiers = 0
-    for word in before[0].split("+") if before else []:
+    for word in filter(None, head.rstrip("+").split("+")):
         if word.strip().lower() not in MODIFIERS:
             raise UnknownKeyError(f"{word.strip()!r} is not a modifier; there are Control, Shift, Alt and Meta")
         modifiers |= MODIFIERS[word.strip().lower()]
     name = ALIASES.get(last.lower(), last.lower())
     if name in NAMED:
         key, code, text = NAMED[name]
-        return Key("Tab" if name == "tab" else key, "Space" if name == "space" else key, code, text, modifiers)
+        return Key(key, "Space" if name == "space" else key, code, text, modifiers)
     if len(last) != 1:
         raise UnknownKeyError(f"there is no key {last!r}")
+    if modifiers and last.isascii() and last.isalpha():
+        last = last.upper() if modifiers & MODIFIERS["shift"] else last.lower()
     writes = "" if modifiers & ~MODIFIERS["shift"] else last
     if last.isascii() and last.isalpha():
-        return Key(last.lower() if modifiers else last, f"Key{last.upper()}", ord(last.upper()), writes, modifiers)
-    code = f"Digit{last}" if last.isascii() and last.isdigit() else ""
-    return Key(last, code, ord(last) if last.isdigit() else 0, writes, modifiers)
+        return Key(last, f"Key{last.upper()}", ord(last.upper()), writes, modifiers)
+    digit = last.isascii() and last.isdigit()
+    return Key(last, f"Digit{last}" if digit else "", ord(last) if digit else 0, writes, modifiers)
