@@ -57,7 +57,7 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
 
 def fault_in_stream(error: object, *, provider: str, key_setting: str) -> ModelError:
     """The error a provider sends in the middle of a stream."""
-    fields = cast("dict[str, Any]", error) if isinstance(error, dict) else {}
+    fields: dict[str, Any] = as_object(error)
     for name in ("status", "code", "type"):
         value = fields.get(name)
         status = value if isinstance(value, int) else STATUS_OF_TYPE.get(str(value))
@@ -66,6 +66,11 @@ def fault_in_stream(error: object, *, provider: str, key_setting: str) -> ModelE
         if status is not None:
             return fault_of(status, error, provider=provider, key_setting=key_setting, headers={})
     return fault_of(500, error, provider=provider, key_setting=key_setting, headers={})
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """The value if it is a JSON object, else an empty one."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -85,8 +90,8 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 def _message(error: object) -> tuple[str, str]:
     if isinstance(error, dict):
-        fields = cast("dict[str, Any]", error)
-        inner = fields.get("error")
+        fields = as_object(cast("object", error))
+        inner: object = fields.get("error")
         if isinstance(inner, (dict, str)):
             return _message(cast("object", inner))
         message = str(fields.get("message") or fields.get("detail") or "")

@@ -10,7 +10,7 @@ import httpx2
 from pydantic_core import from_json
 
 from backend_api.domain.agent.model import ModelError, ModelStreamCutError, ModelUnavailableError
-from backend_api.infrastructure.llm.faults import fault_of
+from backend_api.infrastructure.llm.faults import as_object, fault_of
 from backend_api.infrastructure.llm.sse import SseOverflowError
 
 CONNECT_S = 10.0
@@ -70,11 +70,6 @@ def arguments_of(raw: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
-
-
-def as_object(value: object) -> dict[str, Any]:
-    """The value if it is a JSON object, else an empty one."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _status_fault(error: Exception, provider: str, key_setting: str) -> ModelError:

@@ -1,0 +1,244 @@
+"""What the loop may expect of every provider, asked over the real wire format."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import httpx2
+import pytest
+
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    FinishPart,
+    ModelAuthError,
+    ModelError,
+    ModelRateLimitError,
+    ModelRequest,
+    ModelRequestError,
+    ModelStreamCutError,
+    ModelUnavailableError,
+    Part,
+    TextPart,
+    Thinking,
+    ThinkingPart,
+    ToolCallPart,
+    ToolOffer,
+    ToolRequest,
+    ToolTurn,
+    UsagePart,
+    UserTurn,
+)
+from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
+from support.model_server import Answer, Call, ModelServer
+
+SHORT = httpx2.Timeout(0.2)
+MODELS: dict[str, Any] = {
+    "openai": lambda server, timeout: OpenAiChatModel(key="sk-test", base_url=server.openai_url, timeout=timeout),
+    "anthropic": lambda server, timeout: AnthropicModel(key="sk-test", base_url=server.url, timeout=timeout),
+}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture(params=list(MODELS))
+def provider(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+async def model(provider: str, server: ModelServer) -> AsyncIterator[Any]:
+    model = MODELS[provider](server, httpx2.Timeout(5.0))
+    yield model
+    await model.aclose()
+
+
+def request(*turns: Any) -> ModelRequest:
+    return ModelRequest(
+        model="m",
+        system="Be kind.",
+        turns=turns or (UserTurn(text="Hi"),),
+        tools=[ToolOffer(name="look", description="Looks.", parameters={"type": "object", "properties": {}})],
+        max_output_tokens=100,
+    )
+
+
+async def ask(model: Any, *turns: Any) -> list[Part]:
+    async with asyncio.timeout(5), aclosing(model.stream(request(*turns))) as parts:
+        return [part async for part in parts]
+
+
+def text_of(parts: list[Part]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def calls_of(parts: list[Part]) -> list[ToolRequest]:
+    return [part.request for part in parts if isinstance(part, ToolCallPart)]
+
+
+async def test_text_usage_and_ending_come_in_order(model: Any, server: ModelServer) -> None:
+    server.answer(Answer(texts=["Grüße, ", "世界", " 🙂"]))
+    parts = await ask(model)
+    assert text_of(parts) == "Grüße, 世界 🙂"
+    usage = [part.usage for part in parts if isinstance(part, UsagePart)][-1]
+    assert (usage.input, usage.cached, usage.output) == (10, 4, 2)
+    assert parts[-1] == FinishPart("stop")
+    assert server.requests[0]["stream"] is True
+
+
+async def test_calls_come_whole_with_their_arguments(model: Any, server: ModelServer) -> None:
+    server.answer(
+        Answer(
+            texts=[],
+            calls=[
+                Call(name="look", arguments='{"where": "上"}', id="a"),
+                Call(name="look", arguments="", id="b"),
+                Call(name="look", arguments='{"where": "do', id="c"),
+            ],
+        )
+    )
+    parts = await ask(model)
+    assert [call.arguments for call in calls_of(parts)] == [{"where": "上"}, {}, None]
+    assert calls_of(parts)[2].raw == '{"where": "do'
+    assert parts[-1] == FinishPart("tool_calls")
+
+
+async def test_thinking_is_told_apart_from_text(model: Any, server: ModelServer) -> None:
+    server.answer(Answer(thinking=["Let me ", "see."], texts=["Yes."]))
+    parts = await ask(model)
+    assert "".join(part.text for part in parts if isinstance(part, ThinkingPart)) == "Let me see."
+    assert text_of(parts) == "Yes."
+
+
+@pytest.mark.parametrize("finish", ["stop", "length", "refusal"])
+async def test_the_reason_of_the_ending_is_told(model: Any, server: ModelServer, finish: str) -> None:
+    server.answer(Answer(finish=finish))
+    assert (await ask(model))[-1] == FinishPart(finish)
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "may_retry"),
+    [
+        (400, ModelRequestError, False),
+        (401, ModelAuthError, False),
+        (403, ModelAuthError, False),
+        (404, ModelRequestError, False),
+        (429, ModelRateLimitError, True),
+        (500, ModelUnavailableError, True),
+        (502, ModelUnavailableError, True),
+        (503, ModelUnavailableError, True),
+        (529, ModelUnavailableError, True),
+    ],
+)
+async def test_a_refusing_status_becomes_its_error(
+    model: Any, server: ModelServer, status: int, error: type[ModelError], may_retry: bool
+) -> None:
+    server.answer(Answer(status=status, message="because so"))
+    with pytest.raises(error, match="because so") as caught:
+        await ask(model)
+    assert caught.value.may_retry is may_retry
+    assert len(server.requests) == 1
+
+
+async def test_retry_after_is_read_as_seconds_and_as_a_date(model: Any, server: ModelServer) -> None:
+    server.answer(Answer(status=429, headers={"Retry-After": "7"}))
+    with pytest.raises(ModelRateLimitError) as caught:
+        await ask(model)
+    assert caught.value.retry_after_s == 7
+    server.answer(Answer(status=503, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}))
+    with pytest.raises(ModelUnavailableError) as late:
+        await ask(model)
+    assert late.value.retry_after_s == 0
+
+
+async def test_a_cut_stream_is_told_apart_from_an_ended_one(model: Any, server: ModelServer) -> None:
+    server.answer(Answer(texts=["So", " far"], cut_after=3))
+    parts: list[Part] = []
+
+    async def listen() -> None:
+        async for part in model.stream(request()):
+            parts.append(part)
+
+    with pytest.raises(ModelStreamCutError) as caught:
+        await listen()
+    assert text_of(parts) in ("So", "So far")
+    assert caught.value.may_retry
+
+
+async def test_silence_ends_as_unavailable(provider: str, server: ModelServer) -> None:
+    model = MODELS[provider](server, SHORT)
+    server.answer(Answer(hang=True), Answer(hang_after=2))
+    for _ in range(2):
+        with pytest.raises(ModelUnavailableError) as caught:
+            await ask(model)
+        assert caught.value.may_retry
+    await model.aclose()
+
+
+async def test_nobody_listening_is_unavailable(provider: str, server: ModelServer) -> None:
+    async with ModelServer() as gone:
+        model = MODELS[provider](gone, SHORT)
+    with pytest.raises(ModelUnavailableError):
+        await ask(model)
+    await model.aclose()
+
+
+async def test_a_fault_inside_the_stream_becomes_its_error(model: Any, server: ModelServer) -> None:
+    server.answer(Answer(fault={"type": "overloaded_error", "message": "too busy"}))
+    with pytest.raises(ModelUnavailableError, match="too busy"):
+        await ask(model)
+
+
+async def test_closing_the_stream_closes_the_connection(model: Any, server: ModelServer) -> None:
+    server.answer(Answer(hang_after=4))
+    async with aclosing(model.stream(request())) as parts:
+        async for part in parts:
+            if isinstance(part, TextPart):
+                break
+    async with asyncio.timeout(5):
+        await server.closed_early.wait()
+
+
+async def test_the_whole_conversation_is_sent_back(model: Any, server: ModelServer, provider: str) -> None:
+    await ask(
+        model,
+        UserTurn(text="Look.", attachments=("a.png",)),
+        AssistantTurn(
+            text="I look.",
+            thinking=(Thinking(text="hm", signature="sig"), Thinking(text="unsigned")),
+            calls=(ToolRequest(call_id="call_a", name="look", arguments={"x": 1}),),
+        ),
+        ToolTurn(call_id="call_a", name="look", output="nothing", success=False),
+        UserTurn(text="And now?"),
+    )
+    sent = server.requests[0]
+    assert "a.png" in json.dumps(sent)
+    if provider == "openai":
+        roles = [message["role"] for message in sent["messages"]]
+        assert roles == ["system", "user", "assistant", "tool", "user"]
+        assert json.loads(sent["messages"][2]["tool_calls"][0]["function"]["arguments"]) == {"x": 1}
+    else:
+        assert [message["role"] for message in sent["messages"]] == ["user", "assistant", "user"]
+        said = sent["messages"][1]["content"]
+        assert said[0] == {"type": "thinking", "thinking": "hm", "signature": "sig"}
+        assert [block["type"] for block in said] == ["thinking", "text", "tool_use"]
+        assert [block["type"] for block in sent["messages"][2]["content"]] == ["tool_result", "text"]
+        assert sent["messages"][2]["content"][0]["is_error"] is True
+
+
+async def test_two_thousand_deltas_take_little_time(model: Any, server: ModelServer) -> None:
+    await ask(model)
+    server.answer(Answer(texts=["word "] * 2_000))
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    parts = await ask(model)
+    assert len(text_of(parts)) == 10_000
+    assert loop.time() - started < 0.5
