@@ -130,3 +130,11 @@ async def test_a_browser_that_never_starts_counts_as_failed_and_the_screen_stays
         assert desktop.has_desktop
         assert desktop.states()["browser"] is ServiceState.FAILED
         assert "no luck today" in (desktop.reason or "")
+
+
+async def test_where_its_folders_can_not_be_made_there_is_no_desktop_and_a_reason(settings: DesktopSettings) -> None:
+    async with Desktop(replace(settings, run_dir=Path("/proc/nowhere"))) as desktop:
+        assert await desktop.wait_settled(1)
+
+        assert not desktop.has_desktop
+        assert "no folder for the desktop" in (desktop.reason or "")

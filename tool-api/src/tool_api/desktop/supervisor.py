@@ -81,8 +81,7 @@ class Desktop:
         return self._cdp
 
     async def __aenter__(self) -> Desktop:
-        if self._wanted:
-            self._make_folders()
+        if self._wanted and self._make_folders():
             for name, path in (
                 (XVNC, self._programs.xvnc),
                 (WINDOW_MANAGER, self._programs.window_manager),
@@ -100,10 +99,14 @@ class Desktop:
             await asyncio.gather(self._task, return_exceptions=True)
         self._states = dict.fromkeys(self._states, ServiceState.OFF)
 
-    def _make_folders(self) -> None:
-        settings = self._settings
-        for folder in (settings.run_dir, settings.profile.parent):
-            folder.mkdir(parents=True, exist_ok=True)
+    def _make_folders(self) -> bool:
+        try:
+            for folder in (self._settings.run_dir, self._settings.profile.parent):
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self.reason = f"no folder for the desktop: {error}"
+            return False
+        return True
 
     async def _keep(self, name: str, start: Callable[[Up], Awaitable[None]], up: Up) -> None:
         failures, pause_s = 0, FIRST_PAUSE_S
