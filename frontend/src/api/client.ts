@@ -27,12 +27,19 @@ export function apiUrl(path: string, query: CallOptions['query'] = {}): string {
   return `/api${path}${text ? `?${text}` : ''}`
 }
 
+const READ_AGAIN_AFTER_MS = [300, 1000]
+
+/** A network that blinks loses no read; what may have changed something is never sent twice from here. */
 async function send(url: string, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(url, init)
-  } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error
-    throw ApiError.unreachable()
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await fetch(url, init)
+    } catch (error) {
+      if (error instanceof DOMException && error.name === 'AbortError') throw error
+      const delay = READ_AGAIN_AFTER_MS[attempt]
+      if (init.method !== 'GET' || delay === undefined) throw ApiError.unreachable()
+      await new Promise((resolve) => setTimeout(resolve, delay))
+    }
   }
 }
 

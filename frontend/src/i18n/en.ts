@@ -187,9 +187,8 @@ export default {
     models: 'Models',
     standard: 'Default',
     keyTitle: 'Use a real model',
-    keyText: 'Whoever runs the server puts these two lines into its .env file and starts it again:',
-    keyOther:
-      'LLM_PROVIDER=openai with OPENAI_API_KEY works too, for every service that speaks its protocol (OPENAI_BASE_URL). MODEL picks the model.',
+    keyText: 'Whoever runs the server puts this line into its .env file and starts it again:',
+    keyOther: 'Or OPENAI_API_KEY, with OPENAI_BASE_URL for any other service that speaks its protocol. MODEL picks the model.',
     signedIn: 'Signed in as {who}',
   },
   unreachable: { title: 'The server does not answer', text: 'This page tries again by itself.' },

@@ -60,11 +60,11 @@ const zh: typeof en = {
     setKey: '设置密钥，使用真实模型',
     demo: {
       title1: '看它工作',
-      text1: 'Give me a tour of your computer',
+      text1: '带我看看你的电脑',
       title2: '让它写点东西',
-      text2: 'Make a report about green tea',
+      text2: '写一份关于绿茶的报告',
       title3: '运行命令',
-      text3: 'Run df -h',
+      text3: '运行 df -h',
     },
     real: {
       title1: '查资料',
@@ -186,9 +186,8 @@ const zh: typeof en = {
     models: '模型',
     standard: '默认',
     keyTitle: '使用真实模型',
-    keyText: '由管理服务器的人把下面两行写进 .env 文件，然后重新启动：',
-    keyOther:
-      '也可以用 LLM_PROVIDER=openai 和 OPENAI_API_KEY，兼容该协议的服务都支持（OPENAI_BASE_URL）。MODEL 用来选择模型。',
+    keyText: '由管理服务器的人把下面一行写进 .env 文件，然后重新启动：',
+    keyOther: '也可以用 OPENAI_API_KEY；兼容其协议的其他服务再加 OPENAI_BASE_URL。MODEL 用来选择模型。',
     signedIn: '当前用户：{who}',
   },
   unreachable: { title: '服务器没有响应', text: '页面会自动重试。' },
