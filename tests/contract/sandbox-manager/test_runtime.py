@@ -1,0 +1,132 @@
+"""One suite for every runtime."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sandbox_manager.domain.errors import DomainError
+from sandbox_manager.domain.sandbox import Identity, Started
+from support.runtime_labs import Lab
+from support.sandboxes import START_S, new_identity, run_inside, spec_of
+
+pytestmark = pytest.mark.timeout(180)
+
+
+async def start(lab: Lab, identity: Identity) -> Started:
+    async with asyncio.timeout(START_S):
+        return await lab.runtime.start(spec_of(identity))
+
+
+async def test_a_sandbox_starts_opens_its_door_and_leaves_nothing_when_removed(lab: Lab) -> None:
+    identity = new_identity()
+    started = await start(lab, identity)
+
+    assert await lab.answers(identity, started)
+    assert lab.left(identity)
+
+    await lab.runtime.remove(identity, keep_workspace=False)
+    assert lab.left(identity) == []
+    assert await lab.runtime.found() == []
+
+
+async def test_a_runtime_that_can_start_sandboxes_says_so(lab: Lab) -> None:
+    await lab.runtime.check()
+
+
+async def test_what_runs_is_found_with_its_whole_identity(lab: Lab) -> None:
+    one, two = new_identity(generation=3), new_identity()
+    await start(lab, one)
+    await start(lab, two)
+
+    found = {thing.identity: thing.running for thing in await lab.runtime.found()}
+
+    assert found == {one: True, two: True}
+
+
+async def test_removing_twice_or_what_never_was_is_no_error(lab: Lab) -> None:
+    identity = new_identity()
+    await start(lab, identity)
+
+    await lab.runtime.remove(identity, keep_workspace=False)
+    await lab.runtime.remove(identity, keep_workspace=False)
+    await lab.runtime.remove(new_identity(), keep_workspace=False)
+
+
+async def test_a_sandbox_killed_from_outside_is_found_as_not_running_with_a_reason(lab: Lab) -> None:
+    identity = new_identity()
+    await start(lab, identity)
+
+    lab.kill(identity)
+
+    async with asyncio.timeout(5):
+        while True:
+            (thing,) = await lab.runtime.found()
+            if not thing.running:
+                break
+            await asyncio.sleep(0.02)
+    assert thing.reason
+
+
+async def test_a_kept_workspace_is_there_for_the_next_generation(lab: Lab) -> None:
+    old = new_identity()
+    await lab.write_note(old, await start(lab, old))
+    await lab.runtime.remove(old, keep_workspace=True)
+
+    new = new_identity(old.session_id, generation=2)
+    started = await start(lab, new)
+
+    assert await lab.has_note(new, started)
+
+
+async def test_a_workspace_not_kept_is_empty_for_the_next_generation(lab: Lab) -> None:
+    old = new_identity()
+    await lab.write_note(old, await start(lab, old))
+    await lab.runtime.remove(old, keep_workspace=False)
+
+    assert lab.left(old) == []
+
+
+async def test_a_start_that_is_cancelled_can_be_removed_whole_at_any_moment(lab: Lab) -> None:
+    for moment in (0.0, 0.05, 0.15, 0.4):
+        identity = new_identity()
+        task = asyncio.create_task(lab.runtime.start(spec_of(identity)))
+        await asyncio.wait({task}, timeout=moment)
+        task.cancel()
+        await asyncio.wait({task})
+
+        await lab.runtime.remove(identity, keep_workspace=False)
+
+        assert lab.left(identity) == []
+
+
+async def test_more_processes_than_allowed_can_not_be_made(tight_lab: Lab) -> None:
+    identity = new_identity()
+    started = await start(tight_lab, identity)
+
+    script = "import os, time\nfor _ in range(200):\n    if os.fork() == 0: time.sleep(20); os._exit(0)"
+    told = await run_inside(started, identity, f'python3 -c "{script}"')
+
+    assert "Resource temporarily unavailable" in told
+    assert await tight_lab.answers(identity, started)
+
+
+async def test_more_memory_than_allowed_can_not_be_had(tight_lab: Lab) -> None:
+    identity = new_identity()
+    started = await start(tight_lab, identity)
+
+    told = await run_inside(started, identity, "python3 -c \"bytearray(b'x' * 600_000_000)\"")
+
+    assert "exit=0" not in told
+    assert await tight_lab.answers(identity, started)
+
+
+async def test_a_sandbox_that_can_not_start_says_why(tight_lab: Lab) -> None:
+    identity = new_identity()
+    await start(tight_lab, identity)
+
+    with pytest.raises(DomainError) as raised:
+        await start(tight_lab, identity)
+
+    assert raised.value.detail

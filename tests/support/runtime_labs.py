@@ -1,0 +1,152 @@
+"""A runtime with the means to look at it and to hurt it from outside; one lab a runtime."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import docker
+
+from sandbox_manager.domain.ports import Runtime
+from sandbox_manager.domain.sandbox import Identity, Started
+from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
+from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
+from sandbox_manager.infrastructure.runtimes.inside import Inside
+from sandbox_manager.infrastructure.runtimes.process.launch import MARK, mark_of
+from sandbox_manager.infrastructure.runtimes.process.processes import marked
+from sandbox_manager.infrastructure.runtimes.process.runtime import process_runtime
+from sandbox_manager.infrastructure.runtimes.process.store import Store
+from support.sandboxes import docker_options, process_options, run_inside
+
+
+class Lab(Protocol):
+    @property
+    def runtime(self) -> Runtime: ...
+
+    async def write_note(self, identity: Identity, started: Started) -> None:
+        """Leave something in the workspace."""
+        ...
+
+    async def has_note(self, identity: Identity, started: Started) -> bool: ...
+
+    async def answers(self, identity: Identity, started: Started) -> bool:
+        """Whether the door is open."""
+        ...
+
+    def kill(self, identity: Identity) -> None:
+        """End what runs behind the runtime's back."""
+        ...
+
+    def left(self, identity: Identity) -> list[str]:
+        """What is on the machine for a sandbox, its workspace included."""
+        ...
+
+
+class FakeLab:
+    def __init__(self) -> None:
+        self.runtime = FakeRuntime()
+        self._notes: set[str] = set()
+
+    async def write_note(self, identity: Identity, started: Started) -> None:
+        self._notes.add(identity.session_id)
+
+    async def has_note(self, identity: Identity, started: Started) -> bool:
+        return identity.session_id in self._notes & self.runtime.workspaces
+
+    async def answers(self, identity: Identity, started: Started) -> bool:
+        return identity.sandbox_id in started.door and self.runtime.things[identity.sandbox_id].running
+
+    def kill(self, identity: Identity) -> None:
+        self.runtime.kill(identity.sandbox_id)
+
+    def left(self, identity: Identity) -> list[str]:
+        return [name for name in self.runtime.things if name == identity.sandbox_id] + [
+            name for name in self.runtime.workspaces if name == identity.session_id
+        ]
+
+
+class _DoorLab:
+    async def write_note(self, identity: Identity, started: Started) -> None:
+        assert "exit=0" in await run_inside(started, identity, "echo kept > /workspace/note")
+
+    async def has_note(self, identity: Identity, started: Started) -> bool:
+        return "kept" in await run_inside(started, identity, "cat /workspace/note")
+
+    async def answers(self, identity: Identity, started: Started) -> bool:
+        return "exit=0" in await run_inside(started, identity, "true")
+
+
+class ProcessLab(_DoorLab):
+    def __init__(self, runtime: Runtime, folder: Path, stack: str) -> None:
+        self.runtime = runtime
+        self.folder = folder
+        self._store = Store(folder, stack)
+        self._stack = stack
+
+    def kill(self, identity: Identity) -> None:
+        state = self._store.state(identity.sandbox_id)
+        assert state is not None
+        assert state.first is not None
+        os.kill(state.first.pid, signal.SIGKILL)
+
+    def left(self, identity: Identity) -> list[str]:
+        paths = [self._store.live(identity.sandbox_id).folder, self._store.workspace(identity.session_id)]
+        paths += Path("/sys/fs/cgroup").glob(f"**/agent-sandboxes/{identity.sandbox_id}")
+        processes = marked(MARK).get(mark_of(identity, self._stack), [])
+        return [str(one) for one in paths if one.exists()] + [f"process {one.pid}" for one in processes]
+
+
+class DockerLab(_DoorLab):
+    def __init__(self, runtime: Runtime, stack: str) -> None:
+        self.runtime = runtime
+        self.stack = stack
+
+    def kill(self, identity: Identity) -> None:
+        with closing(docker.from_env()) as client:
+            client.containers.get(f"{self.stack}-{identity.sandbox_id}").kill()
+
+    def left(self, identity: Identity) -> list[str]:
+        label: dict[str, Any] = {"label": [f"agent-sandbox.stack={self.stack}"]}
+        with closing(docker.from_env()) as client:
+            containers = [str(one.name) for one in client.containers.list(all=True, filters=label)]
+            networks = [str(one.name) for one in client.networks.list(filters=label)]
+            volumes = [str(one.name) for one in client.volumes.list(filters=label)]
+        of_sandbox = [one for one in containers + networks if identity.sandbox_id in one]
+        return of_sandbox + [one for one in volumes if identity.session_id in one]
+
+
+@contextlib.asynccontextmanager
+async def process_lab(given: Inside) -> AsyncGenerator[ProcessLab]:
+    stack = f"test{secrets.token_hex(4)}"
+    # A short path: a unix socket's has 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="sbx-", dir="/tmp") as folder:
+        async with process_runtime(process_options(Path(folder), given, stack)) as runtime:
+            try:
+                yield ProcessLab(runtime, Path(folder), stack)
+            finally:
+                await _remove_all(runtime)
+
+
+@contextlib.asynccontextmanager
+async def docker_lab(given: Inside) -> AsyncGenerator[DockerLab]:
+    stack = f"test{secrets.token_hex(4)}"
+    async with docker_runtime(docker_options(stack, given)) as runtime:
+        try:
+            yield DockerLab(runtime, stack)
+        finally:
+            await _remove_all(runtime)
+            with closing(docker.from_env()) as client:
+                for volume in client.volumes.list(filters={"label": [f"agent-sandbox.stack={stack}"]}):
+                    volume.remove(force=True)
+
+
+async def _remove_all(runtime: Runtime) -> None:
+    for found in await runtime.found():
+        await runtime.remove(found.identity, keep_workspace=False)

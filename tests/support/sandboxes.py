@@ -1,0 +1,124 @@
+"""Sandboxes for tests: options of the real runtimes, identities, and commands run through a real door."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import docker
+import httpx
+
+from sandbox_manager.domain.ports import SandboxSpec
+from sandbox_manager.domain.sandbox import Identity, Started
+from sandbox_manager.infrastructure.door_keys import Es256DoorKeys, generate_private_key
+from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, DoorClients
+from sandbox_manager.infrastructure.runtimes.inside import Inside
+from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
+
+ROOT = Path(__file__).resolve().parents[2]
+KEYS = Es256DoorKeys(generate_private_key())
+SCOPES = ["exec", "files", "browser", "vnc:view", "vnc:control"]
+MIB = 1024 * 1024
+START_S = 60.0
+
+
+def inside(*, desktop: bool = False, memory_mib: int = 1024, pids: int = 512) -> Inside:
+    return Inside(
+        desktop=desktop,
+        bash_timeout=60,
+        allowed_commands="",
+        max_upload_bytes=10 * MIB,
+        memory_bytes=memory_mib * MIB,
+        cpus=2.0,
+        pids=pids,
+    )
+
+
+def process_options(folder: Path, given: Inside, stack: str = "test") -> ProcessOptions:
+    return ProcessOptions(
+        stack=stack,
+        folder=folder,
+        python=ROOT / ".venv-sandbox" / "bin" / "python",
+        python_path=(ROOT / "tool-api" / "src", ROOT / "contracts" / "src"),
+        unsafe=False,
+        blocked_subnets=("10.201.0.0/16",),
+        inside=given,
+    )
+
+
+def docker_options(stack: str, given: Inside) -> DockerOptions:
+    return DockerOptions(
+        stack=stack,
+        image=sandbox_image(),
+        seccomp_profile=ROOT / "sandbox-image" / "seccomp.json",
+        subnet_pool="10.201.0.0/16",
+        door_clients=DoorClients(),
+        inside=given,
+    )
+
+
+def sandbox_image() -> str:
+    """The image built for this stack, else one built for development."""
+    with closing(docker.from_env()) as client:
+        for name in (os.environ.get("SANDBOX_IMAGE"), "agent-sandbox:latest", "agent-sandbox:dev"):
+            if name and client.images.list(name=name):
+                return name
+    return os.environ.get("SANDBOX_IMAGE") or "agent-sandbox:latest"
+
+
+def why_no_docker() -> str | None:
+    """Why sandboxes can't be containers here; None when they can."""
+    try:
+        with closing(docker.from_env()) as client:
+            client.ping()
+            if not client.images.list(name=sandbox_image()):
+                return f"the image {sandbox_image()} is not built: ./build.sh"
+    except docker.errors.DockerException as error:
+        return f"no Docker engine answers: {error}"
+    return None
+
+
+def new_identity(session_id: str | None = None, generation: int = 1) -> Identity:
+    return Identity(
+        sandbox_id=secrets.token_hex(8),
+        session_id=session_id or f"session-{secrets.token_hex(4)}",
+        user_id="user-1",
+        generation=generation,
+    )
+
+
+def spec_of(identity: Identity) -> SandboxSpec:
+    return SandboxSpec(identity=identity, public_key=KEYS.public_key)
+
+
+def door_client(started: Started, identity: Identity) -> httpx.AsyncClient:
+    """A client of a sandbox's door with a token for all scopes."""
+    now = datetime.now(UTC)
+    headers = {"Authorization": f"Bearer {KEYS.sign(identity, SCOPES, now, now + timedelta(minutes=10))}"}
+    return client_at(started.door, headers)
+
+
+def client_at(door: str, headers: dict[str, str]) -> httpx.AsyncClient:
+    if door.startswith("unix:"):
+        transport = httpx.AsyncHTTPTransport(uds=door.removeprefix("unix:"))
+        return httpx.AsyncClient(transport=transport, base_url="http://door", headers=headers, timeout=60)
+    return httpx.AsyncClient(base_url=door, headers=headers, timeout=60)
+
+
+async def run_inside(started: Started, identity: Identity, command: str) -> str:
+    """What a command in the sandbox writes, and its exit code on a last line."""
+    async with door_client(started, identity) as client:
+        return await run_through(client, command)
+
+
+async def run_through(client: httpx.AsyncClient, command: str) -> str:
+    body = {"call_id": secrets.token_hex(8), "arguments": {"command": f"{command}\necho exit=$?"}}
+    answer = await client.post("/tools/shell_exec", json=body)
+    answer.raise_for_status()
+    frames: list[dict[str, Any]] = [json.loads(line) for line in answer.text.splitlines() if line]
+    return str(frames[-1]["result"]["output"])
