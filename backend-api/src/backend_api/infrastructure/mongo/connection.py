@@ -57,7 +57,7 @@ async def ensure_replica_set(client: Client, *, wait_s: float) -> None:
     """
     try:
         async with asyncio.timeout(wait_s):
-            while not await _is_writable(client):
+            while not await _is_writable(client):  # noqa: ASYNC110 -- another process changes it
                 await asyncio.sleep(0.1)
     except TimeoutError as error:
         raise StoreUnavailableError(f"MongoDB did not become writable within {wait_s:g} s.") from error

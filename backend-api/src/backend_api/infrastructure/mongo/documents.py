@@ -67,6 +67,7 @@ class SessionDocument(Document):
     last_seq: int = 0
     active_run_id: str | None = None
     fence: int = 0
+    started_seq: int = 0
     last_user_seq: int = 0
     last_user_message_id: str | None = None
 

@@ -41,7 +41,8 @@ class RunEndings:
         """End a run; a message nobody saw keeps it going, or gets a run of its own."""
         is_completed = finished.status == RunStatus.COMPLETED.value
         next_run = uuid.uuid4().hex
-        unseen = {"$gt": ["$last_user_seq", seen_seq]}
+        # A message that stood there when the run began is this run's, however early it failed.
+        unseen = {"$gt": ["$last_user_seq", {"$max": [seen_seq, {"$ifNull": ["$started_seq", 0]}]}]}
 
         async def work(transaction: AsyncClientSession) -> Event | None:
             held = self.held_by(lease)

@@ -108,6 +108,7 @@ class MongoRunLedger(RunEndings):
                             "last_seq": {"$add": ["$last_seq", 1]},
                             "fence": run["fence"],
                             "status": SessionStatus.RUNNING.value,
+                            **({"started_seq": {"$add": ["$last_seq", 1]}} if run["attempt"] == 1 else {}),
                             "updated_at": "$$NOW",
                         }
                     }

@@ -44,6 +44,7 @@ class MongoSessionRepository:
             "last_seq": 0,
             "active_run_id": None,
             "fence": 0,
+            "started_seq": 0,
             "last_user_seq": 0,
             "last_user_message_id": None,
         }

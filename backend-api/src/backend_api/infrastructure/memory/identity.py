@@ -1,0 +1,111 @@
+"""Accounts, refresh tokens and tickets in memory."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from backend_api.domain.identity.entity import Account, RefreshGrant, User, UserId
+from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
+from backend_api.domain.sandbox.tickets import ScreenTicket
+from backend_api.infrastructure.memory.store import utc_now
+
+
+class MemoryUsers:
+    """`Users`."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[UserId, Account] = {}
+
+    async def add(self, user: User) -> User:
+        """The first is admin."""
+        if await self.by_username(user.username) is not None:
+            raise UsernameTakenError("This user name is taken.")
+        user = replace(user, is_admin=user.is_admin or not self._accounts)
+        self._accounts[user.id] = Account(user=user)
+        return user
+
+    async def by_username(self, username: str) -> Account | None:
+        """Without regard to case."""
+        wanted = username.casefold()
+        return next((own for own in self._accounts.values() if own.user.username.casefold() == wanted), None)
+
+    async def get(self, user_id: UserId) -> Account | None:
+        """By id."""
+        return self._accounts.get(user_id)
+
+    async def has_any(self) -> bool:
+        """Whether anybody registered."""
+        return bool(self._accounts)
+
+    async def revoke_tokens(self, user_id: UserId, family: str | None, until: datetime) -> None:
+        """Remembered on the account."""
+        del until
+        account = self._accounts[user_id]
+        if family is None:
+            account = replace(account, token_version=account.token_version + 1)
+        else:
+            account = replace(account, revoked_families=account.revoked_families | {family})
+        self._accounts[user_id] = account
+
+
+@dataclass(slots=True)
+class _Token:
+    grant: RefreshGrant
+    expires_at: datetime
+    is_used: bool = False
+    is_revoked: bool = False
+
+
+class MemoryRefreshTokens:
+    """`RefreshTokens`."""
+
+    def __init__(self, clock: Callable[[], datetime] = utc_now) -> None:
+        self._tokens: dict[str, _Token] = {}
+        self._clock = clock
+
+    async def add(self, digest: str, user_id: UserId, family: str, expires_at: datetime) -> None:
+        """Keep it."""
+        self._tokens[digest] = _Token(RefreshGrant(user_id=user_id, family=family), expires_at)
+
+    async def use(self, digest: str) -> RefreshGrant:
+        """Once."""
+        token = self._tokens.get(digest)
+        if token is not None and token.is_used:
+            await self.revoke(token.grant.user_id, token.grant.family)
+            raise TokenReusedError("This refresh token was used before. Log in again.", grant=token.grant)
+        if token is None or token.is_revoked or token.expires_at <= self._clock():
+            raise TokenInvalidError("This refresh token does not hold. Log in again.")
+        token.is_used = True
+        return token.grant
+
+    async def family_of(self, digest: str) -> RefreshGrant | None:
+        """Whose it is."""
+        token = self._tokens.get(digest)
+        return token.grant if token else None
+
+    async def revoke(self, user_id: UserId, family: str | None) -> None:
+        """Mark them."""
+        for token in self._tokens.values():
+            if token.grant.user_id == user_id and family in (None, token.grant.family):
+                token.is_revoked = True
+
+
+class MemoryTickets:
+    """`Tickets`; they do not age."""
+
+    def __init__(self) -> None:
+        self._tickets: dict[str, ScreenTicket] = {}
+
+    async def issue(self, ticket: ScreenTicket, *, ttl_s: int) -> str:
+        """A secret."""
+        del ttl_s
+        secret = secrets.token_urlsafe(16)
+        self._tickets[secret] = ticket
+        return secret
+
+    async def redeem(self, secret: str) -> ScreenTicket | None:
+        """Once."""
+        return self._tickets.pop(secret, None)

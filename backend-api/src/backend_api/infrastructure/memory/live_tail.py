@@ -1,0 +1,132 @@
+"""Live delivery and wake-ups within this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import cast
+
+from backend_api.domain.agent.events import Event, LivePayload, RunFinished
+from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.errors import SlowReaderError
+from backend_api.domain.conversation.live_text import TextPayload, ended_text, text_key, text_piece
+
+
+class _Reader:
+    def __init__(self, limit: int) -> None:
+        self._buffer: deque[Event] = deque()
+        self._ready = asyncio.Event()
+        self._limit = limit
+        self._is_slow = False
+
+    def heard(self, events: Sequence[Event]) -> None:
+        self._is_slow = self._is_slow or len(self._buffer) >= self._limit
+        if not self._is_slow:
+            self._buffer.extend(events)
+        self._ready.set()
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        while True:
+            if self._is_slow:
+                raise SlowReaderError("This reader did not keep up; it may go on from its last number.")
+            if self._buffer:
+                return self._buffer.popleft()
+            self._ready.clear()
+            await self._ready.wait()
+
+
+class MemoryLiveTail:
+    """`LiveTail`. `is_silent` loses everything, as a lost backend does."""
+
+    def __init__(self, *, reader_buffer: int = 2048) -> None:
+        self.is_silent = False
+        self._limit = reader_buffer
+        self._readers: dict[str, set[_Reader]] = {}
+        self._texts: dict[str, dict[str, tuple[str, str]]] = {}
+
+    async def publish(self, session_id: SessionId, events: Sequence[Event]) -> None:
+        """To all readers."""
+        texts = self._texts.setdefault(session_id, {})
+        for event in events:
+            if (key := ended_text(event.payload)) is not None:
+                texts.pop(key, None)
+            if isinstance(event.payload, RunFinished):
+                texts.clear()
+        self._tell(session_id, events)
+
+    async def publish_delta(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
+        """Kept and told."""
+        if (key := text_key(payload)) is not None:
+            piece = cast("TextPayload", payload)
+            texts = self._texts.setdefault(session_id, {})
+            _, text = texts.get(key, (run_id, ""))
+            if piece.offset <= len(text):
+                texts[key] = (run_id, text[: piece.offset] + piece.text)
+        at = datetime.now(UTC)
+        self._tell(session_id, [Event(seq=None, at=at, session_id=session_id, run_id=run_id, payload=payload)])
+
+    def _tell(self, session_id: str, events: Sequence[Event]) -> None:
+        if not self.is_silent:
+            for reader in self._readers.get(session_id, ()):
+                reader.heard(events)
+
+    @asynccontextmanager
+    async def follow(self, session_id: SessionId) -> AsyncGenerator[AsyncIterator[Event]]:
+        """The text so far, then what comes."""
+        reader = _Reader(self._limit)
+        now = datetime.now(UTC)
+        for key, (run_id, text) in self._texts.get(session_id, {}).items():
+            payload = text_piece(key[0], key[2:], 0, text)
+            reader.heard([Event(seq=None, at=now, session_id=session_id, run_id=run_id, payload=payload)])
+        self._readers.setdefault(session_id, set()).add(reader)
+        try:
+            yield reader
+        finally:
+            self._readers[session_id].discard(reader)
+
+
+class MemoryRunSignals:
+    """`RunSignals`."""
+
+    def __init__(self) -> None:
+        self._work = asyncio.Event()
+        self._stops: dict[str, set[asyncio.Queue[None]]] = {}
+
+    async def wake_workers(self) -> None:
+        """Remembered until somebody waits."""
+        self._work.set()
+
+    async def wait_for_work(self, timeout_s: float) -> None:
+        """A wake-up that came before the wait counts."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._work.wait()
+        except TimeoutError:
+            return
+        self._work.clear()
+
+    async def send_stop(self, run_id: RunId) -> None:
+        """To whoever listens."""
+        for queue in self._stops.get(run_id, ()):
+            queue.put_nowait(None)
+
+    @asynccontextmanager
+    async def stops(self, run_id: RunId) -> AsyncGenerator[AsyncIterator[None]]:
+        """Until the block ends."""
+        queue: asyncio.Queue[None] = asyncio.Queue()
+        self._stops.setdefault(run_id, set()).add(queue)
+        try:
+            yield _drain(queue)
+        finally:
+            self._stops[run_id].discard(queue)
+
+
+async def _drain(queue: asyncio.Queue[None]) -> AsyncIterator[None]:
+    while True:
+        yield await queue.get()

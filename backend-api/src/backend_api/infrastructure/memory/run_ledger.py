@@ -1,0 +1,171 @@
+"""Runs and leases in memory."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunQueued, RunStarted
+from backend_api.domain.conversation.entity import (
+    Accepted,
+    Lease,
+    Run,
+    RunId,
+    RunStatus,
+    SessionId,
+    SessionStatus,
+)
+from backend_api.domain.conversation.errors import LeaseLostError
+from backend_api.domain.conversation.ports import Recorded
+from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
+
+
+class MemoryRunLedger:
+    """`RunLedger` on a `MemoryStore`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def accept(self, session_id: SessionId, user_id: UserId, message: MessageUser) -> Accepted:
+        """Under the lock."""
+        async with self._store.lock:
+            row = self._store.own(session_id, user_id)
+            if message.client_message_id is not None and message.client_message_id in row.accepted:
+                return replace(row.accepted[message.client_message_id], duplicate=True, events=())
+            active = row.session.active_run_id
+            run_id = active or RunId(uuid.uuid4().hex)
+            events = self._store.store(row, run_id, [message])
+            row.last_user_seq, row.last_user_message_id = len(row.events), message.message_id
+            seq = row.last_user_seq
+            if active is None:
+                events += self._queue(row, run_id, message.message_id)
+            self._touch(row)
+            accepted = Accepted(
+                message_id=message.message_id, run_id=run_id, seq=seq, duplicate=False, events=tuple(events)
+            )
+            if message.client_message_id is not None:
+                row.accepted[message.client_message_id] = accepted
+            return accepted
+
+    def _queue(self, row: SessionRow, run_id: RunId, message_id: str) -> list[Event]:
+        session = row.session
+        run = Run(
+            id=run_id,
+            session_id=session.id,
+            user_id=session.user_id,
+            message_id=message_id,
+            status=RunStatus.QUEUED,
+            created_at=self._store.clock(),
+        )
+        self._store.runs[run_id] = RunRow(run=run)
+        row.session = replace(session, active_run_id=run_id, status=SessionStatus.QUEUED)
+        return self._store.store(row, run_id, [RunQueued(run_id=run_id, message_id=message_id)])
+
+    def _touch(self, row: SessionRow) -> None:
+        row.session = replace(row.session, last_seq=len(row.events), updated_at=self._store.clock())
+
+    async def claim(self, worker: str, *, lease_s: float, model: str) -> Lease | None:
+        """The oldest first."""
+        async with self._store.lock:
+            now = self._store.clock()
+            for taken in self._store.runs.values():
+                lapsed = taken.expires_at is not None and taken.expires_at < now
+                is_lapsed = taken.run.status == RunStatus.RUNNING and lapsed
+                row = self._store.sessions.get(taken.run.session_id)
+                if row is None or not (taken.run.status == RunStatus.QUEUED or is_lapsed):
+                    continue
+                taken.run = replace(
+                    taken.run,
+                    status=RunStatus.RUNNING,
+                    attempt=taken.run.attempt + 1,
+                    started_at=taken.run.started_at or now,
+                )
+                taken.worker, taken.fence = worker, taken.fence + 1
+                taken.expires_at = now + timedelta(seconds=lease_s)
+                started = RunStarted(
+                    run_id=taken.run.id,
+                    message_id=taken.run.message_id,
+                    model=row.session.model or model,
+                    worker=worker,
+                    attempt=taken.run.attempt,
+                )
+                self._store.store(row, taken.run.id, [started])
+                if taken.run.attempt == 1:
+                    row.started_seq = len(row.events)
+                row.session = replace(row.session, status=SessionStatus.RUNNING)
+                self._touch(row)
+                return Lease(
+                    run=taken.run,
+                    worker=worker,
+                    fence=taken.fence,
+                    expires_at=taken.expires_at,
+                    resumed=taken.run.attempt > 1,
+                )
+            return None
+
+    async def renew(self, lease: Lease, *, lease_s: float) -> bool:
+        """Later, unless fenced out."""
+        async with self._store.lock:
+            _, taken = self._store.held(lease)
+            if taken.run.status != RunStatus.RUNNING:
+                raise LeaseLostError("Another worker took the run over, or it ended.")
+            taken.expires_at = self._store.clock() + timedelta(seconds=lease_s)
+            return taken.run.stop_requested
+
+    async def record(self, lease: Lease, items: Sequence[Recorded]) -> list[Event]:
+        """All or nothing."""
+        async with self._store.lock:
+            row, taken = self._store.held(lease)
+            events = self._store.store(row, taken.run.id, [item.payload for item in items])
+            for event, item in zip(events, items, strict=True):
+                if item.body is not None and event.seq is not None:
+                    row.bodies[event.seq] = item.body
+            self._touch(row)
+            return events
+
+    async def finish(self, lease: Lease, finished: RunFinished, *, seen_seq: int) -> Event | None:
+        """A message nobody saw keeps a completed run going, and gets a run of its own after another ending."""
+        async with self._store.lock:
+            row, taken = self._store.held(lease)
+            if finished.status == "completed" and row.last_user_seq > seen_seq:
+                return None
+            is_unseen = row.last_user_seq > max(seen_seq, row.started_seq)
+            event = self._end(row, taken, finished)
+            if is_unseen:
+                self._queue(row, RunId(uuid.uuid4().hex), row.last_user_message_id)
+            self._touch(row)
+            return event
+
+    def _end(self, row: SessionRow, taken: RunRow, finished: RunFinished) -> Event:
+        taken.run = replace(
+            taken.run,
+            status=RunStatus(finished.status),
+            reason=finished.reason,
+            retryable=finished.retryable,
+            finished_at=self._store.clock(),
+        )
+        taken.usage = finished.usage
+        row.session = replace(row.session, active_run_id=None, status=SessionStatus.IDLE)
+        return self._store.store(row, taken.run.id, [finished])[0]
+
+    async def request_stop(self, session_id: SessionId, user_id: UserId) -> Run | None:
+        """A queued run ends at once."""
+        async with self._store.lock:
+            row = self._store.own(session_id, user_id)
+            taken = self._store.runs.get(row.session.active_run_id) if row.session.active_run_id else None
+            if taken is None:
+                return None
+            taken.run = replace(taken.run, stop_requested=True)
+            if taken.run.status == RunStatus.QUEUED:
+                reason = "Stopped by the user before it began."
+                self._end(row, taken, RunFinished(run_id=taken.run.id, status="stopped", reason=reason))
+                self._touch(row)
+            return taken.run
+
+    async def get(self, run_id: RunId) -> Run | None:
+        """One run."""
+        taken = self._store.runs.get(run_id)
+        return taken.run if taken else None

@@ -1,0 +1,114 @@
+"""Sessions, their stored stream and transcript in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from backend_api.domain.agent.events import Event, StoredPayload, Usage
+from backend_api.domain.conversation.entity import Session, SessionId
+from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError
+from backend_api.domain.conversation.ports import Body, SessionPage
+from backend_api.domain.conversation.usage import total_usage
+from backend_api.domain.errors import InvalidError
+from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
+
+_CHANGEABLE = frozenset({"title", "model", "options", "pinned", "archived"})
+
+
+class MemorySessionRepository:
+    """`SessionRepository` on a `MemoryStore`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def add(self, session: Session) -> None:
+        """Keep it."""
+        self._store.sessions[session.id] = SessionRow(session=session)
+
+    async def get(self, session_id: SessionId, user_id: UserId) -> Session:
+        """By id and owner."""
+        return self._store.own(session_id, user_id).session
+
+    async def page(self, user_id: UserId, *, limit: int, cursor: str | None, query: str | None) -> SessionPage:
+        """The cursor is the last id."""
+        own = [row.session for row in self._store.sessions.values() if row.session.user_id == user_id]
+        own.sort(key=lambda session: (session.created_at, session.id), reverse=True)
+        if query:
+            own = [session for session in own if query.casefold() in session.title.casefold()]
+        start = 0
+        if cursor is not None:
+            ids: list[str] = [session.id for session in own]
+            if cursor not in ids:
+                raise InvalidError("This cursor is not one of ours.", field="query.cursor")
+            start = ids.index(cursor) + 1
+        items = own[start : start + limit]
+        has_more = len(own) > start + limit
+        return SessionPage(items=items, next_cursor=items[-1].id if has_more else None)
+
+    async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
+        """Only what a user may change."""
+        row = self._store.own(session_id, user_id)
+        wanted = {key: value for key, value in changes.items() if key in _CHANGEABLE}
+        row.session = replace(row.session, **wanted, updated_at=self._store.clock())
+        return row.session
+
+    async def delete(self, session_id: SessionId, user_id: UserId) -> None:
+        """With its runs."""
+        self._store.own(session_id, user_id)
+        del self._store.sessions[session_id]
+        for run_id in [key for key, row in self._store.runs.items() if row.run.session_id == session_id]:
+            del self._store.runs[run_id]
+
+
+class MemoryEventLog:
+    """`EventLog` on a `MemoryStore`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def append(self, session_id: SessionId, payloads: Sequence[StoredPayload]) -> list[Event]:
+        """Under the lock."""
+        async with self._store.lock:
+            row = self._store.sessions.get(session_id)
+            if row is None:
+                raise SessionNotFoundError("There is no such session.")
+            events = self._store.store(row, None, payloads)
+            row.session = replace(row.session, last_seq=len(row.events), updated_at=self._store.clock())
+            return events
+
+    async def read(self, session_id: SessionId, *, after: int, limit: int) -> list[Event]:
+        """A slice."""
+        row = self._store.sessions.get(session_id)
+        return row.events[after : after + limit] if row else []
+
+    async def body(self, session_id: SessionId, seq: int) -> Body:
+        """As it was recorded."""
+        row = self._store.sessions.get(session_id)
+        if row is None or seq not in row.bodies:
+            raise EventBodyNotFoundError("This event has no body.")
+        return row.bodies[seq]
+
+
+class MemoryTranscripts:
+    """`Transcripts` on a `MemoryStore`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def messages(self, session_id: SessionId, *, up_to: int, limit: int) -> list[Event]:
+        """The last ones, oldest first."""
+        row = self._store.sessions.get(session_id)
+        said = [
+            event
+            for event in (row.events if row else [])
+            if event.payload.type in ("message.user", "message.completed") and (event.seq or 0) <= up_to
+        ]
+        return said[-limit:]
+
+    async def usage(self, session_id: SessionId) -> Usage:
+        """The sum over the runs."""
+        own = [row for row in self._store.runs.values() if row.run.session_id == session_id]
+        return total_usage(row.usage for row in own if row.usage is not None)

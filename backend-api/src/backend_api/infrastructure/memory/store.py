@@ -1,0 +1,78 @@
+"""Sessions, runs and events of this process alone, under one lock: for tests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from backend_api.domain.agent.events import Event, StoredPayload, Usage
+from backend_api.domain.conversation.entity import Accepted, Lease, Run, RunId, Session, SessionId
+from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
+from backend_api.domain.conversation.ports import Body
+from backend_api.domain.identity.entity import UserId
+
+
+def utc_now() -> datetime:
+    """The clock of a store."""
+    return datetime.now(UTC)
+
+
+@dataclass(slots=True, kw_only=True)
+class SessionRow:
+    """A session with what it knows of its stream."""
+
+    session: Session
+    events: list[Event] = field(default_factory=list[Event])
+    bodies: dict[int, Body] = field(default_factory=dict[int, Body])
+    accepted: dict[str, Accepted] = field(default_factory=dict[str, Accepted])
+    started_seq: int = 0
+    last_user_seq: int = 0
+    last_user_message_id: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class RunRow:
+    """A run with its lease."""
+
+    run: Run
+    worker: str = ""
+    fence: int = 0
+    expires_at: datetime | None = None
+    usage: Usage | None = None
+
+
+class MemoryStore:
+    """What the memory adapters of sessions, runs and events share."""
+
+    def __init__(self, clock: Callable[[], datetime] = utc_now) -> None:
+        self.clock = clock
+        self.lock = asyncio.Lock()
+        self.sessions: dict[SessionId, SessionRow] = {}
+        self.runs: dict[RunId, RunRow] = {}
+
+    def own(self, session_id: SessionId, user_id: UserId) -> SessionRow:
+        """Raises `SessionNotFoundError`."""
+        row = self.sessions.get(session_id)
+        if row is None or row.session.user_id != user_id:
+            raise SessionNotFoundError("There is no such session.")
+        return row
+
+    def held(self, lease: Lease) -> tuple[SessionRow, RunRow]:
+        """Raises `LeaseLostError`."""
+        session, run = self.sessions.get(lease.run.session_id), self.runs.get(lease.run.id)
+        if session is None or run is None or session.session.active_run_id != lease.run.id or run.fence != lease.fence:
+            raise LeaseLostError("Another worker took the run over, or it ended.")
+        return session, run
+
+    def store(self, row: SessionRow, run_id: str | None, payloads: Sequence[StoredPayload]) -> list[Event]:
+        """Number and keep."""
+        first = len(row.events) + 1
+        at = self.clock()
+        events = [
+            Event(seq=first + index, at=at, session_id=row.session.id, run_id=run_id, payload=payload)
+            for index, payload in enumerate(payloads)
+        ]
+        row.events += events
+        return events
