@@ -1,0 +1,299 @@
+"""`RunLedger`, `EventLog`, `SessionRepository`, `Transcripts`: one suite for memory and MongoDB."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from backend_api.domain.agent.events import (
+    BodyReference,
+    FilesChanged,
+    MessageCompleted,
+    MessageUser,
+    RunFinished,
+    ToolFinished,
+    Usage,
+)
+from backend_api.domain.conversation.entity import RunStatus, SessionId, SessionStatus
+from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
+from backend_api.domain.conversation.ports import Body, Recorded
+from backend_api.domain.errors import InvalidError
+from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores, mongo_stores
+from support.servers import Server
+
+
+@pytest.fixture(params=["memory", "mongo"])
+async def stores(request: pytest.FixtureRequest) -> AsyncGenerator[ConversationStores]:
+    if request.param == "memory":
+        yield memory_stores()
+        return
+    server: Server = request.getfixturevalue("mongo_server")
+    async with mongo_stores(server.uri, request.getfixturevalue("mongo_database_name")) as opened:
+        yield opened
+
+
+def said(text: str, client_message_id: str | None = None) -> MessageUser:
+    return MessageUser(message_id=f"m-{text}", text=text, client_message_id=client_message_id)
+
+
+def ended(run_id: str, status: str = "completed") -> RunFinished:
+    return RunFinished(run_id=run_id, status=status, usage=Usage(input=3, output=2, by_model={"gpt-4.1": {"input": 3}}))
+
+
+async def types(stores: ConversationStores, session_id: SessionId) -> list[str]:
+    events = await stores.log.read(session_id, after=0, limit=1000)
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert (await stores.sessions.get(session_id, ANNA)).last_seq == len(events)
+    return [event.payload.type for event in events]
+
+
+async def test_a_message_to_an_idle_session_queues_a_run(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    accepted = await stores.ledger.accept(session_id, ANNA, said("hello"))
+    assert (accepted.seq, accepted.duplicate, len(accepted.events)) == (1, False, 2)
+    assert await types(stores, session_id) == ["message.user", "run.queued"]
+    session = await stores.sessions.get(session_id, ANNA)
+    assert (session.status, session.active_run_id) == (SessionStatus.QUEUED, accepted.run_id)
+    run = await stores.ledger.get(accepted.run_id)
+    assert run is not None
+    assert (run.status, run.message_id) == (RunStatus.QUEUED, "m-hello")
+
+
+async def test_twenty_messages_at_once_make_one_run_and_lose_none(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    accepted = await asyncio.gather(*(stores.ledger.accept(session_id, ANNA, said(str(n))) for n in range(20)))
+    assert len({one.run_id for one in accepted}) == 1
+    assert len({one.seq for one in accepted}) == 20
+    assert sorted(await types(stores, session_id)) == ["message.user"] * 20 + ["run.queued"]
+
+
+async def test_the_same_client_message_id_is_accepted_once(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    results = await asyncio.gather(*(stores.ledger.accept(session_id, ANNA, said("hi", "c1")) for _ in range(6)))
+    assert len({(one.run_id, one.seq, one.message_id) for one in results}) == 1
+    assert [one.duplicate for one in results].count(False) == 1
+    assert await types(stores, session_id) == ["message.user", "run.queued"]
+
+
+async def test_a_client_message_id_is_a_sessions_own(stores: ConversationStores) -> None:
+    first, second = await stores.session(), await stores.session()
+    assert not (await stores.ledger.accept(first, ANNA, said("hi", "c1"))).duplicate
+    assert not (await stores.ledger.accept(second, ANNA, said("hi", "c1"))).duplicate
+
+
+async def test_a_foreign_session_takes_no_message(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    with pytest.raises(SessionNotFoundError):
+        await stores.ledger.accept(session_id, BERT, said("hello"))
+    with pytest.raises(SessionNotFoundError):
+        await stores.ledger.request_stop(session_id, BERT)
+    assert await types(stores, session_id) == []
+
+
+async def test_a_queued_run_is_claimed_by_one_of_many_workers(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    accepted = await stores.ledger.accept(session_id, ANNA, said("hello"))
+    claims = await asyncio.gather(*(stores.ledger.claim(f"w{n}", lease_s=30, model="m") for n in range(8)))
+    leases = [lease for lease in claims if lease is not None]
+    assert [lease.run.id for lease in leases] == [accepted.run_id]
+    assert not leases[0].resumed
+    assert await types(stores, session_id) == ["message.user", "run.queued", "run.started"]
+    assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.RUNNING
+
+
+async def test_a_lapsed_lease_is_taken_over_and_fences_the_first_worker(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, said("hello"))
+    first = await stores.ledger.claim("w1", lease_s=-1, model="m")
+    second = await stores.ledger.claim("w2", lease_s=30, model="m")
+    assert first is not None
+    assert second is not None
+    assert (second.resumed, second.run.attempt, second.fence > first.fence) == (True, 2, True)
+    answer = Recorded(payload=MessageCompleted(message_id="a", text="late"))
+    with pytest.raises(LeaseLostError):
+        await stores.ledger.record(first, [answer])
+    with pytest.raises(LeaseLostError):
+        await stores.ledger.renew(first, lease_s=30)
+    with pytest.raises(LeaseLostError):
+        await stores.ledger.finish(first, ended(first.run.id), seen_seq=9)
+    assert await types(stores, session_id) == ["message.user", "run.queued", "run.started", "run.started"]
+    assert len(await stores.ledger.record(second, [answer])) == 1
+
+
+async def test_a_renewed_lease_is_not_taken_over(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, said("hello"))
+    lease = await stores.ledger.claim("w1", lease_s=-1, model="m")
+    assert lease is not None
+    assert await stores.ledger.renew(lease, lease_s=30) is False
+    assert await stores.ledger.claim("w2", lease_s=30, model="m") is None
+    await stores.ledger.request_stop(session_id, ANNA)
+    assert await stores.ledger.renew(lease, lease_s=30) is True
+
+
+async def test_a_run_that_saw_everything_ends_and_frees_the_session(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    accepted = await stores.ledger.accept(session_id, ANNA, said("hello"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    event = await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=accepted.seq)
+    assert event is not None
+    assert event.seq == 4
+    session = await stores.sessions.get(session_id, ANNA)
+    assert (session.status, session.active_run_id) == (SessionStatus.IDLE, None)
+    assert (await stores.ledger.get(lease.run.id)).status == RunStatus.COMPLETED
+    with pytest.raises(LeaseLostError):
+        await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="late"))])
+    usage = await stores.transcripts.usage(session_id)
+    assert (usage.input, usage.output, usage.by_model) == (3, 2, {"gpt-4.1": {"input": 3}})
+    assert not (await stores.ledger.accept(session_id, ANNA, said("again"))).duplicate
+
+
+async def test_a_message_that_came_meanwhile_keeps_the_run_going(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    seen = await stores.ledger.accept(session_id, ANNA, said("hello"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    joined = await stores.ledger.accept(session_id, ANNA, said("and this"))
+    assert joined.run_id == seen.run_id
+    assert await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=seen.seq) is None
+    assert await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=joined.seq) is not None
+
+
+@pytest.mark.parametrize("status", ["failed", "stopped", "interrupted"])
+async def test_a_message_unseen_at_another_ending_gets_a_run_of_its_own(
+    stores: ConversationStores, status: str
+) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, said("hello"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    await stores.ledger.accept(session_id, ANNA, said("and this"))
+    assert await stores.ledger.finish(lease, ended(lease.run.id, status), seen_seq=1) is not None
+    assert (await types(stores, session_id))[-2:] == ["run.finished", "run.queued"]
+    following = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert following is not None
+    assert (following.run.message_id, following.run.id != lease.run.id) == ("m-and this", True)
+
+
+async def test_a_run_that_fails_at_once_does_not_begin_again(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, said("hello"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    await stores.ledger.finish(lease, ended(lease.run.id, "failed"), seen_seq=0)
+    assert await stores.ledger.claim("w", lease_s=30, model="m") is None
+
+
+async def test_accepting_and_finishing_at_once_never_leaves_a_message_without_a_run(
+    stores: ConversationStores,
+) -> None:
+    for _ in range(10):
+        session_id = await stores.session()
+        first = await stores.ledger.accept(session_id, ANNA, said("one"))
+        lease = await stores.ledger.claim("w", lease_s=30, model="m")
+        assert lease is not None
+        second, end = await asyncio.gather(
+            stores.ledger.accept(session_id, ANNA, said("two")),
+            stores.ledger.finish(lease, ended(lease.run.id), seen_seq=first.seq),
+        )
+        session = await stores.sessions.get(session_id, ANNA)
+        assert session.active_run_id == second.run_id
+        assert (second.run_id == first.run_id) == (end is None)
+        await types(stores, session_id)
+        last = lease if end is None else await stores.ledger.claim("w", lease_s=30, model="m")
+        assert last is not None
+        await stores.ledger.finish(last, ended(last.run.id), seen_seq=second.seq)
+
+
+async def test_a_stop_before_the_start_ends_the_run(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    assert await stores.ledger.request_stop(session_id, ANNA) is None
+    await stores.ledger.accept(session_id, ANNA, said("hello"))
+    run = await stores.ledger.request_stop(session_id, ANNA)
+    assert run is not None
+    assert run.status == RunStatus.STOPPED
+    assert (await types(stores, session_id))[-1] == "run.finished"
+    assert await stores.ledger.claim("w", lease_s=30, model="m") is None
+    assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.IDLE
+
+
+async def test_concurrent_writers_leave_no_hole(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, said("hello"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    changed = FilesChanged(paths=["a"], origin="user")
+    answer = Recorded(payload=MessageCompleted(message_id="a", text="b"))
+    await asyncio.gather(
+        *(stores.log.append(session_id, [changed, changed]) for _ in range(8)),
+        *(stores.ledger.record(lease, [answer]) for _ in range(8)),
+        *(stores.ledger.accept(session_id, ANNA, said(str(n))) for n in range(8)),
+    )
+    assert len(await types(stores, session_id)) == 3 + 16 + 8 + 8
+
+
+async def test_a_long_body_stands_beside_its_event(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, said("hello"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    content = b"0123456789abcdef" * 1_250_000
+    finished = ToolFinished(call_id="c", success=True, preview="p", body=BodyReference(size=len(content)))
+    item = Recorded(payload=finished, body=Body(content=content, media_type="text/plain"))
+    (event,) = await stores.ledger.record(lease, [item])
+    assert event.seq is not None
+    assert await stores.log.body(session_id, event.seq) == Body(content=content, media_type="text/plain")
+    assert (await stores.log.read(session_id, after=event.seq - 1, limit=1))[0].payload == finished
+    with pytest.raises(EventBodyNotFoundError):
+        await stores.log.body(session_id, 1)
+
+
+async def test_what_was_said_is_read_back_in_order(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, said("hello"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    answer = MessageCompleted(message_id="a", text="hé \U0001f600 \ud800 $x.y")
+    await stores.ledger.record(lease, [Recorded(payload=answer)])
+    said_so_far = await stores.transcripts.messages(session_id, up_to=4, limit=10)
+    assert [event.payload for event in said_so_far] == [said("hello"), answer]
+    assert len(await stores.transcripts.messages(session_id, up_to=3, limit=10)) == 1
+    assert [e.seq for e in await stores.transcripts.messages(session_id, up_to=4, limit=1)] == [4]
+
+
+async def test_sessions_are_paged_newest_first(stores: ConversationStores) -> None:
+    created = [await stores.session(title=f"Talk {n}") for n in range(7)]
+    await stores.session(BERT)
+    seen: list[str] = []
+    cursor = None
+    while True:
+        page = await stores.sessions.page(ANNA, limit=3, cursor=cursor, query=None)
+        seen += [session.id for session in page.items]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert sorted(seen) == sorted(created)
+    assert len((await stores.sessions.page(ANNA, limit=9, cursor=None, query="talk 3")).items) == 1
+    with pytest.raises(InvalidError):
+        await stores.sessions.page(ANNA, limit=3, cursor="nonsense", query=None)
+
+
+async def test_a_deleted_session_is_gone_with_all_that_belongs_to_it(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    accepted = await stores.ledger.accept(session_id, ANNA, said("hello"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    with pytest.raises(SessionNotFoundError):
+        await stores.sessions.delete(session_id, BERT)
+    await stores.sessions.delete(session_id, ANNA)
+    with pytest.raises(SessionNotFoundError):
+        await stores.sessions.get(session_id, ANNA)
+    with pytest.raises(LeaseLostError):
+        await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="late"))])
+    with pytest.raises(SessionNotFoundError):
+        await stores.log.append(session_id, [FilesChanged(paths=["a"], origin="user")])
+    assert await stores.log.read(session_id, after=0, limit=10) == []
+    assert await stores.ledger.get(accepted.run_id) is None

@@ -1,0 +1,118 @@
+"""The gateway's stores for contract suites: the same ports in memory and on real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
+from backend_api.domain.conversation.ports import (
+    EventLog,
+    LiveTail,
+    RunLedger,
+    RunSignals,
+    SessionRepository,
+    Transcripts,
+)
+from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals
+from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
+from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository, MemoryTranscripts
+from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.mongo.connection import connect
+from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
+from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
+from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
+from backend_api.infrastructure.redis.client import connect_redis
+from backend_api.infrastructure.redis.hub import Hub
+from backend_api.infrastructure.redis.live_tail import RedisLiveTail
+from backend_api.infrastructure.redis.run_signals import RedisRunSignals
+
+ANNA = UserId("anna")
+BERT = UserId("bert")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationStores:
+    """Sessions, runs and events over one store."""
+
+    sessions: SessionRepository
+    ledger: RunLedger
+    log: EventLog
+    transcripts: Transcripts
+
+    async def session(self, user_id: UserId = ANNA, title: str = "") -> SessionId:
+        """A fresh session."""
+        now = datetime.now(UTC)
+        now = now.replace(microsecond=now.microsecond // 1000 * 1000)
+        session_id = SessionId(uuid.uuid4().hex)
+        await self.sessions.add(
+            Session(
+                id=session_id,
+                user_id=user_id,
+                title=title,
+                status=SessionStatus.IDLE,
+                model=None,
+                created_at=now,
+                updated_at=now,
+            )
+        )
+        return session_id
+
+
+def memory_stores() -> ConversationStores:
+    """In memory."""
+    store = MemoryStore()
+    return ConversationStores(
+        sessions=MemorySessionRepository(store),
+        ledger=MemoryRunLedger(store),
+        log=MemoryEventLog(store),
+        transcripts=MemoryTranscripts(store),
+    )
+
+
+@asynccontextmanager
+async def mongo_stores(uri: str, name: str) -> AsyncGenerator[ConversationStores]:
+    """On a real mongod."""
+    async with connect(uri, name) as database:
+        yield ConversationStores(
+            sessions=MongoSessionRepository(database),
+            ledger=MongoRunLedger(database),
+            log=MongoEventLog(database),
+            transcripts=MongoTranscripts(database),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveChannels:
+    """Tail and signals over one channel."""
+
+    tail: LiveTail
+    signals: RunSignals
+
+
+def memory_channels() -> LiveChannels:
+    """In memory."""
+    return LiveChannels(tail=MemoryLiveTail(), signals=MemoryRunSignals())
+
+
+@asynccontextmanager
+async def redis_channels(uri: str) -> AsyncGenerator[LiveChannels]:
+    """On a real redis-server."""
+    redis = connect_redis(uri, connect_s=1, reads_for_s=1)
+    listener = connect_redis(uri, connect_s=1, reads_for_s=None)
+    hub = Hub(listener)
+    listening = asyncio.create_task(hub.run())
+    try:
+        async with RedisRunSignals(redis, hub) as signals:
+            yield LiveChannels(tail=RedisLiveTail(redis, hub), signals=signals)
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+        await listener.aclose()
+        await redis.aclose()
