@@ -56,6 +56,7 @@ class Pages(BaseHTTPRequestHandler):
             "/answer": f"<title>Answer</title><p>{sorted(fields.items())}",
             "/slow": "<title>Slow</title><p>At last",
             "/noise": NOISE,
+            "/busy": "<title>Busy</title><button onclick='for(;;);'>Work</button>",
             "/long": "<title>Long</title>" + "<button>b</button>" * 500 + "<p>" + "word " * 20_000,
             "/file.txt": "content of the file",
         }.get(address.path)
@@ -271,6 +272,17 @@ async def test_text_elements_and_picture_are_bounded(browser: Browser) -> None:
 
     noise = display_of(await browser.open("/noise"))
     assert 0 < len(base64.b64decode(noise.image or "")) <= 150 * 1024
+
+
+async def test_a_page_that_never_stops_computing_is_left_behind(browser: Browser) -> None:
+    view = await browser.open("/busy")
+    stuck = await browser.call("click", deadline_s=6, index=index_of(view, "Work"))
+    assert (stuck.success, stuck.failure) == (False, FailureKind.TRY_DIFFERENTLY)
+    assert "does not respond" in stuck.output
+
+    result = await browser.open("/other")
+    assert display_of(result).title == "Other"
+    assert "its tab was closed" in result.output
 
 
 async def test_it_goes_on_after_chrome_was_killed(browser: Browser) -> None:

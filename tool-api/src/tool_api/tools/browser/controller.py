@@ -54,6 +54,8 @@ class BrowserController:
     async def navigate(self, context: CallContext, arguments: types.BrowserNavigate) -> ToolResult:
         async def act(tab: Tab) -> ToolResult:
             url = address_of(arguments.url)
+            if not await tab.responds():
+                tab = await self._tabs.replace(tab)
             limit = max(1.0, min(NAVIGATE_S, context.remaining_s - RESERVE_S))
             try:
                 answer = await tab.send("Page.navigate", {"url": url}, timeout_s=limit)

@@ -25,6 +25,7 @@ class Tab:
 
     def __init__(self, connection: CdpConnection, session: str, target: str) -> None:
         self.session = session
+        self.target = target
         self._frame = target
         self._connection = connection
         self._world: int | None = None
@@ -54,13 +55,20 @@ class Tab:
 
     async def is_in_front(self) -> bool:
         """Whether the window shows this tab."""
+        return await self._visibility() == "visible"
+
+    async def responds(self) -> bool:
+        """Whether the page answers at all; one that computes without end does not."""
+        return await self._visibility() is not None
+
+    async def _visibility(self) -> str | None:
         try:
             answer = await self.send(
                 "Runtime.evaluate", {"expression": "document.visibilityState", "returnByValue": True}, timeout_s=1
             )
         except (CdpError, TimeoutError):
-            return False
-        return answer.get("result", {}).get("value") == "visible"
+            return None
+        return str(answer.get("result", {}).get("value"))
 
     async def call(self, expression: str, *, timeout_s: float = 5.0) -> Any:
         """A call of our script in the world the latest view was made in. Raises `StaleViewError`, `CdpError`."""

@@ -19,6 +19,7 @@ logger = logging.getLogger(__name__)
 CdpAddress = Callable[[float], Awaitable[str | None]]
 KEPT_NOTES = 8
 RETRY_S = 0.1
+CLOSE_S = 5.0
 
 
 class NoBrowserError(Exception):
@@ -36,6 +37,7 @@ class Tabs:
         self._tabs: dict[str, Tab] = {}
         self._work: set[asyncio.Task[None]] = set()
         self._notes: deque[str] = deque(maxlen=KEPT_NOTES)
+        self._opening = False
         self._downloading: dict[str, str] = {}
 
     def take_notes(self) -> list[str]:
@@ -55,6 +57,15 @@ class Tabs:
                 return tab
         await tabs[-1].send("Page.bringToFront")
         return tabs[-1]
+
+    async def replace(self, tab: Tab) -> Tab:
+        """A new, empty tab in place of one that does not respond."""
+        connection = await self._connected(CLOSE_S)
+        await self._open(connection)
+        fresh = list(self._tabs.values())[-1]
+        self._start(self._close_tab(connection, tab))
+        self._notes.append("The page before did not respond any more; its tab was closed.")
+        return fresh
 
     async def close(self) -> None:
         """End the connection; the browser stays as it is."""
@@ -108,9 +119,17 @@ class Tabs:
         if not self._tabs:
             await self._open(connection)
 
+    async def _close_tab(self, connection: CdpConnection, tab: Tab) -> None:
+        self._tabs.pop(tab.session, None)
+        await connection.send("Target.closeTarget", {"targetId": tab.target}, timeout_s=CLOSE_S)
+
     async def _open(self, connection: CdpConnection) -> None:
-        await connection.send("Target.createTarget", {"url": "about:blank"})
-        await asyncio.gather(*self._work, return_exceptions=True)
+        self._opening = True
+        try:
+            await connection.send("Target.createTarget", {"url": "about:blank"})
+            await asyncio.gather(*self._work, return_exceptions=True)
+        finally:
+            self._opening = False
         if not self._tabs:
             raise CdpClosedError("the browser has no tab")
 
@@ -137,7 +156,7 @@ class Tabs:
         if connection is None:
             return
         tab = Tab(connection, str(parameters["sessionId"]), str(info["targetId"]))
-        if self._tabs:
+        if self._tabs and not self._opening:
             self._notes.append("A new tab was opened and is shown now.")
         self._tabs[tab.session] = tab
         self._start(tab.prepare())
