@@ -52,6 +52,8 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        # Pictures come compressed; once more costs the sandbox a core and gains nothing.
+        ws_per_message_deflate=False,
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_GOODBYE_S,
     )
