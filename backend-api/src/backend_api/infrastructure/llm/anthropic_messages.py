@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import anthropic
 import httpx2
+from pydantic_core import to_json
 
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
@@ -28,7 +30,7 @@ from backend_api.domain.agent.model import (
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.sse import data_lines
 from backend_api.infrastructure.llm.turns import user_text
-from backend_api.infrastructure.llm.wire import LIMITS, TIMEOUT, arguments_of, cut, opened, parse
+from backend_api.infrastructure.llm.wire import LIMITS, TIMEOUT, arguments_of, cut, drain, opened, parse
 
 PROVIDER = "Anthropic"
 KEY_SETTING = "ANTHROPIC_API_KEY"
@@ -59,19 +61,22 @@ class AnthropicModel:
         await self._client.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        body = _body(request)
+        content = to_json(_body(request))
 
         async def post() -> httpx2.Response:
-            return await self._client.post("/v1/messages", cast_to=httpx2.Response, body=body, stream=True)
+            return await self._client.post("/v1/messages", cast_to=httpx2.Response, content=content, stream=True)
 
         state = _State()
         async with opened(post, provider=PROVIDER, key_setting=KEY_SETTING, sdk_errors=SDK_ERRORS) as response:
-            async for batch in data_lines(response.aiter_bytes()):
-                for data in batch:
-                    for part in state.take(parse(data, PROVIDER)):
-                        yield part
-                if state.is_done:
-                    break
+            chunks = response.aiter_bytes()
+            async with aclosing(data_lines(chunks)) as batches:
+                async for batch in batches:
+                    for data in batch:
+                        for part in state.take(parse(data, PROVIDER)):
+                            yield part
+                    if state.is_done:
+                        break
+            await drain(chunks)
         if not state.is_done:
             raise cut(PROVIDER)
         yield FinishPart(REASONS.get(state.reason, "stop"))

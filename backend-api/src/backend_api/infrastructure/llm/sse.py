@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 
@@ -11,7 +11,7 @@ class SseOverflowError(Exception):
     """A line longer than any provider sends."""
 
 
-async def data_lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
+async def data_lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[list[bytes], None]:
     """The `data` fields as they arrive, those of one chunk together. Providers send one line an event."""
     rest = b""
     async for chunk in chunks:

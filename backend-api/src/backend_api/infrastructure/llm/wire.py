@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from backend_api.infrastructure.llm.sse import SseOverflowError
 
 CONNECT_S = 10.0
 SILENCE_S = 120.0
+DRAIN_S = 0.2
 TIMEOUT = httpx2.Timeout(SILENCE_S, connect=CONNECT_S, pool=CONNECT_S)
 LIMITS = httpx2.Limits(max_connections=500, max_keepalive_connections=50, keepalive_expiry=300.0)
 
@@ -48,6 +50,16 @@ async def opened(
         raise ModelUnavailableError(f"{provider} sent a line without end.") from error
     finally:
         await response.aclose()
+
+
+async def drain(chunks: AsyncIterator[bytes]) -> None:
+    """Read to the end after the last event: a connection that is read to its end is used again."""
+    try:
+        async with asyncio.timeout(DRAIN_S):
+            async for _ in chunks:
+                pass
+    except (TimeoutError, httpx2.HTTPError):
+        return
 
 
 def cut(provider: str) -> ModelStreamCutError:
