@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.identity.limits import Limits
+from backend_api.application.runs.announced_computers import AnnouncedComputers
 from backend_api.bootstrap.agent import AgentPorts, build_catalogue, open_agent
 from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
@@ -69,13 +70,14 @@ def wire_with(settings: Settings) -> Wire:
             database = stores.database
             sessions, log = MongoSessionRepository(database), MongoEventLog(database)
             ledger = MongoRunLedger(database)
+            announced = AnnouncedComputers(computers.computers, log, stores.tail)
             ports = AgentPorts(
                 ledger=ledger,
                 log=log,
                 tail=stores.tail,
                 signals=stores.signals,
                 sessions=sessions,
-                computers=computers.computers,
+                computers=announced,
                 sandbox_tools=computers.tools,
                 link_file=LinkFile(sessions, links),
             )
@@ -93,7 +95,7 @@ def wire_with(settings: Settings) -> Wire:
                         transcripts=MongoTranscripts(database),
                         tail=stores.tail,
                         signals=stores.signals,
-                        computers=computers.computers,
+                        computers=announced,
                         workspace=computers.workspace,
                         screens=computers.screens,
                         tickets=RedisTickets(stores.redis),

@@ -54,17 +54,13 @@ class SandboxToolBox:
         self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
     ) -> ToolOutcome:
         try:
+            computer = await self._computers.ensure(context.session_id, context.user_id)
+            await self._computers.keep_alive(context.session_id)
             try:
-                return await self._attempt(context, name, arguments, on_output)
+                return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)
             except ComputerUnavailableError:
-                # Nothing ran: the computer was gone or its door closed, and asking for it rebuilds it.
-                return await self._attempt(context, name, arguments, on_output)
+                # Nothing ran: the door was closed. The computer may be gone, and asking for it rebuilds it.
+                computer = await self._computers.ensure(context.session_id, context.user_id)
+                return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)
         except ComputerLostError as error:
             return ToolOutcome(success=False, output=LOST.format(detail=error.detail))
-
-    async def _attempt(
-        self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
-    ) -> ToolOutcome:
-        computer = await self._computers.ensure(context.session_id, context.user_id)
-        await self._computers.keep_alive(context.session_id)
-        return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)
