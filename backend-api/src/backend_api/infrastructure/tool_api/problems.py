@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 from pydantic import ValidationError
 
-from backend_api.domain.errors import DomainError
+from backend_api.domain.errors import ConflictError, DomainError, InvalidError
 from backend_api.domain.sandbox.errors import (
     ComputerUnavailableError,
     FileMissingError,
@@ -18,7 +18,12 @@ from contracts.errors import Problem
 BY_CODE: dict[str, type[DomainError]] = {
     error.code: error for error in (FileMissingError, NoDesktopError, PathForbiddenError, UploadTooLargeError)
 }
-BY_STATUS: dict[int, type[DomainError]] = {413: UploadTooLargeError}
+BY_STATUS: dict[int, type[DomainError]] = {
+    403: PathForbiddenError,
+    404: FileMissingError,
+    409: ConflictError,
+    413: UploadTooLargeError,
+}
 
 
 async def error_of(response: httpx.Response) -> DomainError:
@@ -29,5 +34,8 @@ async def error_of(response: httpx.Response) -> DomainError:
     except ValidationError:
         detail = f"The computer answered {response.status_code}."
         return BY_STATUS.get(response.status_code, ComputerUnavailableError)(detail)
+    if response.status_code == 422:
+        first = problem.errors[0] if problem.errors else None
+        return InvalidError(first.message if first else problem.detail, field=first.field if first else "path")
     error = BY_CODE.get(problem.code) or BY_STATUS.get(response.status_code, ComputerUnavailableError)
     return error(problem.detail)
