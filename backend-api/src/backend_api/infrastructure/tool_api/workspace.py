@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,6 +24,7 @@ from contracts.tools import FileEntry as WireEntry
 SCOPES = (Scope.FILES,)
 ANSWER_DEADLINE_S = 30.0
 _ENTRIES = TypeAdapter(list[WireEntry])
+_WHOLE_NAME = re.compile(r"filename\*=utf-8''([^;\s]+)", re.IGNORECASE)
 
 
 class DoorWorkspace:
@@ -128,8 +130,10 @@ async def _multipart(boundary: str, files: list[Upload]) -> AsyncIterator[bytes]
 
 
 def _name(response: httpx.Response, path: str) -> str:
-    """The name the door gives, else the last part of the path."""
+    """The name the door gives, its whole form before its plain one; else the last part of the path."""
+    given = response.headers.get("content-disposition", "")
+    if whole := _WHOLE_NAME.search(given):
+        return unquote(whole.group(1))
     header = Message()
-    header["Content-Disposition"] = response.headers.get("content-disposition", "")
-    given = header.get_filename()
-    return unquote(given) if given else path.rstrip("/").rsplit("/", 1)[-1] or "workspace"
+    header["Content-Disposition"] = given
+    return header.get_filename() or path.rstrip("/").rsplit("/", 1)[-1] or "workspace"

@@ -1,0 +1,72 @@
+"""A real tool API on a unix socket, and the gateway's clients before it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Generator, Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from backend_api.domain.sandbox.entity import Computer, Scope
+from backend_api.infrastructure.tool_api.doors import Doors
+from contracts.sandboxes import DoorToken
+from support.door import RunningDoor, running_door
+
+
+class FixedTokens:
+    """Door tokens signed here. `stale` gives one refused token first."""
+
+    def __init__(self, door: RunningDoor) -> None:
+        self._door = door
+        self.address = f"unix:{door.socket}"
+        self.stale = False
+        self.forgotten = 0
+
+    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
+        claims = {"exp": 1} if self.stale else {}
+        return DoorToken(
+            token=self._door.keys.token(scopes=[scope.value for scope in scopes], **claims),
+            expires_at=datetime.now(UTC) + timedelta(seconds=300),
+            door=self.address,
+            sandbox_id=computer.id,
+            generation=computer.generation,
+        )
+
+    def forget(self, computer: Computer) -> None:
+        self.stale = False
+        self.forgotten += 1
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningDoor]:
+    with running_door(tmp_path_factory.mktemp("door"), MAX_UPLOAD_BYTES="100000") as running:
+        yield running
+
+
+@pytest.fixture
+def tokens(door: RunningDoor) -> FixedTokens:
+    return FixedTokens(door)
+
+
+@pytest.fixture
+async def doors(tokens: FixedTokens) -> AsyncIterator[Doors]:
+    async with Doors(tokens) as doors:
+        yield doors
+
+
+@pytest.fixture
+def computer() -> Computer:
+    return Computer(
+        id="sandbox-1",
+        session_id="session-1",
+        generation=1,
+        has_desktop=False,
+        has_network=True,
+        expires_at=datetime.now(UTC) + timedelta(hours=1),
+    )
+
+
+@pytest.fixture
+def folder(door: RunningDoor) -> Path:
+    return door.workspace

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend_api.application.runs.announced_computers import AnnouncedComputers
+from backend_api.domain.agent.events import FilesChanged, SandboxUpdated, ToolFinished
+from backend_api.domain.agent.tools import ToolOutcome
+from backend_api.domain.sandbox.entity import Computer
+from backend_api.domain.sandbox.errors import (
+    ComputerUnavailableError,
+    FileMissingError,
+    NoDesktopError,
+    PathForbiddenError,
+    UploadTooLargeError,
+)
+from backend_api.domain.sandbox.ports import Upload
+from backend_api.infrastructure.llm.demo import DemoModel
+from backend_api.infrastructure.memory.computers import MemoryComputers
+from backend_api.infrastructure.tool_api.doors import Doors
+from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools
+from backend_api.infrastructure.tool_api.screens import DoorScreens
+from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
+from backend_api.infrastructure.tools.composite import CompositeToolBox
+from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox, manifest_tools
+from support.agent_fakes import MemoryStore, worker_for, working
+from support.door import RunningDoor, await_true, processes_with
+
+
+async def run(doors: Doors, computer: Computer, call_id: str, command: str) -> tuple[ToolOutcome, str]:
+    seen: list[str] = []
+
+    async def on_output(text: str) -> None:
+        seen.append(text)
+
+    outcome = await DoorTools(doors).call(computer, call_id, "shell_exec", {"command": command}, on_output)
+    return outcome, "".join(seen)
+
+
+async def test_a_command_runs_and_its_output_is_seen_while_it_runs(doors: Doors, computer: Computer) -> None:
+    outcome, seen = await run(doors, computer, "one", "echo hello; echo 世界")
+    assert outcome.success
+    assert "世界" in outcome.output
+    assert "hello" in seen
+    assert outcome.display is not None
+    assert outcome.display["type"] == "shell"
+
+
+async def test_a_refused_token_is_renewed_once(doors: Doors, computer: Computer, tokens: Any) -> None:
+    tokens.stale = True
+    outcome, _ = await run(doors, computer, "two", "echo again")
+    assert outcome.success
+    assert tokens.forgotten == 1
+
+
+async def test_cancelling_a_call_leaves_no_process(doors: Doors, computer: Computer) -> None:
+    running = asyncio.create_task(run(doors, computer, "three", "echo up; sleep 54321"))
+    await asyncio.to_thread(await_true, lambda: processes_with("sleep 54321"))
+    started = time.perf_counter()
+    running.cancel()
+    await asyncio.wait({running}, timeout=5)
+    assert running.cancelled()
+    assert time.perf_counter() - started < 0.5
+    assert not processes_with("sleep 54321")
+
+
+async def test_a_door_that_is_a_link_to_another_socket_is_refused(
+    doors: Doors, computer: Computer, tokens: Any, door: RunningDoor, tmp_path: Path
+) -> None:
+    link = tmp_path / "door.sock"
+    link.symlink_to(door.socket)
+    tokens.address = f"unix:{link}"
+    with pytest.raises(ComputerUnavailableError):
+        await run(doors, computer, "four", "true")
+    tokens.address = f"unix:{tmp_path / 'missing'}"
+    with pytest.raises(ComputerUnavailableError):
+        await run(doors, computer, "five", "true")
+
+
+async def test_a_door_replaced_after_it_was_opened_is_not_followed(
+    doors: Doors, computer: Computer, tokens: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "door.sock"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    tokens.address = f"unix:{path}"
+    with pytest.raises(ComputerUnavailableError):
+        await run(doors, computer, "six", "true")
+    assert tokens.forgotten == 1
+
+
+async def test_files_go_in_and_out(doors: Doors, computer: Computer, folder: Path) -> None:
+    workspace = DoorWorkspace(doors)
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"first "
+        yield "zweite ✓".encode()
+
+    written = await workspace.upload(computer, "in", [Upload(name='a "quoted" 名.txt', chunks=chunks())])
+    assert len(written) == 1
+    entries = await workspace.list(computer, "in")
+    assert entries[0].path == written[0]
+    assert (await workspace.preview(computer, written[0])).content == "first zweite ✓"
+    async with workspace.download(computer, written[0]) as download:
+        content = b"".join([chunk async for chunk in download.chunks])
+        assert download.name == entries[0].name
+        assert download.size == len(content)
+    assert content.decode() == "first zweite ✓"
+    (folder / "in" / "more").mkdir()
+    async with workspace.download(computer, "in") as download:
+        assert (await anext(aiter(download.chunks)))[:2] == b"PK"
+
+
+async def test_faults_of_files_become_the_domains(doors: Doors, computer: Computer, folder: Path) -> None:
+    workspace = DoorWorkspace(doors)
+    with pytest.raises(FileMissingError):
+        await workspace.preview(computer, "nowhere.txt")
+    (folder / "escape").symlink_to("/etc")
+    for path in ("../outside", "/etc/passwd", "escape/passwd"):
+        with pytest.raises(PathForbiddenError):
+            await workspace.preview(computer, path)
+
+    async def large() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield b"x" * 10_000
+
+    with pytest.raises(UploadTooLargeError):
+        await workspace.upload(computer, "", [Upload(name="large.bin", chunks=large())])
+    assert not (folder / "large.bin").exists()
+
+
+async def test_a_computer_without_desktop_has_no_screen(doors: Doors, computer: Computer) -> None:
+    with pytest.raises(NoDesktopError):
+        async with DoorScreens(doors).open(computer, control=False):
+            pass
+
+
+class SameComputer(MemoryComputers):
+    """Every session's computer is the one behind the real door."""
+
+    def __init__(self, computer: Computer) -> None:
+        super().__init__()
+        self._computer = computer
+
+    async def ensure(self, session_id: str, user_id: str) -> Computer:
+        return self._computer
+
+
+def tool_box(store: MemoryStore, doors: Doors, computer: Computer) -> CompositeToolBox:
+    computers = AnnouncedComputers(SameComputer(computer), store, store)
+    return CompositeToolBox([SandboxToolBox(manifest_tools(), computers, DoorTools(doors))])
+
+
+async def test_the_demo_tour_runs_to_its_end(doors: Doors, computer: Computer, folder: Path) -> None:
+    store = MemoryStore()
+    async with working(worker_for(store, DemoModel(delay_s=0), tool_box(store, doors, computer))):
+        session = await store.open_session()
+        finished = await store.until_finished(await store.say(session, "Hello!"), within_s=20)
+    assert finished.status == "completed"
+    assert (folder / "notes" / "tour.md").read_text().startswith("# Notes")
+    assert set(finished.files) == {"notes/tour.md", "notes/tour.html"}
+    assert store.payloads(session, SandboxUpdated)[0].status == "ready"
+    assert store.payloads(session, FilesChanged)
+    assert "demo model" in store.said(session)
+    results = store.payloads(session, ToolFinished)
+    assert [result.success for result in results[:3]] == [True, True, True]
+
+
+async def test_stopping_a_command_ends_the_run_in_half_a_second_and_its_processes(
+    doors: Doors, computer: Computer
+) -> None:
+    store = MemoryStore()
+    async with working(worker_for(store, DemoModel(delay_s=0), tool_box(store, doors, computer))):
+        session = await store.open_session()
+        run_id = await store.say(session, "run sleep 65432")
+        await asyncio.to_thread(await_true, lambda: processes_with("sleep 65432"))
+        started = time.perf_counter()
+        await store.stop(session)
+        finished = await store.until_finished(run_id)
+        took = time.perf_counter() - started
+    assert finished.status == "stopped"
+    assert took < 0.5
+    assert not processes_with("sleep 65432")
