@@ -117,6 +117,8 @@ class Desktop:
                 nonlocal began
                 began = time.monotonic()
                 await self._set(name, ServiceState.READY)
+                if ServiceState.FAILED not in self._states.values():
+                    self.reason = self._programs.missing
                 logger.info("service is ready", extra={"service": name, "pid": program.pid})
                 async with _beside(up(program)):
                     code = await program.wait()

@@ -138,7 +138,7 @@ class BrowserController:
 
     async def _act(self, context: CallContext, action: Action) -> ToolResult:
         if not self._has_browser():
-            return will_not_work("There is no browser in this sandbox.")
+            return will_not_work("This sandbox has no browser, or it can't be started.")
         try:
             async with self._turn, asyncio.timeout(max(1.0, context.remaining_s - 1)):
                 return await action(await self._tabs.current(CONNECT_S))
