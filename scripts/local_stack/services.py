@@ -62,15 +62,16 @@ def plan_stack(settings: StackSettings, secrets: StackSecrets, folder: Path, por
     return Stack(settings=settings, secrets=secrets, folder=folder, port=port, ports=ports)
 
 
-def child_specs(stack: Stack) -> list[ChildSpec]:
-    """In the order of their start. Raises `StackError` when a database server is nowhere to be found."""
-    specs: list[ChildSpec] = []
+def child_specs(stack: Stack) -> list[list[ChildSpec]]:
+    """Stages in the order of their start. Raises `StackError` when a database server is nowhere to be found."""
+    stores: list[ChildSpec] = []
     if not stack.settings.mongo_uri:
-        specs.append(_mongod(stack))
+        stores.append(_mongod(stack))
     if not stack.settings.redis_url:
-        specs.append(_redis(stack))
-    specs += [_manager(stack), _gateway(stack)]
-    return [*specs, _vite(stack)] if stack.settings.reload else specs
+        stores.append(_redis(stack))
+    # The gateway stops before the manager, yet need not wait for it to start.
+    services = [_manager(stack), _gateway(stack)]
+    return [stores, services, [_vite(stack)] if stack.settings.reload else []]
 
 
 def _mongod(stack: Stack) -> ChildSpec:

@@ -23,9 +23,10 @@ STEADY_AFTER = 30.0
 class Supervisor:
     """Owner of the children. `failure` is set when one can't be kept running."""
 
-    def __init__(self, specs: list[ChildSpec], logs: Path, state_file: Path) -> None:
-        self._specs = specs
-        self._logs = {spec.name: LogFile(spec.name, logs) for spec in specs}
+    def __init__(self, stages: list[list[ChildSpec]], logs: Path, state_file: Path) -> None:
+        self._stages = stages
+        self._specs = [spec for stage in stages for spec in stage]
+        self._logs = {spec.name: LogFile(spec.name, logs) for spec in self._specs}
         self._state_file = state_file
         self._children: dict[str, Child] = {}
         self._asked: set[str] = set()
@@ -33,12 +34,21 @@ class Supervisor:
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def start(self, announce: Callable[[str], None]) -> None:
-        """Start all, each ready before the next. Raises `StackError` when one does not come up."""
-        for spec in self._specs:
-            began = monotonic()
-            await self._launch(spec)
-            announce(f"  {spec.name} is ready ({monotonic() - began:.1f} s)")
-            self._guards.append(asyncio.create_task(self._guard(spec), name=f"guard-{spec.name}"))
+        """Start all, each stage ready before the next. Raises `StackError` when one does not come up."""
+        for stage in self._stages:
+            starting = [asyncio.create_task(self._start_one(spec, announce)) for spec in stage]
+            try:
+                await asyncio.gather(*starting)
+            finally:
+                for task in starting:
+                    task.cancel()
+                await asyncio.gather(*starting, return_exceptions=True)
+
+    async def _start_one(self, spec: ChildSpec, announce: Callable[[str], None]) -> None:
+        began = monotonic()
+        await self._launch(spec)
+        announce(f"  {spec.name} is ready ({monotonic() - began:.1f} s)")
+        self._guards.append(asyncio.create_task(self._guard(spec), name=f"guard-{spec.name}"))
 
     async def stop(self) -> None:
         for guard in self._guards:
