@@ -13,6 +13,6 @@ export default defineConfig({
     port: Number(process.env['PORT'] ?? 5173),
     proxy: { '/api': { target: backend, ws: true } },
   },
-  build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+  build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false }, chunkSizeWarningLimit: 900 },
   test: { environment: 'node', include: ['src/**/*.spec.ts'], restoreMocks: true },
 })

@@ -35,9 +35,16 @@ export function onTokensChanged(listener: () => void): () => void {
   return () => window.removeEventListener('storage', handler)
 }
 
-/** One refresh at a time over all tabs, since a refresh token works only once. */
-export async function withRefreshLock<T>(work: () => Promise<T>): Promise<T> {
-  if (typeof navigator !== 'undefined' && 'locks' in navigator)
-    return await navigator.locks.request('token-refresh', work)
-  return await work()
+let running: Promise<boolean> | null = null
+
+/**
+ * One refresh at a time, since a refresh token works only once: in this tab always, over all tabs where the browser
+ * has locks (plain HTTP on another machine's address has none).
+ */
+export async function withRefreshLock(work: () => Promise<boolean>): Promise<boolean> {
+  const locks = navigator.locks as LockManager | null | undefined
+  running ??= (locks ? locks.request('token-refresh', work) : work()).finally(() => {
+    running = null
+  })
+  return await running
 }

@@ -4,7 +4,7 @@ export default {
   keys: { search: 'Ctrl K' },
   auth: {
     loginTitle: 'Log in',
-    loginHint: 'Your conversations and their computers are waiting.',
+    loginHint: 'Go on where you left off.',
     registerTitle: 'Create an account',
     registerHint: 'A name and a password are all it takes.',
     firstUser: 'The first account looks after this installation.',
@@ -102,8 +102,8 @@ export default {
   composer: {
     label: 'Write a message',
     message: 'Message',
-    placeholder: 'Ask for anything that can be done on a computer',
-    interrupt: 'Type to add to what the agent is doing',
+    placeholder: 'What needs doing?',
+    interrupt: 'Type to add to this…',
     send: 'Send',
     stop: 'Stop',
     attach: 'Attach files',
@@ -188,7 +188,8 @@ export default {
     standard: 'Default',
     keyTitle: 'Use a real model',
     keyText: 'Whoever runs the server puts this line into its .env file and starts it again:',
-    keyOther: 'Or OPENAI_API_KEY, with OPENAI_BASE_URL for any other service that speaks its protocol. MODEL picks the model.',
+    keyOther:
+      'Or OPENAI_API_KEY, with OPENAI_BASE_URL for any other service that speaks its protocol. MODEL picks the model.',
     signedIn: 'Signed in as {who}',
   },
   unreachable: { title: 'The server does not answer', text: 'This page tries again by itself.' },

@@ -6,7 +6,7 @@ const zh: typeof en = {
   keys: { search: 'Ctrl K' },
   auth: {
     loginTitle: '登录',
-    loginHint: '你的对话和电脑都在等你。',
+    loginHint: '从上次停下的地方继续。',
     registerTitle: '创建账号',
     registerHint: '只需要用户名和密码。',
     firstUser: '第一个账号负责管理这套系统。',
@@ -104,8 +104,8 @@ const zh: typeof en = {
   composer: {
     label: '写消息',
     message: '消息',
-    placeholder: '凡是电脑上能做的事，都可以交给它',
-    interrupt: '输入内容，补充正在进行的工作',
+    placeholder: '有什么要做的？',
+    interrupt: '输入补充内容…',
     send: '发送',
     stop: '停止',
     attach: '添加文件',

@@ -14,6 +14,7 @@ export const useAuth = defineStore('auth', () => {
   const status = ref<AuthStatus | null>(null)
   const user = ref<AuthUser | null>(null)
   const hasTokens = ref(readTokens() !== null)
+  const isLeaving = ref(false)
   const isLocal = computed(() => status.value?.mode === 'local')
   const isSignedIn = computed(() => isLocal.value || hasTokens.value)
 
@@ -39,11 +40,13 @@ export const useAuth = defineStore('auth', () => {
     const answer = await call<TokenAnswer>('POST', path, { body: credentials, open: true })
     keepTokens(answer)
     hasTokens.value = true
+    isLeaving.value = false
     user.value = answer.user
     if (status.value) status.value = { ...status.value, has_users: true }
   }
 
   async function logOut(): Promise<void> {
+    isLeaving.value = true
     const tokens = readTokens()
     if (tokens) await call('POST', '/auth/logout', { body: { refresh_token: tokens.refresh } }).catch(() => undefined)
     forget()
@@ -54,6 +57,7 @@ export const useAuth = defineStore('auth', () => {
     user,
     isLocal,
     isSignedIn,
+    isLeaving,
     start,
     logIn: (credentials: Credentials) => enter('/auth/login', credentials),
     register: (credentials: Credentials) => enter('/auth/register', credentials),

@@ -70,6 +70,7 @@ export const useSessions = defineStore('sessions', () => {
     if (!session) return
     const changed = { ...session, last_seq: Math.max(session.last_seq, event.seq ?? 0) }
     if (event.type === 'session.updated') {
+      changed.updated_at = event.at > changed.updated_at ? event.at : changed.updated_at
       changed.title = event.title ?? changed.title
       changed.model = event.model ?? changed.model
       changed.status = (event.status as Session['status'] | null) ?? changed.status

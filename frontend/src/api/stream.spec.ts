@@ -1,0 +1,106 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { json, openFakeStream, problem, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
+import { openStream, type StreamHandle, type StreamState } from './stream'
+
+let handle: StreamHandle | null = null
+beforeEach(() => {
+  vi.useFakeTimers()
+  localStorage.clear()
+})
+afterEach(() => {
+  handle?.close()
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+function follow(answer?: () => Response) {
+  const streams: FakeStream[] = []
+  const server = startFakeServer({
+    'GET /events': ({ signal }) => {
+      if (answer) return answer()
+      const stream = openFakeStream(signal)
+      streams.push(stream)
+      return stream.response
+    },
+  })
+  const seen: string[] = []
+  const states: StreamState[] = []
+  let last = 0
+  handle = openStream({
+    path: '/events',
+    query: () => ({ after: last }),
+    onMessage: (message) => {
+      seen.push(message.data)
+      last = Number(message.id ?? last)
+    },
+    onState: (state) => states.push(state),
+    random: () => 1,
+  })
+  return { streams, seen, states, server }
+}
+const tick = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
+
+describe('openStream', () => {
+  it('asks after what it has seen when the connection ends', async () => {
+    const { streams, seen, server } = follow()
+    await tick()
+    streams[0]?.send('id: 7\ndata: a\n\n')
+    await tick()
+    streams[0]?.end()
+    await tick(1000)
+    expect(server.calls.map((call) => call.path)).toEqual(['/events?after=0', '/events?after=7'])
+    expect(seen).toEqual(['a'])
+  })
+  it('reconnects when not even a heartbeat arrives', async () => {
+    const { streams } = follow()
+    await tick()
+    await tick(30_000)
+    streams[0]?.send(': beat\n\n')
+    await tick(30_000)
+    expect(streams).toHaveLength(1)
+    await tick(10_000)
+    expect(streams).toHaveLength(2)
+  })
+  it('waits longer after each failure, and not at all when the network is back', async () => {
+    const { server, states } = follow(() => problem(503, 'unavailable'))
+    await tick(60_000)
+    const calls = server.calls.length
+    expect(calls).toBeLessThan(12)
+    window.dispatchEvent(new Event('online'))
+    await tick()
+    expect(server.calls.length).toBe(calls + 1)
+    expect(states.at(-1)).toBe('reconnecting')
+  })
+  it('ends when the session is gone', async () => {
+    const { states, server } = follow(() => problem(404, 'not_found'))
+    await tick(60_000)
+    expect(states.at(-1)).toBe('ended')
+    expect(server.calls).toHaveLength(1)
+  })
+  it('says nothing more once closed', async () => {
+    const { streams, seen } = follow()
+    await tick()
+    handle?.close()
+    await tick(60_000)
+    expect(streams).toHaveLength(1)
+    expect(seen).toEqual([])
+  })
+  it('refreshes a token that ran out, once, and goes on', async () => {
+    localStorage.setItem('tokens', JSON.stringify({ access: 'old', refresh: 'r' }))
+    const streams: FakeStream[] = []
+    const server = startFakeServer({
+      'GET /events': ({ headers, signal }) => {
+        if (headers.get('Authorization') !== 'Bearer new') return problem(401, 'unauthenticated')
+        const stream = openFakeStream(signal)
+        streams.push(stream)
+        return stream.response
+      },
+      'POST /auth/refresh': () => json({ access_token: 'new', refresh_token: 'r2', user: {} }),
+    })
+    handle = openStream({ path: '/events', query: () => ({}), onMessage: () => undefined, onState: () => undefined })
+    await tick(100)
+    expect(streams).toHaveLength(1)
+    expect(server.calls.map((call) => call.path)).toEqual(['/events', '/auth/refresh', '/events'])
+  })
+})

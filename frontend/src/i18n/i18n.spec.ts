@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest'
+import en from './en'
+import zh from './zh'
+
+type Tree = { readonly [key: string]: string | Tree }
+const slots = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort()
+const leaves = (tree: Tree, path = ''): [string, string][] =>
+  Object.entries(tree).flatMap(([key, value]) =>
+    typeof value === 'string' ? [[`${path}${key}`, value] as [string, string]] : leaves(value, `${path}${key}.`),
+  )
+
+describe('messages', () => {
+  it('exist in both languages with the same slots', () => {
+    const shape = (tree: Tree) => leaves(tree).map(([key, text]) => [key, slots(text)])
+    expect(shape(zh)).toEqual(shape(en))
+  })
+})

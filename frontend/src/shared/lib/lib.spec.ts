@@ -1,0 +1,44 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { plainOutput } from './ansi'
+import { countPoints, indexOfPoint } from './codepoints'
+import { formatDuration, formatSize } from './format'
+import { keepTail } from './pieces'
+
+describe('code points', () => {
+  it('are counted and found as iteration does', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.nat(20), (text, point) => {
+        const points = [...text]
+        expect(countPoints(text)).toBe(points.length)
+        expect(indexOfPoint(text, point)).toBe(points.slice(0, point).join('').length)
+      }),
+    )
+  })
+  it('are never cut in two', () => {
+    expect(keepTail('a😀b', 2)).toBe('b')
+  })
+})
+
+describe('plainOutput', () => {
+  it('leaves out colours and titles', () => {
+    expect(plainOutput('\u001b[1;32mok\u001b[0m \u001b]0;title\u0007done')).toBe('ok done')
+  })
+  it('shows the last state of a line written over', () => {
+    expect(plainOutput('10%\r50%\r100%\nend\r\n')).toBe('100%\nend\n')
+  })
+})
+
+describe('formats', () => {
+  it.each([
+    [740, '740 ms'],
+    [1840, '1.8 s'],
+    [59_400, '59 s'],
+    [125_000, '2 min 5 s'],
+  ])('%i ms reads %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
+  it.each([
+    [412, '412 B'],
+    [1_228, '1.2 kB'],
+    [10_485_760, '10 MB'],
+  ])('%i bytes read %s', (bytes, text) => expect(formatSize(bytes)).toBe(text))
+})
