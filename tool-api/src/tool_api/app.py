@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from tool_api import __version__
+from tool_api.body_limit import BodyLimitMiddleware
 from tool_api.calls.routes import router as calls_router
 from tool_api.files.routes import router as files_router
 from tool_api.health import router as health_router
@@ -18,6 +19,7 @@ def create_app(services: Services) -> FastAPI:
     """The routes of the door."""
     app = FastAPI(title="Tool API", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.services = services
+    app.add_middleware(BodyLimitMiddleware)
     app.add_middleware(RequestIdMiddleware)
     install_problems(app)
     desktop = services.desktop

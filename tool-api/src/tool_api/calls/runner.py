@@ -58,8 +58,10 @@ class Call:
 
     async def cancel(self) -> None:
         """End the call; what it started is gone when this answers."""
-        self.is_cancelled = True
-        self.task.cancel()
+        if not self.is_cancelled:
+            # A second cancel would interrupt the handler while it ends its processes.
+            self.is_cancelled = True
+            self.task.cancel()
         await asyncio.wait([self.task], timeout=_CANCEL_WAIT_S)
 
     def result(self) -> ToolResult:

@@ -49,7 +49,7 @@ class _Part:
 
 
 class Upload:
-    """Receives one multipart body into the folder of a place. Blocking file work is short and done between network reads."""
+    """Receives one multipart body into the folder of a place, by pieces."""
 
     def __init__(self, place: Located, max_file_bytes: int) -> None:
         self._fd = os.dup(place.folder)

@@ -275,13 +275,24 @@ def _prepare_terminal(slave: int) -> None:
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
 
 
+# Tells the status once a command: the exit code, the folder and the exported variables, then the end of the output.
+_REPORT = r"""
+__suite_status() {
+  local s=$?
+  [[ $__suite_told == "$1" ]] && return $s
+  __suite_told=$1
+  printf '%s\0%s\0' "$s" "$PWD" >&STATUS
+  { export -p; printf '\0'; } >&STATUS
+  printf '\036%s\036' NONCE >&TERMINAL
+  trap - INT
+  return $s
+}
+"""
+
+
 def _preamble(state: ShellState, nonce: str) -> str:
     """What bash reads first: no history, no prompt, how to report after each command, and what a former bash left."""
-    report = (
-        f'__suite_status() {{ local s=$?; [[ $__suite_told == $1 ]] && return $s; __suite_told=$1; printf \'%s\\0%s\\0\' "$s" "$PWD" >&{launcher.STATUS_FD}; '
-        f"{{ export -p; printf '\\0'; }} >&{launcher.STATUS_FD}; "
-        f"printf '\\036%s\\036' {nonce} >&{launcher.TERMINAL_FD}; trap - INT; return $s; }}"
-    )
+    report = _REPORT.replace("STATUS", str(launcher.STATUS_FD)).replace("TERMINAL", str(launcher.TERMINAL_FD))
     restore = f"eval {shlex.quote(state.exports)}" if state.exports else ":"
     settings = "set +o history +H; PS1=; PS2=; export -n PS1 PS2; unset HISTFILE"
-    return f"{settings}\n{report}\n{{ {restore}; }} 2>/dev/null\n"
+    return f"{settings}\n{report.replace('NONCE', nonce)}\n{{ {restore}; }} 2>/dev/null\n"

@@ -1,0 +1,98 @@
+"""The tool API as a process: start, refusal, end."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from support.door import KeyPair, await_true, door_environment, processes_with, running_door
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("SANDBOX_ID", None),
+        ("SANDBOX_ID", ""),
+        ("SANDBOX_GENERATION", None),
+        ("SANDBOX_GENERATION", "0"),
+        ("SANDBOX_PUBLIC_KEY", None),
+        ("SANDBOX_PUBLIC_KEY", "short"),
+        ("SANDBOX_DOOR", "http://x"),
+        ("WORKSPACE", "here"),
+        ("BASH_TIMEOUT", "0"),
+        ("MAX_UPLOAD_BYTES", "lots"),
+    ],
+)
+def test_a_missing_or_bad_setting_stops_the_start_by_name(tmp_path: Path, setting: str, value: str | None) -> None:
+    environment = door_environment(KeyPair(), tmp_path / "door.sock", tmp_path)
+    environment.pop(setting, None)
+    if value is not None:
+        environment[setting] = value
+    command = [sys.executable, "-m", "tool_api"]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20, check=False)
+    assert ended.returncode == 2
+    assert setting in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_sigterm_ends_the_door_and_every_child_quickly(tmp_path: Path) -> None:
+    seconds = f"6{os.getpid()}.{random.getrandbits(24)}"
+    with running_door(tmp_path) as door:
+        door.call("shell_exec", command=f"setsid sleep {seconds} & (trap '' TERM; sleep {seconds}) &", shell="main")
+        body = {"call_id": "last", "arguments": {"command": f"echo on; sleep {seconds}", "shell": "other"}}
+        with door.client() as client, client.stream("POST", "/tools/shell_exec", json=body) as answer:
+            lines = answer.iter_lines()
+            assert "on" in next(lines)
+            await_true(lambda: len(processes_with(f"sleep {seconds}")) >= 3)
+            started = time.monotonic()
+            door.process.terminate()
+            assert "cancelled" in next(lines)
+        assert door.process.wait(5) == 0
+        assert time.monotonic() - started < 3
+        assert processes_with(f"sleep {seconds}") == []
+
+
+def test_a_door_on_a_port_answers(tmp_path: Path) -> None:
+    keys = KeyPair()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = door_environment(keys, tmp_path / "unused", tmp_path, SANDBOX_DOOR=f"tcp://127.0.0.1:{port}")
+    with subprocess.Popen(
+        [sys.executable, "-m", "tool_api"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "tool-api: ready desktop=no\n"
+            assert httpx.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
+        finally:
+            process.terminate()
+            process.wait(5)
+
+
+def test_only_the_allowed_commands_run_where_they_are_named(tmp_path: Path) -> None:
+    with running_door(tmp_path, ALLOWED_COMMANDS="echo, cat") as door:
+        assert door.call("shell_exec", command="echo yes | cat").output == "yes\n"
+        for command in (
+            "touch made",
+            "echo x; touch made",
+            "echo $(touch made)",
+            "echo `touch made`",
+            "A=1 touch made",
+        ):
+            refused = door.call("shell_exec", command=command)
+            assert not refused.success
+            assert "not allowed" in refused.output
+        assert not (door.workspace / "made").exists()

@@ -1,0 +1,187 @@
+"""Who passes the door, over the real one."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import httpx
+import pytest
+from jose import jwt
+
+from support.door import KeyPair, RunningDoor
+
+ROUTES = [
+    ("GET", "/tools"),
+    ("POST", "/tools/shell_exec"),
+    ("POST", "/calls/x/cancel"),
+    ("GET", "/files"),
+    ("GET", "/files/content?path=x"),
+    ("GET", "/files/download?path=x"),
+    ("POST", "/files"),
+]
+CALL = {"call_id": "never", "arguments": {"command": "touch reached"}}
+
+
+def ask(door: RunningDoor, method: str, path: str, token: str | None) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
+    with httpx.Client(transport=door.transport(), base_url="http://door", headers=headers) as client:
+        return client.request(method, path, json=CALL if method == "POST" else None)
+
+
+def assert_problem(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    body: dict[str, Any] = answer.json()
+    assert (body["status"], body["code"]) == (status, code)
+    assert body["request_id"] == answer.headers["x-request-id"]
+    return body
+
+
+def tampered(token: str) -> str:
+    head, _, signature = token.split(".")
+    claims = jwt.get_unverified_claims(token) | {"scopes": ["exec", "files"]}
+    body = jwt.encode(claims, "secret", algorithm="HS256").split(".")[1]
+    return f"{head}.{body}.{signature}"
+
+
+def unsigned(keys: KeyPair) -> str:
+    head = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0"
+    return f"{head}.{keys.token().split('.')[1]}."
+
+
+def signed_with_the_public_key(keys: KeyPair) -> str:
+    head = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9"
+    return f"{head}.{keys.token().split('.')[1]}.AAAA"
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_without_a_token_no_route_but_health_answers(door: RunningDoor, method: str, path: str) -> None:
+    answer = ask(door, method, path, None)
+    assert_problem(answer, 401, "unauthenticated")
+    assert answer.headers["www-authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        pytest.param(lambda keys: "nonsense", id="nonsense"),
+        pytest.param(lambda keys: "x" * 10_000, id="endless"),
+        pytest.param(lambda keys: tampered(keys.token(scopes=[])), id="tampered"),
+        pytest.param(unsigned, id="unsigned"),
+        pytest.param(signed_with_the_public_key, id="other algorithm"),
+        pytest.param(lambda keys: KeyPair().token(), id="another key"),
+        pytest.param(lambda keys: keys.token(exp=int(time.time()) - 1), id="expired"),
+        pytest.param(lambda keys: keys.token(exp=None), id="without an end"),
+        pytest.param(lambda keys: keys.token(sub="sandbox-2"), id="another sandbox"),
+        pytest.param(lambda keys: keys.token(sub=None), id="no sandbox"),
+        pytest.param(lambda keys: keys.token(gen=0), id="an older generation"),
+        pytest.param(lambda keys: keys.token(gen=2), id="a newer generation"),
+        pytest.param(lambda keys: keys.token(gen="1"), id="a generation of another type"),
+        pytest.param(lambda keys: keys.token(gen=True), id="a generation that only equals ours"),
+        pytest.param(lambda keys: keys.token(gen=None), id="no generation"),
+        pytest.param(lambda keys: keys.token(aud="gateway"), id="another audience"),
+        pytest.param(lambda keys: keys.token(aud=None), id="no audience"),
+        pytest.param(lambda keys: keys.token(scopes=None), id="no scopes"),
+        pytest.param(lambda keys: keys.token(scopes="exec"), id="scopes of another type"),
+    ],
+)
+def test_a_token_that_is_not_for_here_is_refused(door: RunningDoor, token: Any) -> None:
+    assert_problem(ask(door, "POST", "/tools/shell_exec", token(door.keys)), 401, "unauthenticated")
+    assert not (door.workspace / "reached").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "scope"),
+    [
+        ("GET", "/tools", "exec"),
+        ("POST", "/tools/shell_exec", "exec"),
+        ("POST", "/tools/file_write", "files"),
+        ("POST", "/tools/browser_view", "browser"),
+        ("POST", "/calls/x/cancel", "exec"),
+        ("GET", "/files", "files"),
+        ("POST", "/files", "files"),
+    ],
+)
+def test_a_token_without_the_scope_is_forbidden(door: RunningDoor, method: str, path: str, scope: str) -> None:
+    others = [name for name in ("exec", "files", "browser", "vnc:view", "vnc:control") if name != scope]
+    assert_problem(ask(door, method, path, door.keys.token(scopes=others)), 403, "scope_missing")
+
+
+def test_a_remembered_token_ends_when_it_expires(door: RunningDoor) -> None:
+    expires = int(time.time()) + 2
+    token = door.keys.token(exp=expires)
+    assert ask(door, "GET", "/tools", token).status_code == 200
+    while time.time() <= expires:
+        time.sleep(0.02)
+    assert_problem(ask(door, "GET", "/tools", token), 401, "unauthenticated")
+
+
+def test_health_is_open(door: RunningDoor) -> None:
+    body = ask(door, "GET", "/healthz", None).json()
+    assert body["ready"] is True
+    assert body["has_desktop"] is False
+    assert body["services"] == {"xvnc": "off", "window_manager": "off", "browser": "off"}
+
+
+def test_an_unknown_route_method_and_tool_are_problems(door: RunningDoor) -> None:
+    token = door.keys.token()
+    assert_problem(ask(door, "GET", "/nowhere", token), 404, "not_found")
+    assert_problem(ask(door, "DELETE", "/tools", token), 405, "method_not_allowed")
+    assert_problem(ask(door, "POST", "/tools/no_such_tool", token), 404, "not_found")
+
+
+def test_invalid_arguments_are_named(door: RunningDoor) -> None:
+    with door.client() as client:
+        call = {"call_id": "c", "arguments": {"cmd": "x", "timeout_s": "soon"}, "more": 1}
+        body = assert_problem(client.post("/tools/shell_exec", json=call), 422, "invalid")
+        assert [fault["field"] for fault in body["errors"]] == ["body.more"]
+        del call["more"]
+        body = assert_problem(client.post("/tools/shell_exec", json=call), 422, "invalid")
+    fields = {fault["field"] for fault in body["errors"]}
+    assert fields == {"body.arguments.cmd", "body.arguments.command", "body.arguments.timeout_s"}
+
+
+def test_a_body_that_is_no_json_is_a_problem(door: RunningDoor) -> None:
+    with door.client() as client:
+        assert_problem(client.post("/tools/shell_exec", content=b"{"), 422, "invalid")
+
+
+def test_a_huge_body_is_refused_before_it_is_read(door: RunningDoor) -> None:
+    with door.client() as client:
+        assert_problem(client.post("/tools/shell_exec", content=b" " * (17 * 1024 * 1024)), 413, "too_large")
+        assert_problem(client.post("/tools/shell_exec", content=iter([b"{}"])), 411, "length_required")
+
+
+def test_a_sane_request_id_is_kept_and_another_replaced(door: RunningDoor) -> None:
+    with door.client() as client:
+        assert client.get("/healthz", headers={"X-Request-ID": "abc-1"}).headers["x-request-id"] == "abc-1"
+        strange = client.get("/healthz", headers={"X-Request-ID": "a b\t<script>"}).headers["x-request-id"]
+        assert strange.isalnum()
+
+
+def test_every_log_line_is_json_with_the_request_id(door: RunningDoor) -> None:
+    with door.client() as client:
+        client.get("/healthz", headers={"X-Request-ID": "find-me"})
+    lines = [json.loads(line) for line in (door.socket.parent / "log").read_text().splitlines()]
+    assert any(line["request_id"] == "find-me" and line["path"] == "/healthz" for line in lines)
+    assert "eyJ" not in (door.socket.parent / "log").read_text()
+
+
+def test_one_call_id_runs_once_at_a_time(door: RunningDoor) -> None:
+    with door.client() as client, door.client() as other:
+        body = {"call_id": "twice", "arguments": {"command": "echo on; read never"}}
+        with client.stream("POST", "/tools/shell_exec", json=body) as answer:
+            lines = answer.iter_lines()
+            assert json.loads(next(lines))["text"] == "on\n"
+            assert_problem(other.post("/tools/shell_exec", json=body), 409, "conflict")
+            assert other.post("/calls/twice/cancel").status_code == 204
+
+
+def test_the_tools_are_listed_with_their_schemas(door: RunningDoor) -> None:
+    with door.client() as client:
+        tools = {tool["name"]: tool for tool in client.get("/tools").json()}
+    assert {"shell_exec", "file_edit", "browser_view"} <= tools.keys()
+    assert tools["shell_exec"]["parameters"]["additionalProperties"] is False
+    assert tools["shell_exec"]["parameters"]["required"] == ["command"]

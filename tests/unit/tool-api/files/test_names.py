@@ -1,0 +1,48 @@
+"""Names that go out in headers and come in with uploads."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tool_api.errors import InvalidError
+from tool_api.files.download import disposition
+from tool_api.files.listing import language_of
+from tool_api.files.upload import safe_name
+
+
+@given(st.text())
+def test_a_header_stays_one_line_of_latin_letters(name: str) -> None:
+    header = disposition(name)
+    assert header.isascii()
+    assert header.isprintable()
+
+
+def test_a_foreign_name_survives_the_header() -> None:
+    assert disposition('a"é.txt') == "attachment; filename=\"a__.txt\"; filename*=UTF-8''a%22%C3%A9.txt"
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"])))
+def test_an_uploaded_name_is_one_safe_path_part_or_refused(given_name: str) -> None:
+    try:
+        name = safe_name(given_name)
+    except InvalidError:
+        return
+    assert "/" not in name
+    assert "\\" not in name
+    assert "\0" not in name
+    assert name not in ("", ".", "..")
+    assert len(name.encode()) <= 255
+
+
+@pytest.mark.parametrize("given_name", ["", "..", "a/..", "\x00", "C:\\", "/"])
+def test_a_name_without_a_name_is_refused(given_name: str) -> None:
+    with pytest.raises(InvalidError):
+        safe_name(given_name)
+
+
+def test_a_language_is_told_by_the_name() -> None:
+    assert language_of("a.PY") == "python"
+    assert language_of("Dockerfile") == "dockerfile"
+    assert language_of("a.unknown") is None

@@ -1,0 +1,39 @@
+"""Bounded text and the terminal's bytes."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tool_api.tools.shell.output import BoundedText, TerminalDecoder
+
+SENTINEL = b"\x1eend\x1e"
+
+
+@given(st.lists(st.text(max_size=30)), st.integers(2, 60))
+def test_bounded_text_keeps_head_and_tail(pieces: list[str], limit: int) -> None:
+    bounded, whole = BoundedText(limit), "".join(pieces)
+    for piece in pieces:
+        bounded.append(piece)
+    if len(whole) <= limit:
+        assert bounded.text() == whole
+    else:
+        assert bounded.is_truncated
+        assert bounded.text().startswith(whole[: limit // 2] + "\n[... ")
+        assert bounded.text().endswith(" ...]\n" + whole[len(whole) - (limit - limit // 2) :])
+        assert f"{len(whole) - limit} characters" in bounded.text()
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="\x1e", exclude_categories=["Cs"])), st.integers(1, 7))
+def test_text_is_whole_however_its_bytes_are_cut(text: str, size: int) -> None:
+    decoder, data = TerminalDecoder(SENTINEL), text.encode() + SENTINEL + b"later"
+    assert "".join(decoder.feed(data[at : at + size]) for at in range(0, len(data), size)) == text
+    assert decoder.is_finished
+
+
+def test_what_looks_like_the_sentinel_is_text() -> None:
+    decoder = TerminalDecoder(SENTINEL)
+    assert decoder.feed(b"a\x1een") == "a"
+    assert decoder.feed(b"x\xff") == "\x1eenx\ufffd"
+    assert decoder.feed(b"\x1ee") == ""
+    assert decoder.flush() == "\x1ee"

@@ -1,0 +1,32 @@
+"""Bodies that are read whole into memory are bounded before anyone looks; uploads are streamed and bound there."""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tool_api.problems import problem
+
+MAX_BODY_BYTES = 16 * 1024 * 1024
+_STREAMED = "/files"
+
+
+class BodyLimitMiddleware:
+    """Refuses by the announced length; a body that announces none is refused too."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] != _STREAMED:
+            headers = Headers(scope=scope)
+            if "transfer-encoding" in headers:
+                refusal = problem(411, "The request must announce the length of its body.", "length_required")
+                await refusal(scope, receive, send)
+                return
+            length = headers.get("content-length", "0")
+            if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
+                refusal = problem(413, f"A body may have at most {MAX_BODY_BYTES} bytes.", "too_large")
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
