@@ -1,0 +1,61 @@
+"""A start that is not safe is refused with the name of the setting."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from backend_api.bootstrap.settings import SettingsError, load_settings, resolve_hosts, signing_secret
+
+GOOD = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("JWT_SECRET_KEY", "AUTH_MODE", "HOST", "PORT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+
+
+@pytest.mark.parametrize("secret", ["", "short", "change-me-change-me-change-me-change-me", "a" * 64])
+def test_a_bad_signing_secret_stops_the_start(monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
+    monkeypatch.setenv("JWT_SECRET_KEY", secret)
+    with pytest.raises(SettingsError, match="JWT_SECRET_KEY"):
+        signing_secret(load_settings())
+
+
+def test_a_good_signing_secret_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JWT_SECRET_KEY", GOOD)
+    assert signing_secret(load_settings()) == GOOD
+
+
+def test_local_mode_makes_a_secret_once_and_keeps_it_private(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AUTH_MODE", "local")
+    first = signing_secret(load_settings())
+    assert signing_secret(load_settings()) == first
+    assert len(first) >= 32
+    assert stat.S_IMODE((tmp_path / "jwt_secret_key").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1,192.168.1.5", "example.org"])
+def test_local_mode_listens_on_loopback_only(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setenv("AUTH_MODE", "local")
+    monkeypatch.setenv("HOST", host)
+    with pytest.raises(SettingsError, match="HOST"):
+        load_settings()
+
+
+def test_a_wrong_value_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTH_MODE", "none")
+    with pytest.raises(SettingsError, match="AUTH_MODE"):
+        load_settings()
+
+
+def test_hosts_are_a_list_of_names_and_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOST", "127.0.0.1, localhost,127.0.0.2")
+    assert resolve_hosts(load_settings()) == ["127.0.0.1", "127.0.0.2"]
+    monkeypatch.setenv("HOST", "no-such-host.invalid")
+    with pytest.raises(SettingsError, match="HOST"):
+        resolve_hosts(load_settings())

@@ -1,0 +1,47 @@
+"""Every error the domain can raise has a status and a code of its own family."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import pytest
+
+import backend_api
+from backend_api.domain.errors import DomainError, InvalidError, LimitError
+from backend_api.interfaces.http.problems import domain_problem, status_of
+
+
+def every_error(cls: type[DomainError] = DomainError) -> Iterator[type[DomainError]]:
+    for child in cls.__subclasses__():
+        yield child
+        yield from every_error(child)
+
+
+def load_everything() -> None:
+    for module in pkgutil.walk_packages(backend_api.__path__, "backend_api."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def test_every_domain_error_has_a_status_and_a_code_of_its_own() -> None:
+    load_everything()
+    errors = set(every_error())
+    assert len(errors) > 20
+    assert [error for error in errors if status_of(error) is None] == []
+    assert [error for error in errors if error.code == "error"] == []
+
+
+def test_an_invalid_field_is_named_and_a_limit_says_when_to_come_back() -> None:
+    invalid = domain_problem(InvalidError("Too long.", field="body.title"))
+    assert invalid.status_code == 422
+    assert b'"field":"body.title"' in bytes(invalid.body)
+    limit = domain_problem(LimitError("Slow down.", retry_after_s=7))
+    assert (limit.status_code, limit.headers["retry-after"]) == (429, "7")
+
+
+@pytest.mark.parametrize("error", sorted(every_error(), key=lambda cls: cls.__name__))
+def test_a_code_is_a_stable_word(error: type[DomainError]) -> None:
+    assert error.code.replace("_", "").isalpha()
+    assert error.code.islower()
