@@ -31,6 +31,7 @@ Verdict = Literal["stop", "lost"]
 TITLE_CHARACTERS = 60
 STOP_GRACE_S = 0.35
 TITLE_GRACE_S = 0.1
+SUBSCRIBE_S = 1.0
 DRAIN_S = 0.5
 HANDOVER_S = 2.0
 STOPPED = "Stopped before it ended. What it did until then may have happened."
@@ -175,7 +176,7 @@ class RunDriver:
             files=list(journal.files),
             duration_ms=max(round((self.clock() - since).total_seconds() * 1000), 0),
         )
-        has_ended = await journal.finish(finished, seen_seq=ending.seen_seq)
+        has_ended = await journal.finish(finished, seen_seq=journal.seen_seq)
         if has_ended and ending.status != "completed":
             await self.signals.wake_workers()
         return has_ended
@@ -199,7 +200,7 @@ class RunDriver:
         """Heartbeat. The first beat comes once stops are listened to, so that none falls between."""
         loop = asyncio.get_running_loop()
         held_until = loop.time() + self.options.lease_s
-        await subscribed.wait()
+        await self._wait_for(subscribed, SUBSCRIBE_S)
         while True:
             try:
                 async with asyncio.timeout(self.options.heartbeat_s):
@@ -232,7 +233,7 @@ class RunDriver:
             async with asyncio.timeout(seconds):
                 await event.wait()
         except TimeoutError:
-            logger.info("gave up waiting for a session's name")
+            return
 
     async def _hand_over(self, lease: Lease) -> None:
         try:

@@ -44,6 +44,7 @@ class RunJournal:
         self.lease = lease
         self.usage = Usage()
         self.files: list[str] = []
+        self.seen_seq = 0
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
         self._ledger = ledger
@@ -68,7 +69,9 @@ class RunJournal:
             started = [event for event in fresh if isinstance(event.payload, RunStarted)]
             self._outbox.stored(started[-1:])
             self.loaded.set()
-        return fold(self._events, self._outputs, run_id=self.lease.run.id)
+        conversation = fold(self._events, self._outputs, run_id=self.lease.run.id)
+        self.seen_seq = conversation.seen_seq
+        return conversation
 
     def first_message(self) -> str:
         """The session's first user message, as far as loaded."""

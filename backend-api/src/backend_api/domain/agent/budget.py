@@ -15,7 +15,6 @@ class Ending:
     reason: str | None = None
     code: str | None = None
     retryable: bool = False
-    seen_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

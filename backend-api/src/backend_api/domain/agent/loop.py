@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.budget import Budget, Ending, combine
@@ -44,17 +44,17 @@ class AgentLoop:
             conversation = await self.journal.conversation()
         while not conversation.is_answered:
             if ending := self.budget.exceeded(conversation.next_turn, conversation.usage):
-                return replace(ending, seen_seq=conversation.seen_seq)
+                return ending
             answer = await self._ask(conversation)
             announced = self.tools.announce(answer.calls, turn=answer.turn, seen_seq=answer.seen_seq)
             usage = combine(conversation.usage, answer.total)
             called = [announcement.called for announcement in announced]
             await self.journal.record([*answer.payloads(), UsageUpdated(usage=usage), *called])
             if answer.reason == "refusal":
-                return replace(REFUSED, seen_seq=conversation.seen_seq)
+                return REFUSED
             await self.tools.run(announced)
             conversation = await self.journal.conversation()
-        return Ending(status="completed", seen_seq=conversation.seen_seq)
+        return Ending(status="completed")
 
     async def _ask(self, conversation: Conversation) -> Answer:
         answer = Answer(

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+from backend_api.domain.agent.events import (
+    Event,
+    MessageCompleted,
+    MessageUser,
+    RunFinished,
+    ThinkingCompleted,
+    ToolCalled,
+    ToolFinished,
+    Usage,
+    UsageUpdated,
+)
+from backend_api.domain.agent.history import Conversation, dangling_calls, shorten
+from backend_api.domain.agent.history import fold as fold_whole
+from backend_api.domain.agent.model import AssistantTurn, ToolTurn, UserTurn
+
+
+def events(*payloads: Any, run_id: str = "r1", start: int = 1) -> list[Event]:
+    numbers = count(start)
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    return [Event(seq=next(numbers), at=at, session_id="s", run_id=run_id, payload=payload) for payload in payloads]
+
+
+def fold(log: list[Event], outputs: dict[str, str] | None = None, *, run_id: str | None = None) -> Conversation:
+    return fold_whole(log, outputs or {}, run_id=run_id)
+
+
+def user(text: str) -> MessageUser:
+    return MessageUser(message_id=text, text=text)
+
+
+def said(text: str, turn: int = 1, **fields: Any) -> MessageCompleted:
+    return MessageCompleted(message_id=f"{text}{turn}", text=text, turn=turn, **fields)
+
+
+def called(call_id: str, turn: int = 1, **fields: Any) -> ToolCalled:
+    return ToolCalled(call_id=call_id, name="look", arguments={"x": 1}, phrase="", turn=turn, **fields)
+
+
+def finished(call_id: str, preview: str = "ok") -> ToolFinished:
+    return ToolFinished(call_id=call_id, success=True, preview=preview)
+
+
+END = RunFinished(run_id="r1", status="completed")
+
+
+def test_an_answer_follows_its_question() -> None:
+    conversation = fold(events(user("Hi"), said("Hello"), END))
+    assert conversation.turns == [UserTurn(text="Hi"), AssistantTurn(text="Hello")]
+
+
+def test_text_thinking_and_calls_of_one_turn_are_one_turn() -> None:
+    thinking = ThinkingCompleted(message_id="t", text="hm", turn=1, signature="sig")
+    conversation = fold(
+        events(user("Go"), thinking, said("I look"), called("a"), called("b"), finished("b"), finished("a")),
+        run_id="r1",
+    )
+    _, assistant, first, second = conversation.turns
+    assert isinstance(assistant, AssistantTurn)
+    assert [call.call_id for call in assistant.calls] == ["a", "b"]
+    assert assistant.thinking[0].signature == "sig"
+    assert [turn.call_id for turn in (first, second) if isinstance(turn, ToolTurn)] == ["a", "b"]
+    assert conversation.next_turn == 2
+    assert not conversation.is_answered
+
+
+def test_every_call_has_a_result() -> None:
+    conversation = fold(events(user("Go"), called("a"), called("b"), finished("a"), END))
+    results = [turn for turn in conversation.turns if isinstance(turn, ToolTurn)]
+    assert [result.success for result in results] == [True, False]
+    assert "may have happened" in results[1].output
+
+
+def test_whole_outputs_take_the_place_of_previews_within_bounds() -> None:
+    conversation = fold(events(user("Go"), called("a"), finished("a", "pre")), {"a": "x" * 50_000})
+    result = conversation.turns[-1]
+    assert isinstance(result, ToolTurn)
+    assert len(result.output) <= 16_000
+    assert "left out" in result.output
+
+
+def test_a_message_the_model_had_not_read_comes_after_what_it_said() -> None:
+    log = events(user("one"), user("two"), said("Answer to one", seen_seq=1))
+    conversation = fold(log, run_id="r1")
+    assert [getattr(turn, "text", "") for turn in conversation.turns] == ["one", "Answer to one", "two"]
+    assert not conversation.is_answered
+    assert conversation.seen_seq == 2
+
+
+def test_a_message_during_a_call_comes_after_its_result() -> None:
+    log = events(user("one"), called("a", seen_seq=1), user("two"), finished("a"))
+    kinds = [type(turn).__name__ for turn in fold(log, run_id="r1").turns]
+    assert kinds == ["UserTurn", "AssistantTurn", "ToolTurn", "UserTurn"]
+
+
+def test_a_whole_answer_is_told_apart_from_a_partial_one_and_one_of_another_run() -> None:
+    assert fold(events(user("Hi"), said("Hello")), run_id="r1").is_answered
+    assert fold(events(user("Hi"), said("")), run_id="r1").is_answered
+    assert not fold(events(user("Hi"), said("Hel", partial=True)), run_id="r1").is_answered
+    assert not fold(events(user("Hi"), said("Hello")), run_id="r2").is_answered
+    assert not fold(events(user("Hi")), run_id="r1").is_answered
+
+
+def test_turns_of_different_runs_with_one_number_stay_apart() -> None:
+    log = events(user("a"), said("A"), END) + events(user("b"), said("B"), run_id="r2", start=4)
+    conversation = fold(log, run_id="r2")
+    assert [getattr(turn, "text", "") for turn in conversation.turns] == ["a", "A", "b", "B"]
+    assert conversation.next_turn == 2
+
+
+def test_the_runs_usage_goes_on_where_it_was() -> None:
+    log = events(user("a"), UsageUpdated(usage=Usage(input=5)), run_id="r1")
+    assert fold(log, run_id="r1").usage.input == 5
+    assert fold(log, run_id="r2").usage.input == 0
+
+
+def test_dangling_calls_are_those_of_the_run_without_an_end() -> None:
+    log = events(called("a"), called("b"), finished("a"))
+    assert [call.call_id for call in dangling_calls(log, "r1")] == ["b"]
+    assert dangling_calls(log, "r2") == []
+
+
+def test_shortening_keeps_head_and_tail_and_the_limit() -> None:
+    assert shorten("abc", 3) == "abc"
+    short = shorten("a" * 500 + "z" * 500, 200)
+    assert len(short) <= 200
+    assert short.startswith("aaa")
+    assert short.endswith("zzz")
+    assert len(shorten("x" * 100, 10)) <= 60
+
+
+def test_folding_an_own_output_twice_gives_the_same() -> None:
+    log = events(user("a"), called("x"), finished("x"), said("A", turn=2), END)
+    assert fold(log, {}, run_id="r1") == fold(log, {}, run_id="r1")

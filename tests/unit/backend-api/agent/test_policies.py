@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.budget import Budget, add_usage, combine
+from backend_api.domain.agent.events import Usage
+from backend_api.domain.agent.model import (
+    FinishPart,
+    ModelAuthError,
+    ModelRateLimitError,
+    ModelRequest,
+    ModelUnavailableError,
+    Part,
+    TextPart,
+)
+from backend_api.domain.agent.phrase import render_phrase
+from backend_api.domain.agent.prompt import system_prompt
+from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
+from backend_api.domain.agent.tools import Tool
+from support.agent_fakes import ScriptedModel
+
+REQUEST = ModelRequest(model="m", system="", turns=[], tools=[], max_output_tokens=1)
+BUSY = ModelUnavailableError("busy", may_retry=True)
+
+
+async def ask(model: ScriptedModel, sleeps: list[float], **policy: Any) -> list[Part]:
+    async def sleep(seconds: float) -> None:
+        sleeps.append(seconds)
+
+    retrying = RetryingModel(inner=model, policy=RetryPolicy(**policy), sleep=sleep, jitter=lambda: 0.5)
+    async with aclosing(retrying.stream(REQUEST)) as parts:
+        return [part async for part in parts]
+
+
+async def test_delays_double_with_jitter_up_to_the_longest() -> None:
+    sleeps: list[float] = []
+    with pytest.raises(ModelUnavailableError):
+        await ask(ScriptedModel([BUSY]), sleeps, max_retries=4, max_delay_s=5.0)
+    assert sleeps == [1.5, 2.5, 4.5, 5.0]
+
+
+async def test_retry_after_is_honoured() -> None:
+    sleeps: list[float] = []
+    limited = ModelRateLimitError("slow", may_retry=True, retry_after_s=42)
+    parts = await ask(ScriptedModel([limited], [TextPart("ok"), FinishPart("stop")]), sleeps)
+    assert sleeps == [42]
+    assert parts[0] == TextPart("ok")
+
+
+async def test_a_wait_of_hours_is_not_waited() -> None:
+    sleeps: list[float] = []
+    with pytest.raises(ModelRateLimitError):
+        await ask(ScriptedModel([ModelRateLimitError("slow", may_retry=True, retry_after_s=7_200)]), sleeps)
+    assert sleeps == []
+
+
+async def test_nothing_is_retried_after_the_first_part_nor_what_will_not_pass() -> None:
+    for script in ([TextPart("so"), BUSY], [ModelAuthError("no")]):
+        sleeps: list[float] = []
+        with pytest.raises((ModelUnavailableError, ModelAuthError)):
+            await ask(ScriptedModel(script), sleeps)
+        assert sleeps == []
+
+
+def test_budgets_count_what_is_read_anew_and_written() -> None:
+    budget = Budget(max_turns=2, max_tokens=100)
+    assert budget.exceeded(2, Usage(input=1_000, cached=950, output=40)) is None
+    over = budget.exceeded(2, Usage(input=1_000, cached=950, output=50))
+    assert over is not None
+    assert "MAX_TOKEN_BUDGET" in (over.reason or "")
+    late = budget.exceeded(3, Usage())
+    assert late is not None
+    assert "MAX_TURNS" in (late.reason or "")
+
+
+def test_usage_adds_up_by_model() -> None:
+    total = add_usage(Usage(), Usage(input=1, output=2, cost=0.5), "a")
+    total = add_usage(total, Usage(input=10, output=20), "b")
+    total = combine(total, total)
+    assert (total.input, total.output, total.cost) == (22, 44, 1.0)
+    assert total.by_model["b"] == {"input": 20, "cached": 0, "output": 40, "thinking": 0}
+
+
+@pytest.mark.parametrize(
+    ("template", "arguments", "phrase"),
+    [
+        ("Running {command}", {"command": "ls -la"}, "Running ls -la"),
+        ("Running {command}", {}, "Running"),
+        ("Running {command}", {"command": "a\n  b\tc"}, "Running a b c"),
+        ("Moving {a} to {b}", {"a": 1, "b": None}, "Moving 1 to"),
+        ("{a.__class__} {a[0]} {}", {"a": "x"}, "{a.__class__} {a[0]} {}"),
+        ("Saying {a}", {"a": "{b}", "b": "secret"}, "Saying {b}"),
+    ],
+)
+def test_a_phrase_is_rendered_safely(template: str, arguments: dict[str, Any], phrase: str) -> None:
+    assert render_phrase(template, arguments) == phrase
+
+
+def test_a_phrase_is_short() -> None:
+    phrase = render_phrase("Writing {content}", {"content": "x" * 1_000_000})
+    assert len(phrase) == len("Writing ") + 80
+    assert phrase.endswith("…")
+
+
+def test_the_prompt_names_the_day_and_thinking_only_where_it_can() -> None:
+    now = datetime(2026, 3, 5, 23, 59, tzinfo=UTC)
+    think = Tool(name="think", description="", parameters={}, phrase="", read_only=True)
+    assert "Thursday, 05 March 2026" in system_prompt([], now)
+    assert "`think`" not in system_prompt([], now)
+    assert "`think`" in system_prompt([think], now)

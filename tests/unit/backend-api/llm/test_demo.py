@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    FinishPart,
+    ModelRequest,
+    TextPart,
+    ToolCallPart,
+    ToolOffer,
+    ToolRequest,
+    ToolTurn,
+    Turn,
+    UnknownModelError,
+    UserTurn,
+)
+from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
+from backend_api.infrastructure.llm.demo import DemoModel
+
+ALL = ("shell_exec", "file_write", "file_list", "browser_navigate", "browser_view", "web_search")
+
+
+async def say(turns: list[Turn], tools: tuple[str, ...] = ALL) -> tuple[str, list[ToolRequest]]:
+    request = ModelRequest(
+        model="demo",
+        system="",
+        turns=turns,
+        tools=[ToolOffer(name=name, description="", parameters={}) for name in tools],
+        max_output_tokens=10,
+    )
+    parts = [part async for part in DemoModel(delay_s=0).stream(request)]
+    assert isinstance(parts[-1], FinishPart)
+    text = "".join(part.text for part in parts if isinstance(part, TextPart))
+    return text, [part.request for part in parts if isinstance(part, ToolCallPart)]
+
+
+async def play(asked: str, succeeds: Callable[[str], bool] = lambda name: True) -> tuple[str, list[ToolRequest]]:
+    """Until it calls nothing more; every text and call."""
+    turns: list[Turn] = [UserTurn(text=asked)]
+    texts: list[str] = []
+    all_calls: list[ToolRequest] = []
+    for _ in range(10):
+        text, calls = await say(turns)
+        texts.append(text)
+        if not calls:
+            return "\n".join(texts), all_calls
+        all_calls += calls
+        turns.append(AssistantTurn(text=text, calls=tuple(calls)))
+        turns += [
+            ToolTurn(call_id=call.call_id, name=call.name, output=f"out of {call.name}", success=succeeds(call.name))
+            for call in calls
+        ]
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize(
+    ("asked", "tool", "arguments"),
+    [
+        ("run ls -la | head", "shell_exec", {"command": "ls -la | head"}),
+        ("Please run `sleep 60`", "shell_exec", {"command": "sleep 60"}),
+        ("运行 ls -la", "shell_exec", {"command": "ls -la"}),
+        ("write a file hello.txt saying hi there", "file_write", {"path": "hello.txt", "content": "hi there\n"}),
+        ("write a file a/b.md: # Title\ntext", "file_write", {"path": "a/b.md", "content": "# Title\ntext\n"}),
+        ("write a file {x}.txt with {y}", "file_write", {"path": "{x}.txt", "content": "{y}\n"}),
+        ("写文件 你好.txt 内容是你好", "file_write", {"path": "你好.txt", "content": "你好\n"}),
+        ("open example.com", "browser_navigate", {"url": "https://example.com"}),
+        ("open file:///workspace/a.html", "browser_navigate", {"url": "file:///workspace/a.html"}),
+        ("打开 example.com", "browser_navigate", {"url": "https://example.com"}),
+        ("list the files", "file_list", {"path": "."}),
+        ("列出文件", "file_list", {"path": "."}),
+    ],
+)
+async def test_plain_requests_are_understood(asked: str, tool: str, arguments: dict[str, str]) -> None:
+    text, calls = await play(asked)
+    assert [(call.name, call.arguments) for call in calls] == [(tool, arguments)]
+    assert text
+
+
+async def test_anything_else_is_a_tour_that_ends_with_links() -> None:
+    text, calls = await play("What can you do?")
+    assert [call.name for call in calls] == [
+        "shell_exec",
+        "file_write",
+        "file_write",
+        "browser_navigate",
+        "browser_view",
+    ]
+    assert "(notes/tour.md)" in text
+    assert "OPENAI_API_KEY" in text
+
+
+async def test_the_tour_names_what_failed() -> None:
+    text, _ = await play("hi", succeeds=lambda name: not name.startswith("browser"))
+    assert "could not open the page" in text
+    assert "opened the page in" not in text
+
+
+async def test_a_failed_command_is_told_as_failed() -> None:
+    text, _ = await play("run false", succeeds=lambda name: False)
+    assert "did not work" in text
+
+
+async def test_chinese_is_answered_in_chinese() -> None:
+    text, _ = await play("你好，你能做什么？")
+    assert "演示模型" in text
+    assert "demo model" not in text
+
+
+async def test_a_report_is_written_to_a_file() -> None:
+    text, calls = await play("make a report about Sea Otters!")
+    assert calls[-1].name == "file_write"
+    assert calls[-1].arguments is not None
+    assert calls[-1].arguments["path"] == "reports/sea-otters.md"
+    assert "(reports/sea-otters.md)" in text
+
+
+async def test_a_long_answer_is_the_same_each_time() -> None:
+    first, _ = await play("stream 1000")
+    assert first.endswith("word999 word1000")
+    assert (await play("stream 1000"))[0] == first
+
+
+async def test_the_notice_comes_once() -> None:
+    turns: list[Turn] = [UserTurn(text="stream 1"), AssistantTurn(text="word1"), UserTurn(text="stream 2")]
+    assert (await say(turns))[0] == "word1 word2"
+
+
+async def test_missing_tools_are_named() -> None:
+    text, calls = await say([UserTurn(text="run ls")], tools=())
+    assert calls == []
+    assert "shell_exec" in text
+
+
+def test_without_a_key_the_demo_model_is_the_default() -> None:
+    catalogue = Catalogue(LlmSettings())
+    assert catalogue.default().is_demo
+    assert [model.id for model in catalogue.models()] == ["demo"]
+
+
+async def test_a_key_chooses_its_provider_and_the_demo_stays_on_offer() -> None:
+    async with Catalogue(LlmSettings(anthropic_key="k", model="m", models=("n",))) as catalogue:
+        assert [(model.id, model.provider) for model in catalogue.models()] == [
+            ("m", "anthropic"),
+            ("n", "anthropic"),
+            ("demo", "demo"),
+        ]
+        assert catalogue.choose("n").info.id == "n"
+        assert catalogue.choose(None).info.id == "m"
+        with pytest.raises(UnknownModelError):
+            catalogue.choose("other")
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        (LlmSettings(provider="gemini"), "LLM_PROVIDER"),
+        (LlmSettings(provider="openai"), "OPENAI_API_KEY"),
+        (LlmSettings(provider="anthropic", openai_key="k"), "ANTHROPIC_API_KEY"),
+    ],
+)
+def test_a_wrong_provider_or_missing_key_is_named(settings: LlmSettings, named: str) -> None:
+    with pytest.raises(LlmSettingError, match=named):
+        Catalogue(settings)
