@@ -17,6 +17,7 @@ class DesktopSettings:
     run_dir: Path = Path("/run/sandbox")
     home: Path = Path("/home/agent")
     workspace: Path = Path("/workspace")
+    authorities: Path = Path("/usr/local/share/ca-certificates")
     width: int = 1280
     height: int = 800
     cdp_port: int = 9222

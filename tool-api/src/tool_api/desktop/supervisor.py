@@ -14,6 +14,7 @@ from contracts.tools import ServiceState
 from tool_api.desktop import programs
 from tool_api.desktop.process import Program, StartFailedError, number_pipe, running
 from tool_api.desktop.settings import DesktopSettings
+from tool_api.desktop.trust import trust_authorities
 
 logger = logging.getLogger(__name__)
 
@@ -184,6 +185,7 @@ class Desktop:
 
     async def _browser(self, ready: Up) -> None:
         path, settings = self._programs.browser or "", self._settings
+        await trust_authorities(settings)
         # A Chrome that was killed leaves its lock behind; this one is the only user of the profile.
         for left in settings.profile.glob("Singleton*"):
             left.unlink(missing_ok=True)
