@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sandbox_manager.domain.errors import (
+    ConflictError,
+    EngineUnavailableError,
+    StartFailedError,
+    TotalLimitError,
+    UserLimitError,
+)
+from sandbox_manager.domain.sandbox import Status
+from support.keeping import Keeping
+
+
+async def test_a_new_session_gets_a_starting_sandbox_that_becomes_ready() -> None:
+    keeping = Keeping()
+
+    created = await keeping.create("s1", "u1")
+    ready = await keeping.get(created.sandbox.id, 5)
+
+    assert created.is_new
+    assert created.sandbox.status is Status.STARTING
+    assert ready.status is Status.READY
+    assert ready.identity.generation == 1
+
+
+async def test_asking_again_answers_the_living_one() -> None:
+    keeping = Keeping()
+    first = await keeping.ready()
+
+    again = await keeping.create("s1", "u1")
+
+    assert not again.is_new
+    assert again.sandbox.id == first.id
+    assert len(keeping.runtime.starts) == 1
+
+
+async def test_many_at_once_over_two_managers_make_one_sandbox() -> None:
+    one = Keeping()
+    two = Keeping(registry=one.registry, runtime=one.runtime, clock=one.clock, owner="manager-2")
+
+    created = await asyncio.gather(*((one, two)[n % 2].create("s1", "u1") for n in range(20)))
+
+    assert len({answer.sandbox.id for answer in created}) == 1
+    assert sum(answer.is_new for answer in created) == 1
+    await one.launcher.close()
+    await two.launcher.close()
+
+
+async def test_a_session_of_another_user_is_a_conflict() -> None:
+    keeping = Keeping()
+    await keeping.ready("s1", "u1")
+
+    with pytest.raises(ConflictError):
+        await keeping.create("s1", "u2")
+
+
+async def test_after_a_failure_the_next_one_is_a_new_generation() -> None:
+    keeping = Keeping()
+    keeping.runtime.fail_start = StartFailedError("no room", retryable=True)
+    failed = await keeping.ready()
+    keeping.runtime.fail_start = None
+
+    again = await keeping.ready()
+
+    assert (failed.status, failed.reason, failed.retryable) == (Status.FAILED, "no room", True)
+    assert again.status is Status.READY
+    assert again.identity.generation == 2
+    assert list(keeping.runtime.things) == [again.id]
+
+
+async def test_after_the_end_the_next_one_is_a_new_generation_with_the_same_workspace() -> None:
+    keeping = Keeping()
+    first = await keeping.ready()
+    await keeping.delete(first.id, keep_workspace=True)
+
+    again = await keeping.ready()
+
+    assert again.identity.generation == 2
+    assert keeping.runtime.workspaces == {"s1"}
+
+
+async def test_a_start_that_takes_too_long_fails_with_a_reason_and_leaves_nothing() -> None:
+    keeping = Keeping(start_deadline_s=0.05)
+    keeping.runtime.hold = asyncio.Event()
+
+    failed = await keeping.ready()
+    await keeping.launcher.wait(failed.id, 5)
+
+    assert failed.status is Status.FAILED
+    assert failed.retryable
+    assert failed.reason is not None
+    assert "did not become ready" in failed.reason
+    assert keeping.runtime.things == {}
+
+
+async def test_a_missing_engine_is_told_at_once_and_nothing_is_recorded() -> None:
+    keeping = Keeping()
+    keeping.runtime.unavailable = EngineUnavailableError("start Docker")
+
+    with pytest.raises(EngineUnavailableError, match="start Docker"):
+        await keeping.create("s1", "u1")
+
+    assert await keeping.list() == []
+
+
+async def test_a_user_over_the_limit_is_refused_until_one_ends() -> None:
+    keeping = Keeping(max_per_user=2)
+    first = await keeping.ready("s1")
+    await keeping.ready("s2")
+
+    with pytest.raises(UserLimitError) as raised:
+        await keeping.create("s3", "u1")
+    assert raised.value.retry_after_s > 0
+    await keeping.ready("s4", "u2")
+    await keeping.delete(first.id, keep_workspace=False)
+
+    assert (await keeping.ready("s3")).status is Status.READY
+
+
+async def test_a_full_deployment_refuses_everybody() -> None:
+    keeping = Keeping(max_total=1)
+    await keeping.ready("s1", "u1")
+
+    with pytest.raises(TotalLimitError):
+        await keeping.create("s2", "u2")
+
+
+async def test_many_at_once_stay_within_the_limit() -> None:
+    keeping = Keeping(max_per_user=3)
+
+    answers = await asyncio.gather(*(keeping.create(f"s{n}", "u1") for n in range(8)), return_exceptions=True)
+
+    assert sum(isinstance(answer, UserLimitError) for answer in answers) == 5
+    await keeping.launcher.close()

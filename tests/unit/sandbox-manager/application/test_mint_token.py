@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from jose import jwt
+
+from contracts.sandboxes import DOOR_ALGORITHM, DOOR_AUDIENCE
+from sandbox_manager.domain.errors import SandboxNotFoundError, SandboxNotReadyError, SandboxOverError
+from support.keeping import Keeping
+from support.sandboxes import KEYS
+
+
+async def test_a_token_is_bound_to_sandbox_generation_and_scopes() -> None:
+    keeping = Keeping()
+    ready = await keeping.ready()
+
+    minted = await keeping.mint(ready.id, ["exec"], timedelta(minutes=5))
+    claims = jwt.decode(
+        minted.token,
+        KEYS.public_key,
+        algorithms=[DOOR_ALGORITHM],
+        audience=DOOR_AUDIENCE,
+        options={"verify_exp": False},
+    )
+
+    assert (claims["sub"], claims["gen"], claims["scopes"]) == (ready.id, 1, ["exec"])
+    assert claims["exp"] - claims["iat"] == 300
+    assert claims["jti"]
+    assert minted.door == ready.door
+
+
+async def test_two_tokens_differ() -> None:
+    keeping = Keeping()
+    ready = await keeping.ready()
+
+    one = await keeping.mint(ready.id, ["exec"], timedelta(minutes=5))
+    two = await keeping.mint(ready.id, ["exec"], timedelta(minutes=5))
+
+    assert one.token != two.token
+
+
+async def test_a_starting_sandbox_has_no_token() -> None:
+    keeping = Keeping()
+    keeping.runtime.hold = asyncio.Event()
+    created = await keeping.create("s1", "u1")
+
+    with pytest.raises(SandboxNotReadyError):
+        await keeping.mint(created.sandbox.id, ["exec"], timedelta(minutes=5))
+
+    await keeping.launcher.close()
+
+
+async def test_what_does_not_exist_has_no_token_and_can_not_be_renewed() -> None:
+    keeping = Keeping()
+
+    with pytest.raises(SandboxNotFoundError):
+        await keeping.mint("never", ["exec"], timedelta(minutes=5))
+    with pytest.raises(SandboxNotFoundError):
+        await keeping.renew("never")
+
+
+async def test_what_is_gone_has_no_token_and_can_not_be_renewed() -> None:
+    keeping = Keeping()
+    ready = await keeping.ready()
+    await keeping.delete(ready.id, keep_workspace=True)
+
+    with pytest.raises(SandboxNotReadyError):
+        await keeping.mint(ready.id, ["exec"], timedelta(minutes=5))
+    with pytest.raises(SandboxOverError):
+        await keeping.renew(ready.id)
