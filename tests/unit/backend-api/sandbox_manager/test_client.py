@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from backend_api.application.runs.announced_computers import AnnouncedComputers
+from backend_api.domain.agent.events import SandboxUpdated
+from backend_api.domain.sandbox.entity import Scope
+from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.infrastructure.memory.computers import MemoryComputers
+from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
+from contracts.errors import Problem
+from contracts.sandboxes import DoorToken, Sandbox, SandboxList, SandboxStatus
+from support.agent_fakes import MemoryStore
+
+NOW = datetime.now(UTC)
+
+
+def sandbox(status: SandboxStatus = SandboxStatus.READY, **fields: Any) -> Sandbox:
+    values: dict[str, Any] = {
+        "id": "b1",
+        "session_id": "s",
+        "user_id": "u",
+        "generation": 1,
+        "runtime": "fake",
+        "status": status,
+        "created_at": NOW,
+        "expires_at": NOW + timedelta(hours=1),
+        "idle_expires_at": NOW + timedelta(hours=1),
+        **fields,
+    }
+    return Sandbox(**values)
+
+
+class Manager:
+    """The manager's REST answers; `statuses` are given one a look."""
+
+    def __init__(self, *statuses: SandboxStatus) -> None:
+        self.statuses = list(statuses)
+        self.calls: list[str] = []
+        self.token_expires = timedelta(seconds=300)
+        self.refuse_tokens = False
+        self.problem: Problem | None = None
+        self.now = 0.0
+
+    def client(self) -> SandboxManagerClient:
+        http = httpx.AsyncClient(transport=httpx.MockTransport(self._handle), base_url="http://manager")
+        return SandboxManagerClient(http, clock=lambda: self.now)
+
+    def _handle(self, request: httpx.Request) -> httpx.Response:
+        self.calls.append(f"{request.method} {request.url.path}")
+        if self.problem is not None:
+            return httpx.Response(self.problem.status, content=self.problem.model_dump_json())
+        if request.url.path.endswith("/tokens"):
+            if self.refuse_tokens:
+                return httpx.Response(409, json={})
+            scopes = json.loads(request.content)["scopes"]
+            token = DoorToken(
+                token=f"{'+'.join(scopes)} {len(self.calls)}",
+                expires_at=datetime.now(UTC) + self.token_expires,
+                door="http://door",
+                sandbox_id="b1",
+                generation=1,
+            )
+            return httpx.Response(201, content=token.model_dump_json())
+        if request.method == "GET" and request.url.path == "/sandboxes":
+            found = [sandbox(self.statuses[0])] if self.statuses else []
+            return httpx.Response(200, content=SandboxList(items=found).model_dump_json())
+        if request.method == "DELETE":
+            return httpx.Response(204)
+        status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
+        return httpx.Response(200, content=sandbox(status, reason="No memory.").model_dump_json())
+
+
+STARTING, READY, FAILED = SandboxStatus.STARTING, SandboxStatus.READY, SandboxStatus.FAILED
+
+
+async def test_a_starting_computer_is_waited_for_and_then_believed() -> None:
+    manager = Manager(STARTING, STARTING, READY)
+    client = manager.client()
+    first, second = await asyncio.gather(client.ensure("s", "u"), client.ensure("s", "u"))
+    assert first == second
+    assert manager.calls == ["POST /sandboxes", "GET /sandboxes/b1", "GET /sandboxes/b1"]
+    manager.now = 21.0
+    await client.ensure("s", "u")
+    assert manager.calls[3:] == ["POST /sandboxes"]
+
+
+async def test_a_failed_start_gives_the_managers_reason() -> None:
+    with pytest.raises(ComputerUnavailableError, match="No memory"):
+        await Manager(STARTING, FAILED).client().ensure("s", "u")
+
+
+async def test_a_problem_of_the_manager_gives_its_detail() -> None:
+    manager = Manager(READY)
+    manager.problem = Problem(title="Full", status=503, detail="All places are taken.", code="full")
+    with pytest.raises(ComputerUnavailableError, match="All places"):
+        await manager.client().ensure("s", "u")
+
+
+async def test_an_unreachable_manager_is_unavailable() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused")
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(refuse), base_url="http://manager")
+    with pytest.raises(ComputerUnavailableError, match="can't be reached"):
+        await SandboxManagerClient(http).ensure("s", "u")
+
+
+async def test_tokens_are_kept_until_shortly_before_their_end() -> None:
+    manager = Manager(READY)
+    client = manager.client()
+    computer = await client.ensure("s", "u")
+    first = await client.token(computer, (Scope.EXEC, Scope.FILES))
+    assert await client.token(computer, (Scope.FILES, Scope.EXEC)) == first
+    assert (await client.token(computer, (Scope.VNC_VIEW,))).token.startswith("vnc:view")
+    manager.token_expires = timedelta(seconds=20)
+    client.forget(computer)
+    computer = await client.ensure("s", "u")
+    short = await client.token(computer, (Scope.EXEC,))
+    assert await client.token(computer, (Scope.EXEC,)) != short
+
+
+async def test_a_computer_whose_tokens_are_refused_is_asked_for_anew() -> None:
+    manager = Manager(READY)
+    client = manager.client()
+    computer = await client.ensure("s", "u")
+    manager.refuse_tokens = True
+    with pytest.raises(ComputerUnavailableError):
+        await client.token(computer, (Scope.EXEC,))
+    await client.ensure("s", "u")
+    assert manager.calls.count("POST /sandboxes") == 2
+
+
+async def test_activity_is_told_at_most_every_twenty_seconds() -> None:
+    manager = Manager(READY)
+    client = manager.client()
+    await client.ensure("s", "u")
+    for now in (0.0, 5.0, 19.0, 21.0):
+        manager.now = now
+        await client.keep_alive("s")
+    assert manager.calls.count("POST /sandboxes/b1/renew") == 2
+
+
+async def test_status_and_delete_know_sessions_without_a_computer() -> None:
+    manager = Manager()
+    assert (await manager.client().status("s")).status == "none"
+    await manager.client().delete("s")
+    manager.statuses = [READY]
+    await manager.client().delete("s")
+    assert manager.calls[-1] == "DELETE /sandboxes/b1"
+
+
+class SlowComputers(MemoryComputers):
+    def __init__(self, until: Callable[[], Any]) -> None:
+        super().__init__()
+        self._until = until
+
+    async def ensure(self, session_id: str, user_id: str) -> Any:
+        await self._until()
+        return await super().ensure(session_id, user_id)
+
+
+async def test_starting_ready_and_failed_are_told_once() -> None:
+    store = MemoryStore()
+    session = await store.open_session()
+    release = asyncio.Event()
+    computers = SlowComputers(release.wait)
+    announced = AnnouncedComputers(computers, store, store)
+    asking = asyncio.gather(announced.ensure(session, "u"), announced.ensure(session, "u"))
+    await store.until(lambda: bool(store.payloads(session, SandboxUpdated)))
+    release.set()
+    await asking
+    await announced.ensure(session, "u")
+    computers.fault = "No room."
+    with pytest.raises(ComputerUnavailableError):
+        await announced.ensure(session, "u")
+    told = [(event.status, event.reason) for event in store.payloads(session, SandboxUpdated)]
+    assert told == [("starting", None), ("ready", None), ("failed", "No room.")]
+    assert len(store.published) == 3

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from backend_api.domain.agent.tools import CallContext, Tool, ToolOutcome
+from backend_api.domain.sandbox.entity import Computer
+from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError, FileMissingError
+from backend_api.infrastructure.memory.computers import MemoryComputers
+from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
+from backend_api.infrastructure.search.provider import Hit, SearchProvider, SearchUnavailableError
+from backend_api.infrastructure.search.registry import SearchSettingError, search_provider
+from backend_api.infrastructure.search.tavily import TavilySearch
+from backend_api.infrastructure.tool_api.sandbox_tools import outcome_of
+from backend_api.infrastructure.tools.composite import CompositeToolBox
+from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
+from backend_api.infrastructure.tools.local import LocalToolBox
+from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox, manifest_tools
+from backend_api.infrastructure.tools.think import THINK
+from backend_api.infrastructure.tools.utc_now import utc_now
+from backend_api.infrastructure.tools.web_search import web_search
+from contracts.tools import BrowserDisplay, ToolResult
+
+CONTEXT = CallContext(session_id="s", user_id="u", run_id="r", call_id="c")
+NOON = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
+
+PAGE = """
+<div class="result result--ad"><a class="result__a" href="https://duckduckgo.com/y.js?ad_domain=x">Ad</a></div>
+<div class="result"><h2><a rel="nofollow" class="result__a"
+ href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fexample.com%2Fa%3Fb%3D1&amp;rut=z">Otters &amp; <b>rivers</b></a></h2>
+<a class="result__snippet" href="//duckduckgo.com/l/">They <b>swim</b> well.</a></div>
+"""
+
+
+async def silent(text: str) -> None:
+    return
+
+
+async def call(box: Any, name: str, **arguments: Any) -> ToolOutcome:
+    return await box.call(CONTEXT, name, arguments, silent)
+
+
+def answering(*answers: httpx.Response | Exception) -> httpx.AsyncClient:
+    queue = list(answers)
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        answer = queue.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return httpx.AsyncClient(transport=httpx.MockTransport(handle))
+
+
+async def test_thinking_and_the_clock_need_no_computer() -> None:
+    box = LocalToolBox([THINK, utc_now(lambda: NOON)])
+    assert (await call(box, "think", thought="hm")).success
+    assert (await call(box, "utc_now")).output == "2026-03-05T12:00:00Z (Thursday)"
+    assert all(tool.read_only and tool.parameters["type"] == "object" for tool in box.tools())
+
+
+async def test_arguments_that_do_not_fit_are_named() -> None:
+    outcome = await call(LocalToolBox([THINK]), "think", idea="x")
+    assert not outcome.success
+    assert "thought" in outcome.output
+    assert "idea" in outcome.output
+
+
+async def test_a_link_is_made_and_its_fault_is_a_result() -> None:
+    async def sign(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:
+        if path == "none":
+            raise FileMissingError("There is no file none.")
+        return SignedLink(url=f"/api/files/{session_id}-{user_id}-{expires_s}", expires_at=NOON)
+
+    box = LocalToolBox([generate_download_url(sign)])
+    assert "/api/files/s-u-60" in (await call(box, "generate_download_url", path="a", expires_s=60)).output
+    missing = await call(box, "generate_download_url", path="none")
+    assert (missing.success, missing.output) == (False, "There is no file none.")
+
+
+async def test_duckduckgo_results_are_read_from_its_page() -> None:
+    async with answering(httpx.Response(200, text=PAGE)) as http:
+        hits = await DuckDuckGoSearch(http).search("otters", limit=5)
+    assert hits == [Hit(title="Otters & rivers", url="https://example.com/a?b=1", snippet="They swim well.")]
+
+
+async def test_tavily_results_are_read() -> None:
+    body = {"results": [{"title": "T", "url": "https://t", "content": "c"}, {"title": "U", "url": "https://u"}]}
+    async with answering(httpx.Response(200, json=body)) as http:
+        assert await TavilySearch(http, "key").search("q", limit=1) == [Hit(title="T", url="https://t", snippet="c")]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [httpx.ConnectError("no"), httpx.Response(429), httpx.Response(500), httpx.Response(401), httpx.Response(202)],
+)
+async def test_a_search_that_cannot_be_made_is_a_clear_result(answer: Any) -> None:
+    for build in (DuckDuckGoSearch, lambda http: TavilySearch(http, "key")):
+        async with answering(answer) as http:
+            provider: SearchProvider = build(http)
+            outcome = await call(LocalToolBox([web_search(provider)]), "web_search", query="q")
+        assert not outcome.success
+        assert "can't be searched" in outcome.output
+
+
+async def test_the_search_provider_follows_the_settings() -> None:
+    async with answering() as http:
+        for setting, key, name in (
+            ("auto", "", "duckduckgo"),
+            ("auto", "k", "tavily"),
+            ("duckduckgo", "k", "duckduckgo"),
+        ):
+            provider = search_provider(setting, tavily_key=key, http=http)
+            assert provider is not None
+            assert provider.name == name
+        assert search_provider("none", tavily_key="k", http=http) is None
+        with pytest.raises(SearchSettingError, match="TAVILY_API_KEY"):
+            search_provider("tavily", tavily_key="", http=http)
+        with pytest.raises(SearchSettingError, match="SEARCH_PROVIDER"):
+            search_provider("altavista", tavily_key="", http=http)
+
+
+async def test_search_results_are_shown_and_told() -> None:
+    class Found:
+        name = "found"
+
+        async def search(self, query: str, *, limit: int) -> list[Hit]:
+            return [Hit(title="T", url="https://t", snippet="s")][:limit]
+
+    outcome = await call(LocalToolBox([web_search(Found())]), "web_search", query="q")
+    assert "https://t" in outcome.output
+    assert outcome.display is not None
+    assert outcome.display["results"][0]["title"] == "T"
+    assert SearchUnavailableError.retryable
+
+
+def test_the_first_box_counts_for_a_name_in_two() -> None:
+    box = CompositeToolBox([LocalToolBox([THINK]), LocalToolBox([THINK, utc_now(lambda: NOON)])])
+    assert [tool.name for tool in box.tools()] == ["think", "utc_now"]
+
+
+def test_the_manifest_offers_shell_files_and_browser() -> None:
+    names = {tool.name for tool in manifest_tools()}
+    assert {"shell_exec", "file_write", "file_list", "browser_navigate", "browser_view"} <= names
+
+
+def test_a_screenshot_goes_to_the_body_and_never_into_the_view() -> None:
+    display = BrowserDisplay(url="u", image="aGk=", image_media_type="image/png")
+    outcome = outcome_of(ToolResult(success=True, output="seen", display=display))
+    assert (outcome.body, outcome.body_media_type) == (b"hi", "image/png")
+    assert outcome.display is not None
+    assert outcome.display["image"] is None
+    broken = outcome_of(ToolResult(success=True, output="", display=BrowserDisplay(url="u", image="not base64!")))
+    assert broken.body is None
+    disguised = BrowserDisplay(url="u", image="aGk=", image_media_type="text/html")
+    assert outcome_of(ToolResult(success=True, output="", display=disguised)).body_media_type == (
+        "application/octet-stream"
+    )
+
+
+class Script:
+    """`SandboxTools` that raises or answers in turn."""
+
+    def __init__(self, *steps: Exception | ToolOutcome) -> None:
+        self.steps = list(steps)
+
+    async def call(self, computer: Computer, call_id: str, name: str, arguments: Any, on_output: Any) -> ToolOutcome:
+        step = self.steps.pop(0)
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+
+TOOL = Tool(name="t", description="", parameters={}, phrase="", read_only=False)
+OK = ToolOutcome(success=True, output="ok")
+
+
+async def test_a_closed_door_is_tried_once_more_and_a_lost_call_is_told() -> None:
+    computers = MemoryComputers()
+    gone = ComputerUnavailableError("gone")
+    assert await call(SandboxToolBox([TOOL], computers, Script(gone, OK)), "t") == OK
+    with pytest.raises(ComputerUnavailableError):
+        await call(SandboxToolBox([TOOL], computers, Script(gone, gone)), "t")
+    lost = await call(SandboxToolBox([TOOL], computers, Script(ComputerLostError("broke."), OK)), "t")
+    assert not lost.success
+    assert "may have happened" in lost.output
+    computers.fault = "The engine is full."
+    with pytest.raises(ComputerUnavailableError, match="full"):
+        await call(SandboxToolBox([TOOL], computers, Script()), "t")
