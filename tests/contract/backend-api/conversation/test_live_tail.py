@@ -1,0 +1,128 @@
+"""`LiveTail` and `RunSignals`: one suite for memory and Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
+
+import pytest
+
+from backend_api.domain.agent.events import Event, MessageCompleted, MessageDelta, RunFinished, ThinkingDelta
+from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.errors import SlowReaderError
+from support.backend_stores import LiveChannels, memory_channels, redis_channels
+from support.servers import Server
+
+RUN = RunId("r")
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def live(request: pytest.FixtureRequest) -> AsyncGenerator[LiveChannels]:
+    if request.param == "memory":
+        yield memory_channels()
+        return
+    server: Server = request.getfixturevalue("redis_server")
+    async with redis_channels(server.uri) as opened:
+        yield opened
+
+
+@pytest.fixture
+def session_id() -> SessionId:
+    return SessionId(uuid.uuid4().hex)
+
+
+def delta(offset: int, text: str, message_id: str = "m") -> MessageDelta:
+    return MessageDelta(message_id=message_id, offset=offset, text=text)
+
+
+def stored(session_id: SessionId, seq: int, payload: MessageCompleted | RunFinished) -> Event:
+    at = datetime.now(UTC).replace(microsecond=0)
+    return Event(seq=seq, at=at, session_id=session_id, run_id=RUN, payload=payload)
+
+
+async def test_every_reader_gets_what_is_published_in_order(live: LiveChannels, session_id: SessionId) -> None:
+    done = stored(session_id, 4, MessageCompleted(message_id="m", text="Hey \U0001f600"))
+    async with asyncio.timeout(5), live.tail.follow(session_id) as one, live.tail.follow(session_id) as two:
+        await live.tail.publish_delta(session_id, RUN, delta(0, "Hey "))
+        await live.tail.publish_delta(session_id, RUN, delta(4, "\U0001f600"))
+        await live.tail.publish(session_id, [done])
+        for reader in (one, two):
+            text = ""
+            while (event := await anext(reader)).seq is None:
+                payload = event.payload
+                assert isinstance(payload, MessageDelta)
+                text = text[: payload.offset] + payload.text
+            assert (text, event) == ("Hey \U0001f600", done)
+
+
+async def test_who_comes_late_gets_the_text_so_far_once_from_the_start(
+    live: LiveChannels, session_id: SessionId
+) -> None:
+    for offset, text in ((0, "a\U0001f600"), (2, "b"), (3, "c")):
+        await live.tail.publish_delta(session_id, RUN, delta(offset, text))
+    await live.tail.publish_delta(session_id, RUN, ThinkingDelta(message_id="m", offset=0, text="hm"))
+    async with asyncio.timeout(5), live.tail.follow(session_id) as reader:
+        first = {type(event.payload): event for event in [await anext(reader), await anext(reader)]}
+        assert first[MessageDelta].payload == delta(0, "a\U0001f600bc")
+        assert first[ThinkingDelta].payload == ThinkingDelta(message_id="m", offset=0, text="hm")
+        await live.tail.publish_delta(session_id, RUN, delta(4, "d"))
+        assert (await anext(reader)).payload == delta(4, "d")
+
+
+async def test_a_text_that_is_stored_is_forgotten(live: LiveChannels, session_id: SessionId) -> None:
+    await live.tail.publish_delta(session_id, RUN, delta(0, "abc"))
+    await live.tail.publish(session_id, [stored(session_id, 4, MessageCompleted(message_id="m", text="abc"))])
+    await live.tail.publish_delta(session_id, RUN, delta(0, "left over", "other"))
+    end = stored(session_id, 5, RunFinished(run_id=RUN, status="stopped"))
+    await live.tail.publish(session_id, [end])
+    async with asyncio.timeout(5), live.tail.follow(session_id) as reader:
+        await live.tail.publish(session_id, [end])
+        assert await anext(reader) == end
+
+
+async def test_sessions_do_not_hear_each_other(live: LiveChannels, session_id: SessionId) -> None:
+    other = SessionId(uuid.uuid4().hex)
+    async with asyncio.timeout(5), live.tail.follow(session_id) as reader:
+        await live.tail.publish_delta(other, RUN, delta(0, "not yours"))
+        await live.tail.publish_delta(session_id, RUN, delta(0, "yours"))
+        assert (await anext(reader)).payload == delta(0, "yours")
+
+
+async def test_a_reader_that_does_not_read_is_let_go(live: LiveChannels, session_id: SessionId) -> None:
+    end = stored(session_id, 1, RunFinished(run_id=RUN, status="stopped"))
+    async with asyncio.timeout(5), live.tail.follow(session_id) as slow, live.tail.follow(session_id) as fast:
+        for _ in range(25):
+            await live.tail.publish(session_id, [end] * 100)
+            for _ in range(100):
+                await anext(fast)
+        with pytest.raises(SlowReaderError):
+            await anext(slow)
+
+
+async def test_a_wake_up_before_the_wait_counts(live: LiveChannels) -> None:
+    await live.signals.wake_workers()
+    async with asyncio.timeout(1):
+        await live.signals.wait_for_work(30)
+    await live.signals.wait_for_work(0.01)
+
+
+async def test_a_stop_reaches_its_run_alone(live: LiveChannels) -> None:
+    async with asyncio.timeout(5), live.signals.stops(RunId("one")) as one, live.signals.stops(RunId("two")) as two:
+        await live.signals.send_stop(RunId("two"))
+        await anext(two)
+        waiting = asyncio.ensure_future(anext(one))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        await live.signals.send_stop(RunId("one"))
+        await waiting
+
+
+async def test_signals_cross_processes(redis_server: Server) -> None:
+    async with asyncio.timeout(5), redis_channels(redis_server.uri) as here, redis_channels(redis_server.uri) as there:
+        async with there.signals.stops(RunId("far")) as stops:
+            await here.signals.send_stop(RunId("far"))
+            await anext(stops)
+        await here.signals.wake_workers()
+        await there.signals.wait_for_work(30)

@@ -1,0 +1,56 @@
+"""Another user's session does not exist, on any route."""
+
+from __future__ import annotations
+
+from support.gateway import Gateway
+
+CALLS = [
+    ("GET", "", None),
+    ("PATCH", "", {"title": "mine now"}),
+    ("GET", "/state", None),
+    ("POST", "/messages", {"text": "hello"}),
+    ("POST", "/runs", {"text": "hello"}),
+    ("POST", "/runs/stream", {"text": "hello"}),
+    ("POST", "/stop", None),
+    ("GET", "/events", None),
+    ("GET", "/events?format=json", None),
+    ("GET", "/events/1/body", None),
+    ("GET", "/files", None),
+    ("GET", "/files/content?path=a.txt", None),
+    ("GET", "/files/download?path=a.txt", None),
+    ("POST", "/files/link", {"path": "a.txt"}),
+    ("POST", "/vnc/ticket", {"mode": "view"}),
+    ("DELETE", "", None),
+]
+
+
+async def test_a_foreign_session_is_not_found_on_any_route(gateway: Gateway) -> None:
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    session_id = await gateway.session(anna)
+    for method, path, body in CALLS:
+        url = f"/api/sessions/{session_id}{path}"
+        answer = await gateway.client.request(method, url, json=body, headers=bert)
+        assert (answer.status_code, answer.json()["code"]) == (404, "session_not_found"), (method, path)
+        anonymous = await gateway.client.request(method, url, json=body)
+        assert anonymous.status_code == 401, (method, path)
+    untouched = (await gateway.client.get(f"/api/sessions/{session_id}", headers=anna)).json()
+    assert (untouched["title"], untouched["last_seq"]) == ("", 0)
+    assert not gateway.computers.living
+
+
+async def test_an_upload_to_a_foreign_session_is_not_found(gateway: Gateway) -> None:
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    session_id = await gateway.session(anna)
+    files = {"files": ("a.txt", b"mine")}
+    answer = await gateway.client.post(f"/api/sessions/{session_id}/files", files=files, headers=bert)
+    assert answer.status_code == 404
+    assert not gateway.workspace.files
+
+
+async def test_lists_show_own_sessions_only(gateway: Gateway) -> None:
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    session_id = await gateway.session(anna)
+    mine = (await gateway.client.get("/api/sessions", headers=anna)).json()
+    theirs = (await gateway.client.get("/api/sessions", headers=bert)).json()
+    assert [item["id"] for item in mine["items"]] == [session_id]
+    assert theirs == {"items": [], "next_cursor": None}

@@ -1,0 +1,213 @@
+"""Sessions, messages and their stream through the wire; the test plays the worker."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from backend_api.domain.agent.events import BodyReference, MessageCompleted, MessageDelta, RunFinished, ToolFinished
+from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.conversation.ports import Body, Recorded
+from support.gateway import Gateway
+
+Frame = tuple[str | None, str, dict[str, Any]]
+
+
+class Reader:
+    """Reads frames of an SSE answer."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self.response = response
+        self._lines = response.aiter_lines()
+
+    async def next(self) -> Frame:
+        identifier, kind = None, ""
+        async with asyncio.timeout(5):
+            async for line in self._lines:
+                if line.startswith("id: "):
+                    identifier = line[4:]
+                elif line.startswith("event: "):
+                    kind = line[7:]
+                elif line.startswith("data: "):
+                    return identifier, kind, json.loads(line[6:])
+        raise EOFError
+
+    async def until(self, kind: str) -> list[Frame]:
+        frames = [await self.next()]
+        while frames[-1][1] != kind:
+            frames.append(await self.next())
+        return frames
+
+
+@asynccontextmanager
+async def reading(gateway: Gateway, url: str, headers: dict[str, str], **request: Any) -> AsyncGenerator[Reader]:
+    async with gateway.client.stream(request.pop("method", "GET"), url, headers=headers, **request) as response:
+        assert response.status_code == 200
+        yield Reader(response)
+
+
+async def claimed(gateway: Gateway) -> Lease:
+    async with asyncio.timeout(5):
+        while (lease := await gateway.ports.ledger.claim("w", lease_s=30, model="demo")) is None:
+            await gateway.ports.signals.wait_for_work(1)
+    return lease
+
+
+async def answered(gateway: Gateway, text: str = "Hi there") -> None:
+    """Play a worker that answers one run."""
+    ports, lease = gateway.ports, await claimed(gateway)
+    session_id = lease.run.session_id
+    await ports.tail.publish_delta(session_id, lease.run.id, MessageDelta(message_id="a", offset=0, text=text))
+    answer = [Recorded(payload=MessageCompleted(message_id="a", text=text))]
+    await ports.tail.publish(session_id, await ports.ledger.record(lease, answer))
+    event = await ports.ledger.finish(lease, RunFinished(run_id=lease.run.id, status="completed"), seen_seq=99)
+    assert event is not None
+    await ports.tail.publish(session_id, [event])
+
+
+async def test_a_session_is_created_changed_listed_and_deleted(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    created = await gateway.client.post(
+        "/api/sessions", json={"title": "Plans", "model": "demo", "options": {"max_turns": 5}}, headers=anna
+    )
+    session = created.json()
+    assert (session["title"], session["status"], session["options"]) == ("Plans", "idle", {"max_turns": 5})
+    url = f"/api/sessions/{session['id']}"
+    changed = await gateway.client.patch(url, json={"title": "Better", "pinned": True}, headers=anna)
+    assert (changed.json()["title"], changed.json()["pinned"], changed.json()["model"]) == ("Better", True, "demo")
+    for body, field in (
+        ({"titel": "x"}, "body.titel"),
+        ({"title": 7}, "body.title"),
+        ({"title": "x" * 201}, "body.title"),
+        ({"model": "unknown"}, "body.model"),
+        ({"options": {"magic": True}}, "body.options.magic"),
+    ):
+        refused = await gateway.client.patch(url, json=body, headers=anna)
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field)
+    events = (await gateway.client.get(f"{url}/events?format=json", headers=anna)).json()
+    assert [item["title"] for item in events["items"]] == ["Better"]
+    assert (await gateway.client.delete(url, headers=anna)).status_code == 204
+    assert (await gateway.client.get(url, headers=anna)).status_code == 404
+
+
+async def test_a_message_is_answered_over_the_stream_and_resumes_anywhere(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    url = f"/api/sessions/{session_id}"
+    async with reading(gateway, f"{url}/events", anna) as reader:
+        assert reader.response.headers["x-accel-buffering"] == "no"
+        assert reader.response.headers["cache-control"] == "no-cache"
+        body = {"text": "hello", "client_message_id": "c1"}
+        accepted = await gateway.client.post(f"{url}/messages", json=body, headers=anna)
+        assert accepted.status_code == 202
+        again = (await gateway.client.post(f"{url}/messages", json=body, headers=anna)).json()
+        assert again == accepted.json() | {"duplicate": True}
+        await answered(gateway)
+        frames = await reader.until("run.finished")
+    stored = [frame for frame in frames if frame[0] is not None]
+    kinds = ["message.user", "run.queued", "run.started", "message.completed", "run.finished"]
+    assert [(frame[0], frame[1]) for frame in stored] == [(str(n + 1), kind) for n, kind in enumerate(kinds)]
+    assert [frame[2]["text"] for frame in frames if frame[1] == "message.delta"] in ([], ["Hi there"])
+    assert all(frame[2]["seq"] is None for frame in frames if frame[0] is None)
+    async with reading(gateway, f"{url}/events?after=1", anna | {"Last-Event-ID": "3"}) as reader:
+        assert [frame[0] for frame in await reader.until("run.finished")] == ["4", "5"]
+    page = (await gateway.client.get(f"{url}/events?format=json&after=1&limit=2", headers=anna)).json()
+    assert [item["seq"] for item in page["items"]] == [2, 3]
+    assert (page["last_seq"], page["has_more"]) == (5, True)
+    state = (await gateway.client.get(f"{url}/state", headers=anna)).json()
+    assert [(item["role"], item["text"]) for item in state["messages"]] == [
+        ("user", "hello"),
+        ("assistant", "Hi there"),
+    ]
+    assert (state["session"]["status"], state["run"], state["last_seq"]) == ("idle", None, 5)
+
+
+async def test_a_reader_that_comes_late_gets_the_text_so_far_first(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    url = f"/api/sessions/{session_id}"
+    await gateway.client.post(f"{url}/messages", json={"text": "hello"}, headers=anna)
+    lease = await claimed(gateway)
+    tail, run = gateway.ports.tail, lease.run
+    for offset, text in ((0, "Gr\U0001f600"), (3, "ü"), (4, "ße")):
+        await tail.publish_delta(
+            lease.run.session_id, lease.run.id, MessageDelta(message_id="a", offset=offset, text=text)
+        )
+    async with reading(gateway, f"{url}/events", anna) as reader:
+        frames = await reader.until("message.delta")
+        assert (frames[-1][2]["offset"], frames[-1][2]["text"]) == (0, "Gr\U0001f600üße")
+        await tail.publish_delta(run.session_id, run.id, MessageDelta(message_id="a", offset=6, text="!"))
+        _, _, data = await reader.next()
+        assert (data["offset"], data["text"]) == (6, "!")
+
+
+async def test_runs_wait_for_the_end_or_stream_to_it(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    url = f"/api/sessions/{await gateway.session(anna)}"
+    waiting = asyncio.create_task(gateway.client.post(f"{url}/runs", json={"text": "hello"}, headers=anna))
+    await answered(gateway, "One")
+    result = (await waiting).json()
+    assert (result["status"], [item["text"] for item in result["messages"]]) == ("completed", ["hello", "One"])
+    worker = asyncio.create_task(answered(gateway, "Two"))
+    async with reading(gateway, f"{url}/runs/stream", anna, method="POST", json={"text": "more"}) as reader:
+        frames = await reader.until("run.finished")
+        assert {frame[2]["run_id"] for frame in frames} == {frames[-1][2]["run_id"]}
+        with pytest.raises(EOFError):
+            await reader.next()
+    await worker
+
+
+async def test_stopping_an_idle_session_says_so_and_a_queued_run_ends(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    url = f"/api/sessions/{await gateway.session(anna)}"
+    assert (await gateway.client.post(f"{url}/stop", headers=anna)).status_code == 204
+    accepted = (await gateway.client.post(f"{url}/messages", json={"text": "hello"}, headers=anna)).json()
+    stopped = await gateway.client.post(f"{url}/stop", headers=anna)
+    assert (stopped.status_code, stopped.json()) == (202, {"run_id": accepted["run_id"]})
+    page = (await gateway.client.get(f"{url}/events?format=json", headers=anna)).json()
+    assert page["items"][-1]["status"] == "stopped"
+
+
+async def test_what_is_too_much_is_refused(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    url = f"/api/sessions/{await gateway.session(anna)}/messages"
+    long = await gateway.client.post(url, json={"text": "ü" * 100_001}, headers=anna)
+    assert (long.status_code, long.json()["code"]) == (413, "message_too_long")
+    fits = await gateway.client.post(url, json={"text": "\U0001f600" * 100_000}, headers=anna)
+    assert fits.status_code == 202
+    huge = await gateway.client.post(url, content=b" " * 3_000_000, headers=anna | {"Content-Type": "application/json"})
+    assert (huge.status_code, huge.json()["code"]) == (413, "body_too_large")
+    empty = await gateway.client.post(url, json={"text": ""}, headers=anna)
+    assert (empty.status_code, empty.json()["errors"][0]["field"]) == (422, "body.text")
+
+
+async def test_a_long_body_is_fetched_beside_its_event(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    url = f"/api/sessions/{await gateway.session(anna)}"
+    await gateway.client.post(f"{url}/messages", json={"text": "hello"}, headers=anna)
+    lease = await claimed(gateway)
+    finished = ToolFinished(call_id="c", success=True, preview="p", body=BodyReference(size=9, media_type="text/html"))
+    body = Body(content=b"<b>all</b>", media_type="text/html")
+    (event,) = await gateway.ports.ledger.record(lease, [Recorded(payload=finished, body=body)])
+    answer = await gateway.client.get(f"{url}/events/{event.seq}/body", headers=anna)
+    assert answer.content == b"<b>all</b>"
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert answer.headers["content-security-policy"].startswith("sandbox")
+    assert (await gateway.client.get(f"{url}/events/1/body", headers=anna)).status_code == 404
+
+
+async def test_every_answer_has_a_request_id_and_lists_and_health_answer(gateway: Gateway) -> None:
+    given = await gateway.client.get("/healthz", headers={"X-Request-ID": "abc-12345"})
+    assert (given.status_code, given.headers["x-request-id"]) == (200, "abc-12345")
+    refused = await gateway.client.get("/api/nothing", headers={"X-Request-ID": "no good\u00e9".encode()})
+    assert (refused.status_code, refused.json()["request_id"]) == (404, refused.headers["x-request-id"])
+    anna = await gateway.user("anna")
+    for path, length in (("tools", 1), ("models", 1), ("skills", 0), ("presets", 0)):
+        assert len((await gateway.client.get(f"/api/{path}", headers=anna)).json()) == length
+    assert (await gateway.client.get("/docs")).status_code == 200

@@ -1,0 +1,130 @@
+"""The gateway in this process on real MongoDB and Redis, with computers in memory and no worker: tests drive runs."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import httpx
+import uvicorn
+
+from backend_api.application.identity.limits import Limits
+from backend_api.bootstrap.app import create_app
+from backend_api.bootstrap.assembly import Policy, Ports, assemble
+from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.agent.tools import Tool
+from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryScreens, MemoryWorkspace
+from backend_api.infrastructure.mongo.connection import Database, connect
+from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
+from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
+from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
+from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
+from backend_api.infrastructure.mongo.users import MongoUsers
+from backend_api.infrastructure.redis.client import connect_redis
+from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
+from backend_api.infrastructure.redis.tickets import RedisTickets
+from backend_api.infrastructure.security.passwords import Argon2Passwords
+from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks
+from backend_api.interfaces.http.use_cases import UseCases, WebOptions
+from support.backend_stores import redis_channels
+
+SECRET = "k9" * 24
+MODEL = ModelInfo(id="demo", label="Demo model", provider="demo", is_demo=True, is_default=True)
+TOOL = Tool(name="think", description="Think.", parameters={"type": "object"}, phrase="Thinking", read_only=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """A gateway that answers, and what it stands on."""
+
+    url: str
+    ports: Ports
+    database: Database
+    computers: MemoryComputers
+    workspace: MemoryWorkspace
+    client: httpx.AsyncClient
+    names: list[str] = field(default_factory=list[str])
+
+    async def user(self, name: str) -> dict[str, str]:
+        """Headers of a fresh account."""
+        answer = await self.client.post("/api/auth/register", json={"username": name, "password": f"{name}-password"})
+        assert answer.status_code == 201, answer.text
+        return {"Authorization": f"Bearer {answer.json()['access_token']}"}
+
+    async def session(self, headers: dict[str, str]) -> str:
+        """A fresh session."""
+        answer = await self.client.post("/api/sessions", json={}, headers=headers)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
+
+@asynccontextmanager
+async def run_gateway(
+    mongo_uri: str,
+    database_name: str,
+    redis_uri: str,
+    *,
+    options: WebOptions | None = None,
+    limits: Limits | None = None,
+    expires_s: int = 600,
+) -> AsyncGenerator[Gateway]:
+    """On a free loopback port; `is_local` of the options decides the mode."""
+    options = options or WebOptions()
+    limits = limits or Limits(login_per_minute=0, register_per_hour=0, messages_per_minute=0)
+    redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
+    computers, workspace = MemoryComputers(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
+    async with connect(mongo_uri, database_name) as database, redis_channels(redis_uri) as live:
+        ports = Ports(
+            users=MongoUsers(database),
+            refresh_tokens=MongoRefreshTokens(database),
+            passwords=Argon2Passwords(),
+            access_tokens=JwtAccessTokens(SECRET, algorithm="HS256", expires_s=expires_s),
+            limiter=RedisRateLimiter(redis),
+            sessions=MongoSessionRepository(database),
+            ledger=MongoRunLedger(database),
+            log=MongoEventLog(database),
+            transcripts=MongoTranscripts(database),
+            tail=live.tail,
+            signals=live.signals,
+            computers=computers,
+            workspace=workspace,
+            screens=MemoryScreens(),
+            tickets=RedisTickets(redis),
+            links=JwtFileLinks(SECRET, algorithm="HS256"),
+            models=(MODEL,),
+            tools=(TOOL,),
+        )
+        use_cases = assemble(ports, Policy(is_local=options.is_local, limits=limits, poll_s=0.2))
+
+        @asynccontextmanager
+        async def wire() -> AsyncGenerator[UseCases]:
+            yield use_cases
+
+        async with _served(create_app(wire, options)) as url, httpx.AsyncClient(base_url=url, timeout=10) as client:
+            yield Gateway(
+                url=url, ports=ports, database=database, computers=computers, workspace=workspace, client=client
+            )
+    await redis.aclose()
+
+
+@asynccontextmanager
+async def _served(app: object) -> AsyncGenerator[str]:
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1, ws_per_message_deflate=False)  # type: ignore[arg-type]
+    server = uvicorn.Server(config)
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    async with asyncio.timeout(5):
+        while not server.started:  # noqa: ASYNC110 -- the server has no event for it
+            await asyncio.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await serving
+        listener.close()

@@ -1,0 +1,106 @@
+"""Exactly once, in order, without a gap: whatever the live channel loses, repeats or never says."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import aclosing
+
+import pytest
+
+from backend_api.application.conversation.follow_events import FollowEvents
+from backend_api.domain.agent.events import Event, FilesChanged, MessageCompleted, MessageDelta
+from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.errors import SessionNotFoundError
+from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
+from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores
+
+RUN = RunId("r")
+
+
+class Stage:
+    """A session with a stream and a reader's view of it."""
+
+    def __init__(self) -> None:
+        self.stores: ConversationStores = memory_stores()
+        self.tail = MemoryLiveTail()
+        self.follow = FollowEvents(self.stores.sessions, self.stores.log, self.tail, poll_s=0.01)
+
+    async def store(self, session_id: SessionId, count: int = 1) -> list[Event]:
+        return await self.stores.log.append(session_id, [FilesChanged(paths=["a"], origin="user")] * count)
+
+    async def collect(self, session_id: SessionId, after: int, count: int) -> list[Event]:
+        found: list[Event] = []
+        async with asyncio.timeout(5), aclosing(self.follow(session_id, ANNA, after)) as events:
+            async for event in events:
+                if event is not None:
+                    found.append(event)
+                if len(found) == count:
+                    break
+        return found
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+async def test_what_was_missed_comes_first_then_what_happens(stage: Stage) -> None:
+    session_id = await stage.stores.session()
+    await stage.store(session_id, 1200)
+    reading = asyncio.create_task(stage.collect(session_id, 3, 1199))
+    await asyncio.sleep(0)
+    for _ in range(2):
+        await stage.tail.publish(session_id, await stage.store(session_id))
+    assert [event.seq for event in await reading] == list(range(4, 1203))
+
+
+async def test_a_silent_channel_is_replaced_by_the_log(stage: Stage) -> None:
+    session_id = await stage.stores.session()
+    stage.tail.is_silent = True
+    reading = asyncio.create_task(stage.collect(session_id, 0, 3))
+    for _ in range(3):
+        await asyncio.sleep(0)
+        await stage.tail.publish(session_id, await stage.store(session_id))
+    assert [event.seq for event in await reading] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_a_channel_that_loses_repeats_and_reorders_changes_nothing(stage: Stage, seed: int) -> None:
+    session_id = await stage.stores.session()
+    chance = random.Random(seed)
+    reading = asyncio.create_task(stage.collect(session_id, 0, 60))
+    kept: list[Event] = []
+    for _ in range(60):
+        kept += await stage.store(session_id)
+        for event in chance.sample(kept, min(len(kept), chance.randint(0, 3))):
+            await stage.tail.publish(session_id, [event])
+        await asyncio.sleep(0)
+    assert [event.seq for event in await reading] == list(range(1, 61))
+
+
+async def test_text_is_neither_doubled_nor_lost_nor_shown_after_it_is_stored(stage: Stage) -> None:
+    session_id = await stage.stores.session()
+    text = "".join(chr(0x1F600 + n) for n in range(40))
+    reading = asyncio.create_task(stage.collect(session_id, 0, 3))
+    await asyncio.sleep(0.01)
+    for start, end in ((0, 10), (5, 12), (12, 12), (20, 30), (3, 15)):
+        piece = MessageDelta(message_id="m", offset=start, text=text[start:end])
+        await stage.tail.publish_delta(session_id, RUN, piece)
+    found = [event.payload for event in await reading]
+    assert found == [
+        MessageDelta(message_id="m", offset=0, text=text[:10]),
+        MessageDelta(message_id="m", offset=10, text=text[10:12]),
+        MessageDelta(message_id="m", offset=12, text=text[12:15]),
+    ]
+    reading = asyncio.create_task(stage.collect(session_id, 0, 2))
+    await stage.stores.log.append(session_id, [MessageCompleted(message_id="m", text=text)])
+    await stage.tail.publish_delta(session_id, RUN, MessageDelta(message_id="m", offset=0, text="late"))
+    await stage.store(session_id)
+    assert [event.seq for event in await reading] == [1, 2]
+
+
+async def test_a_foreign_session_cannot_be_followed(stage: Stage) -> None:
+    session_id = await stage.stores.session()
+    with pytest.raises(SessionNotFoundError):
+        await anext(stage.follow(session_id, BERT, 0))
