@@ -115,17 +115,25 @@ async def path(desktop: Desktop, tmp_path: Path) -> AsyncIterator[str]:
         yield made
 
 
-def pointer_position(desktop: Desktop) -> tuple[int, int]:
-    text = subprocess.run(
-        ["/usr/bin/xdotool", "getmouselocation"],
+def xdotool(desktop: Desktop, command: str) -> str:
+    return subprocess.run(
+        ["/usr/bin/xdotool", command],
         env={**os.environ, "DISPLAY": desktop.display or ""},
         capture_output=True,
         text=True,
         check=True,
         timeout=5,
     ).stdout
-    values = dict(part.split(":") for part in text.split())
+
+
+def pointer_position(desktop: Desktop) -> tuple[int, int]:
+    values = dict(part.split(":") for part in xdotool(desktop, "getmouselocation").split())
     return int(values["x"]), int(values["y"])
+
+
+def screen_size(desktop: Desktop) -> tuple[int, int]:
+    width, height = xdotool(desktop, "getdisplaygeometry").split()
+    return int(width), int(height)
 
 
 async def test_a_viewer_sees_the_screen_and_several_see_it_at_once(path: str) -> None:
@@ -257,3 +265,15 @@ async def test_what_passes_upwards_is_whole_messages_only(tmp_path: Path) -> Non
         await asyncio.wait_for(ended.wait(), 5)
 
     assert bytes(received) == b"RFB 003.008\n\x01\x01" + update + update
+
+
+async def test_who_may_control_may_resize_the_desktop(path: str, desktop: Desktop) -> None:
+    extended_desktop_size = -308
+    async with viewer(path, token(Scope.VNC_CONTROL)) as (_, client):
+        await client.connect()
+        await client.send(struct.pack(">BxHii", 2, 2, 0, extended_desktop_size))
+        await client.send(struct.pack(">BBHHHH", 3, 0, 0, 0, 1, 1))
+        await client.send(struct.pack(">BxHHBx", 251, 1024, 700, 1) + struct.pack(">IHHHHI", 0, 0, 0, 1024, 700, 0))
+        async with asyncio.timeout(5):
+            while screen_size(desktop) != (1024, 700):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
