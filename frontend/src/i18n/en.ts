@@ -48,7 +48,14 @@ export default {
     stopped: 'Stopped',
     interrupted: 'Interrupted',
   },
-  activity: { idle: '', queued: 'Waiting for its turn', thinking: 'Thinking', working: 'Working', writing: 'Writing' },
+  activity: {
+    idle: '',
+    starting: 'Starting its computer',
+    queued: 'Waiting for its turn',
+    thinking: 'Thinking',
+    working: 'Working',
+    writing: 'Writing',
+  },
   faces: { label: 'Views', chat: 'Conversation', computer: 'Computer', live: 'Live' },
   model: { demo: 'Demo model', choose: 'Model: {name}', howToKey: 'Use a real model…' },
   first: {

@@ -50,7 +50,14 @@ const zh: typeof en = {
     stopped: '已停止',
     interrupted: '已中断',
   },
-  activity: { idle: '', queued: '正在排队', thinking: '正在思考', working: '正在工作', writing: '正在书写' },
+  activity: {
+    idle: '',
+    starting: '正在启动电脑',
+    queued: '正在排队',
+    thinking: '正在思考',
+    working: '正在工作',
+    writing: '正在书写',
+  },
   faces: { label: '视图', chat: '对话', computer: '电脑', live: '实时' },
   model: { demo: '演示模型', choose: '模型：{name}', howToKey: '使用真实模型…' },
   first: {

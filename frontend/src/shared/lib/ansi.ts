@@ -1,4 +1,3 @@
-// eslint-disable-next-line no-control-regex -- terminal sequences are made of control characters
 const SEQUENCE = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g
 
 /** What a terminal would leave on the page: no escape sequences, and only the last state of a line written over. */

@@ -9,6 +9,8 @@ export interface Block {
 }
 
 export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: false })
+// Names such as notes.md are files here, not hosts.
+markdown.linkify.set({ fuzzyLink: false })
 
 /**
  * Cuts Markdown into top-level blocks. With the blocks of an earlier state of a text that only grew, all but its last

@@ -1,11 +1,27 @@
 import DOMPurify from 'dompurify'
 import { markdown } from './blocks'
 
+/** A link without a scheme names a file of the workspace. */
+export function workspacePath(href: string): string | null {
+  if (href === '' || href.startsWith('#') || href.startsWith('//') || /^[a-z][a-z0-9+.-]*:/i.test(href)) return null
+  try {
+    return decodeURIComponent(href.replace(/[?#].*$/, '').replace(/^\.?\//, '')).replace(/^workspace\//, '')
+  } catch {
+    return null
+  }
+}
+
 const KEPT = 400
 const rendered = new Map<string, string>()
 
 DOMPurify.addHook('afterSanitizeAttributes', (node) => {
-  if (node.tagName !== 'A') return
+  if (node.nodeName.toLowerCase() !== 'a') return
+  const path = workspacePath(node.getAttribute('href') ?? '')
+  if (path !== null) {
+    node.setAttribute('href', '#')
+    node.setAttribute('data-path', path)
+    return
+  }
   node.setAttribute('target', '_blank')
   node.setAttribute('rel', 'noopener noreferrer nofollow')
 })

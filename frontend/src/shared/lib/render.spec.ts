@@ -1,0 +1,29 @@
+// @vitest-environment jsdom
+import { describe, expect, it } from 'vitest'
+import { renderBlock, workspacePath } from './render'
+
+describe('workspacePath', () => {
+  it.each([
+    ['notes/tour.md', 'notes/tour.md'],
+    ['./a%20b.txt', 'a b.txt'],
+    ['/workspace/x.py', 'x.py'],
+    ['https://example.org', null],
+    ['//example.org', null],
+    ['#top', null],
+    ['mailto:a@b', null],
+  ])('%s is %s', (href, path) => expect(workspacePath(href)).toBe(path))
+})
+
+describe('renderBlock', () => {
+  it('lets no markup of the text through', () => {
+    const html = renderBlock('<img src=x onerror=alert(1)> <script>x</script> [a](javascript:alert(1))')
+    expect(html).not.toMatch(/<(img|script)|href="javascript/)
+  })
+  it('opens the web elsewhere and names a file where it is one', () => {
+    expect(renderBlock('[w](https://example.org)')).toMatch(/target="_blank"/)
+    expect(renderBlock('[f](notes/a.md)')).toMatch(/data-path="notes\/a\.md"/)
+  })
+  it('takes no file name for a host', () => {
+    expect(renderBlock('see notes.md')).not.toMatch(/<a/)
+  })
+})
