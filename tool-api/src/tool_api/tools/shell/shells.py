@@ -11,7 +11,7 @@ from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
 
 MAX_SHELLS = 16
-_HIDDEN_PREFIX = "SANDBOX_"
+_HIDDEN_PREFIXES = ("SANDBOX_", "PYTHONPATH", "PYTHONHOME")
 _DEFAULTS = {"PATH": os.defpath, "LANG": "C.UTF-8"}
 _PLAIN = {
     "TERM": "dumb",
@@ -120,6 +120,6 @@ class Shells:
 
     def _environment(self) -> dict[str, str]:
         """The tool API's environment without its own settings, tuned for output that is read as text."""
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(_HIDDEN_PREFIX)}
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(_HIDDEN_PREFIXES)}
         display = self._display()
         return _DEFAULTS | kept | _PLAIN | ({"DISPLAY": display} if display else {})
