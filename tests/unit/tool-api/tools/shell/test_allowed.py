@@ -9,9 +9,7 @@ from tool_api.tools.shell.allowed import refused_command
 ALLOWED = frozenset({"ls", "cat"})
 
 
-@pytest.mark.parametrize(
-    "text", ["ls", "ls -l | cat", "ls && cat x; ls", "A=1 ls", "ls > out", "ls\ncat x"]
-)
+@pytest.mark.parametrize("text", ["ls", "ls -l | cat", "ls && cat x; ls", "A=1 ls", "ls > out", "ls\ncat x"])
 def test_allowed_commands_pass(text: str) -> None:
     assert refused_command(text, ALLOWED) is None
 
