@@ -1,0 +1,47 @@
+"""A session's real computer for the benchmarks: through the manager of a running stack."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import httpx
+
+from contracts.sandboxes import DoorToken, Scope
+from setting import Stack
+from support.sandboxes import client_at
+
+
+@dataclass(frozen=True, slots=True)
+class Manager:
+    """REST of the stack's sandbox manager."""
+
+    http: httpx.Client
+
+    @classmethod
+    def of(cls, stack: Stack) -> Manager:
+        ports = json.loads((stack.data_dir / "ports.json").read_text())
+        token = json.loads((stack.data_dir / "secrets.json").read_text())["manager_token"]
+        headers = {"Authorization": f"Bearer {token}"}
+        return cls(httpx.Client(base_url=f"http://127.0.0.1:{ports['manager']}", headers=headers, timeout=90))
+
+    def create(self, session_id: str) -> str:
+        """Create a sandbox and wait until it is ready; answers its id."""
+        made = self.http.post("/sandboxes", json={"session_id": session_id, "user_id": "bench"}).raise_for_status()
+        sandbox = made.json()["id"]
+        ready = self.http.get(f"/sandboxes/{sandbox}", params={"wait_ms": 60_000}).raise_for_status().json()
+        assert ready["status"] == "ready", ready
+        return sandbox
+
+    def delete(self, sandbox: str) -> None:
+        self.http.delete(f"/sandboxes/{sandbox}", params={"keep_workspace": "false"}).raise_for_status()
+
+    def token(self, sandbox: str, *scopes: Scope) -> DoorToken:
+        body = {"scopes": [scope.value for scope in scopes]}
+        answer = self.http.post(f"/sandboxes/{sandbox}/tokens", json=body).raise_for_status()
+        return DoorToken.model_validate(answer.json())
+
+
+def door(token: DoorToken) -> httpx.AsyncClient:
+    """A client of the sandbox's door."""
+    return client_at(token.door, {"Authorization": f"Bearer {token.token}"})

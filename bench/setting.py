@@ -1,0 +1,79 @@
+"""What the benchmarks share: a scripted model server, a real stack, and how a result is written down."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+for part in ("tests", "contracts/src", "backend-api/src", "sandbox-manager/src", "tool-api/src"):
+    sys.path.insert(0, str(ROOT / part))
+
+from support.stack import Stack, run_stack  # noqa: E402
+
+
+@contextmanager
+def model_server(*, deltas: int, delay_ms: float = 0.0) -> Iterator[str]:
+    """A model server in a process of its own that answers everything with `deltas` pieces; yields its address."""
+    command = [sys.executable, "-m", "support.model_server", "--deltas", str(deltas), "--delay-ms", str(delay_ms)]
+    server = subprocess.Popen(command, cwd=ROOT / "tests", stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        found = re.search(r"http://\S+", server.stdout.readline())
+        assert found is not None, "the model server did not say where it listens"
+        yield found.group(0)
+    finally:
+        server.terminate()
+        server.wait(10)
+
+
+@contextmanager
+def scripted_stack(*, deltas: int, delay_ms: float = 0.0) -> Iterator[Stack]:
+    """A local stack whose model is the scripted server."""
+    with model_server(deltas=deltas, delay_ms=delay_ms) as url, tempfile.TemporaryDirectory() as folder:
+        settings = {
+            "LLM_PROVIDER": "openai",
+            "OPENAI_API_KEY": "sk-scripted",
+            "OPENAI_BASE_URL": url if url.endswith("/v1") else f"{url}/v1",
+            "MODEL": "scripted",
+            "MAX_TOKEN_BUDGET": "100000000",
+            "RATE_LIMIT_MESSAGES_PER_MINUTE": "1000000",
+        }
+        with run_stack(Path(folder), **settings) as stack:
+            yield stack
+
+
+@contextmanager
+def plain_stack(**settings: str) -> Iterator[Stack]:
+    """A local stack with the demo model."""
+    with tempfile.TemporaryDirectory() as folder, run_stack(Path(folder), **settings) as stack:
+        yield stack
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which `share` of the values lie (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def summary(name: str, values: Sequence[float], unit: str) -> str:
+    """One line: p50, p95, extremes and how many."""
+    return (
+        f"{name}: p50 {percentile(values, 0.5):.2f} {unit}, p95 {percentile(values, 0.95):.2f}, "
+        f"min {min(values):.2f}, max {max(values):.2f} (n={len(values)})"
+    )
+
+
+def machine() -> str:
+    """The machine in one line."""
+    memory = int(re.findall(r"MemTotal:\s+(\d+)", Path("/proc/meminfo").read_text())[0]) // 2**20
+    models = re.findall(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
+    cpu = models[0] if models else platform.machine()
+    return f"{os.cpu_count()} x {cpu}, {memory} GiB, Linux {platform.release()}, Python {platform.python_version()}"
