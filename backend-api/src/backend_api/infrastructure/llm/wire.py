@@ -16,7 +16,7 @@ from backend_api.infrastructure.llm.sse import SseOverflowError
 
 CONNECT_S = 10.0
 SILENCE_S = 120.0
-DRAIN_S = 0.2
+DRAIN_S = 0.05
 TIMEOUT = httpx2.Timeout(SILENCE_S, connect=CONNECT_S, pool=CONNECT_S)
 LIMITS = httpx2.Limits(max_connections=500, max_keepalive_connections=50, keepalive_expiry=300.0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
@@ -12,6 +13,8 @@ from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolOutc
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
 from backend_api.domain.sandbox.ports import Computers, SandboxTools
 from contracts.tools import ToolSpec
+
+logger = logging.getLogger(__name__)
 
 START_ALLOWANCE_MS = 120_000
 """A call may find the computer not yet started; its own deadline counts inside."""
@@ -55,7 +58,7 @@ class SandboxToolBox:
     ) -> ToolOutcome:
         try:
             computer = await self._computers.ensure(context.session_id, context.user_id)
-            await self._computers.keep_alive(context.session_id)
+            await self._keep_alive(context.session_id)
             try:
                 return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)
             except ComputerUnavailableError:
@@ -64,3 +67,10 @@ class SandboxToolBox:
                 return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)
         except ComputerLostError as error:
             return ToolOutcome(success=False, output=LOST.format(detail=error.detail))
+
+    async def _keep_alive(self, session_id: str) -> None:
+        try:
+            await self._computers.keep_alive(session_id)
+        except ComputerUnavailableError:
+            # The door may answer all the same; if not, the call says so.
+            logger.warning("a computer's use could not be told to the manager", extra={"session_id": session_id})
