@@ -8,11 +8,11 @@ import time
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from backend_api.domain.errors import TooLargeError
-from backend_api.interfaces.http.problems import domain_problem, problem
+from backend_api.interfaces.http.problems import problem
 from backend_api.interfaces.http.request_id import take_request_id
 from backend_api.interfaces.http.use_cases import WebOptions
 from contracts.errors import REQUEST_ID_HEADER
@@ -30,10 +30,8 @@ _SECURITY = {
 }
 
 
-class BodyTooLargeError(TooLargeError):
-    """A request body over the limit."""
-
-    code = "body_too_large"
+TOO_LARGE = "body_too_large"
+OVER_LIMIT = "This body is over the limit."
 
 
 class Edge:
@@ -73,12 +71,12 @@ class Edge:
                 message["headers"] = headers.raw
             await send(message)
 
+        limit = self._limit_of(scope)
         try:
-            await self._app(scope, self._bounded(scope, receive), send_with_headers)
-        except BodyTooLargeError as error:
-            if has_started:
-                raise
-            await domain_problem(error)(scope, receive, send_with_headers)
+            if _declared(scope) > limit:
+                await problem(413, TOO_LARGE, OVER_LIMIT)(scope, receive, send_with_headers)
+            else:
+                await self._app(scope, _bounded(receive, limit), send_with_headers)
         except Exception:
             logger.exception("request failed", extra=self._fields(scope, request_id))
             if has_started:
@@ -90,24 +88,11 @@ class Edge:
             fields |= {"status": status, "duration_ms": round((time.perf_counter() - began) * 1000, 1)}
             logger.info("request", extra=fields)
 
-    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+    def _limit_of(self, scope: Scope) -> int:
         limit = self._options.max_body_bytes
         if scope["method"] == "POST" and _UPLOAD.fullmatch(scope["path"]):
             limit += self._options.max_upload_bytes * self._options.max_files
-        declared = Headers(scope=scope).get("content-length", "0")
-        if declared.isdigit() and int(declared) > limit:
-            return _refuse_body
-        taken = 0
-
-        async def receive_bounded() -> Message:
-            nonlocal taken
-            message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > limit:
-                raise BodyTooLargeError("This body is over the limit.")
-            return message
-
-        return receive_bounded
+        return limit
 
     def _is_welcome(self, kind: str, headers: Headers) -> bool:
         if self._options.is_local and not self._is_ours(headers.get("host", "")):
@@ -142,5 +127,21 @@ class Edge:
         return fields
 
 
-async def _refuse_body() -> Message:
-    raise BodyTooLargeError("This body is over the limit.")
+def _declared(scope: Scope) -> int:
+    length = Headers(scope=scope).get("content-length", "0")
+    return int(length) if length.isdecimal() and len(length) < 20 else 0
+
+
+def _bounded(receive: Receive, limit: int) -> Receive:
+    taken = 0
+
+    async def receive_bounded() -> Message:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > limit:
+            # The framework lets only this class through while it reads a body.
+            raise HTTPException(413, OVER_LIMIT)
+        return message
+
+    return receive_bounded

@@ -47,7 +47,7 @@ _CODES = {
     403: "forbidden",
     404: "not_found",
     405: "method_not_allowed",
-    413: "too_large",
+    413: "body_too_large",
     415: "unsupported_media_type",
 }
 
