@@ -1,0 +1,117 @@
+"""`Users`, `RefreshTokens` and `Tickets`: one suite for memory and the real stores."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from backend_api.domain.identity.entity import User, UserId
+from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
+from backend_api.domain.identity.ports import RefreshTokens, Users
+from backend_api.domain.sandbox.tickets import ScreenTicket, Tickets
+from backend_api.infrastructure.memory.identity import MemoryRefreshTokens, MemoryTickets, MemoryUsers
+from backend_api.infrastructure.mongo.connection import connect
+from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
+from backend_api.infrastructure.mongo.users import MongoUsers
+from backend_api.infrastructure.redis.client import connect_redis
+from backend_api.infrastructure.redis.tickets import RedisTickets
+from support.servers import Server
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    users: Users
+    tokens: RefreshTokens
+    tickets: Tickets
+
+
+@pytest.fixture(params=["memory", "real"])
+async def accounts(request: pytest.FixtureRequest) -> AsyncGenerator[Accounts]:
+    if request.param == "memory":
+        yield Accounts(MemoryUsers(), MemoryRefreshTokens(), MemoryTickets())
+        return
+    mongo: Server = request.getfixturevalue("mongo_server")
+    redis: Server = request.getfixturevalue("redis_server")
+    client = connect_redis(redis.uri, connect_s=1, reads_for_s=1)
+    async with connect(mongo.uri, request.getfixturevalue("mongo_database_name")) as database:
+        yield Accounts(MongoUsers(database), MongoRefreshTokens(database), RedisTickets(client))
+    await client.aclose()
+
+
+def user(name: str) -> User:
+    return User(
+        id=UserId(uuid.uuid4().hex),
+        username=name,
+        email=None,
+        password_hash="!",
+        is_admin=False,
+        is_active=True,
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+def later(seconds: int = 60) -> datetime:
+    return datetime.now(UTC) + timedelta(seconds=seconds)
+
+
+async def test_of_many_first_users_one_is_admin(accounts: Accounts) -> None:
+    assert not await accounts.users.has_any()
+    added = await asyncio.gather(*(accounts.users.add(user(f"user{n}")) for n in range(8)))
+    assert [one.is_admin for one in added].count(True) == 1
+    assert await accounts.users.has_any()
+
+
+async def test_a_name_is_taken_whatever_its_case(accounts: Accounts) -> None:
+    await accounts.users.add(user("Anna"))
+    with pytest.raises(UsernameTakenError):
+        await accounts.users.add(user("aNNA"))
+    found = await accounts.users.by_username("ANNA")
+    assert found is not None
+    assert found.user.username == "Anna"
+
+
+async def test_revoked_log_ins_are_remembered(accounts: Accounts) -> None:
+    anna = await accounts.users.add(user("anna"))
+    await accounts.users.revoke_tokens(anna.id, "family", later())
+    account = await accounts.users.get(anna.id)
+    assert account is not None
+    assert (account.revoked_families, account.token_version) == (frozenset({"family"}), 0)
+    await accounts.users.revoke_tokens(anna.id, None, later())
+    account = await accounts.users.get(anna.id)
+    assert account is not None
+    assert account.token_version == 1
+
+
+async def test_a_token_is_used_once_and_reuse_revokes_its_family(accounts: Accounts) -> None:
+    anna = UserId("anna")
+    await accounts.tokens.add("one", anna, "f", later())
+    await accounts.tokens.add("two", anna, "f", later())
+    await accounts.tokens.add("other", anna, "g", later())
+    uses = await asyncio.gather(*(accounts.tokens.use("one") for _ in range(5)), return_exceptions=True)
+    assert sum(isinstance(use, TokenReusedError) for use in uses) == 4
+    with pytest.raises(TokenInvalidError):
+        await accounts.tokens.use("two")
+    assert (await accounts.tokens.use("other")).family == "g"
+
+
+async def test_tokens_that_expired_were_revoked_or_never_were_do_not_hold(accounts: Accounts) -> None:
+    anna = UserId("anna")
+    await accounts.tokens.add("old", anna, "f", later(-1))
+    await accounts.tokens.add("gone", anna, "g", later())
+    await accounts.tokens.revoke(anna, None)
+    for digest in ("old", "gone", "never"):
+        with pytest.raises(TokenInvalidError):
+            await accounts.tokens.use(digest)
+
+
+async def test_a_ticket_holds_once(accounts: Accounts) -> None:
+    ticket = ScreenTicket(user_id="anna", session_id="s", mode="view")
+    secret = await accounts.tickets.issue(ticket, ttl_s=60)
+    redeemed = await asyncio.gather(*(accounts.tickets.redeem(secret) for _ in range(5)))
+    assert sorted(found is not None for found in redeemed) == [False] * 4 + [True]
+    assert await accounts.tickets.redeem("unknown") is None
