@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from backend_api.domain.errors import UnauthenticatedError
@@ -29,6 +29,7 @@ class Authenticate:
     users: Users
     access_tokens: AccessTokens
     is_local: bool
+    _local: list[User] = field(default_factory=list[User])
 
     async def __call__(self, token: str | None) -> Caller:
         if token is None:
@@ -47,6 +48,12 @@ class Authenticate:
         return Caller(user=account.user, family=claims.family)
 
     async def _local_user(self) -> User:
+        """The local user never changes, so it is read once."""
+        if not self._local:
+            self._local.append(await self._stored_local_user())
+        return self._local[0]
+
+    async def _stored_local_user(self) -> User:
         account = await self.users.get(LOCAL_USER_ID)
         if account is not None:
             return account.user

@@ -86,9 +86,6 @@ class MongoRunLedger(RunEndings):
 
     async def claim(self, worker: str, *, lease_s: float, model: str) -> Lease | None:
         """A lost claim is simply made again, so its commit does not wait for the journal."""
-        async with store_errors():
-            if await self._runs.find_one(_claimable(), projection={"_id": 1}) is None:
-                return None
 
         async def work(transaction: AsyncClientSession) -> tuple[Document, Document | None] | None:
             run = await self._runs.find_one_and_update(
