@@ -1,0 +1,48 @@
+"""A real Chromium driving the page."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, async_playwright
+
+WIDE = {"width": 1440, "height": 900}
+PHONE = {"width": 390, "height": 844}
+_QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+
+
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    """Chromium from PATH, headless. Without one the test is skipped, or fails where REQUIRE_ALL=1."""
+    path = next((found for name in ("chromium", "google-chrome") if (found := shutil.which(name))), None)
+    if path is None:
+        reason = "no chromium on PATH: the page is not tried in a browser"
+        if os.environ.get("REQUIRE_ALL") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    async with async_playwright() as playwright:
+        # As root Chromium refuses its sandbox; it opens nothing here but our own page.
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = await playwright.chromium.launch(executable_path=path, args=[*_QUIET, "--disable-gpu", *sandbox])
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+def composer(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="Message")
+
+
+def transcript(page: Page) -> Locator:
+    return page.get_by_role("log")
+
+
+async def say(page: Page, text: str) -> None:
+    """Write a message and send it."""
+    await composer(page).fill(text)
+    await composer(page).press("Enter")
