@@ -99,7 +99,6 @@ export default {
   end: {
     completed: 'Done',
     stopped: 'Stopped',
-    stoppedBecause: 'Stopped: {reason}',
     failed: 'The run failed.',
     failedBecause: 'Failed: {reason}',
     interrupted: 'The run was interrupted.',
@@ -116,6 +115,8 @@ export default {
     attach: 'Attach files',
     attachments: 'Attached files',
     remove: 'Remove {name}',
+    storing: 'storing…',
+    waits: 'Sends when the files have arrived',
     tooLong: 'Longer than 100,000 characters. Attach it as a file.',
   },
   stream: {
@@ -177,6 +178,7 @@ export default {
     downloadAll: 'Download everything as zip',
     empty: 'No files yet. Drop some here, or ask the agent to make one.',
     loading: 'Loading…',
+    starting: 'Starting the computer that keeps the files…',
     open: 'Open',
     back: 'Back to files',
     previewOf: 'Preview of {name}',

@@ -1,0 +1,56 @@
+// @vitest-environment happy-dom
+import { userEvent } from '@testing-library/user-event'
+import { cleanup, render, screen } from '@testing-library/vue'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { i18n } from '@/i18n'
+import ComposerBox from './ComposerBox.vue'
+
+beforeEach(() => localStorage.clear())
+afterEach(cleanup)
+
+function show(props: { isRunning?: boolean; sessionId?: string | null } = {}) {
+  return render(ComposerBox, {
+    props: { sessionId: 's', isRunning: false, isStopping: false, ensureSession: () => Promise.resolve('s'), ...props },
+    global: { plugins: [i18n] },
+  })
+}
+const field = (): HTMLElement => screen.getByRole('textbox', { name: 'Message' })
+
+describe('ComposerBox', () => {
+  it('sends on Enter and breaks the line on Shift+Enter', async () => {
+    const { emitted } = show()
+    await userEvent.type(field(), 'one{Shift>}{Enter}{/Shift}two{Enter}')
+    expect(emitted()['send']).toEqual([['one\ntwo', []]])
+    expect(field()).toHaveProperty('value', '')
+  })
+  it('sends nothing when there is nothing', async () => {
+    const { emitted } = show()
+    await userEvent.type(field(), '  {Enter}')
+    expect(emitted()['send']).toBeUndefined()
+  })
+  it('offers stop while the agent runs, and send as soon as something is written', async () => {
+    const { emitted } = show({ isRunning: true })
+    await userEvent.click(screen.getByRole('button', { name: 'Stop' }))
+    expect(emitted()['stop']).toHaveLength(1)
+    await userEvent.type(field(), 'wait')
+    expect(screen.queryByRole('button', { name: 'Stop' })).toBeNull()
+    await userEvent.click(screen.getByRole('button', { name: 'Send' }))
+    expect(emitted()['send']).toEqual([['wait', []]])
+  })
+  it('stops on Escape only while the agent runs', async () => {
+    const { emitted, rerender } = show()
+    await userEvent.keyboard('{Escape}')
+    expect(emitted()['stop']).toBeUndefined()
+    await rerender({ isRunning: true })
+    await userEvent.keyboard('{Escape}')
+    expect(emitted()['stop']).toHaveLength(1)
+  })
+  it('keeps a draft for each session', async () => {
+    const { rerender } = show()
+    await userEvent.type(field(), 'first')
+    await rerender({ sessionId: 'other' })
+    expect(field()).toHaveProperty('value', '')
+    await rerender({ sessionId: 's' })
+    expect(field()).toHaveProperty('value', 'first')
+  })
+})

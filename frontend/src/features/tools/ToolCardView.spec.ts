@@ -1,0 +1,71 @@
+// @vitest-environment happy-dom
+import { userEvent } from '@testing-library/user-event'
+import { cleanup, render, screen } from '@testing-library/vue'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { i18n } from '@/i18n'
+import { startFakeServer } from '@/shared/testing/fakeServer'
+import type { ToolCard } from './card'
+import ToolCardView from './ToolCardView.vue'
+
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+const card: ToolCard = {
+  callId: 'c',
+  name: 'shell_exec',
+  arguments: { command: 'ls' },
+  phrase: 'Running ls',
+  outcome: 'running',
+  startedAt: new Date().toISOString(),
+  durationMs: null,
+  output: '',
+  preview: '',
+  display: null,
+  body: null,
+}
+const show = (changes: Partial<ToolCard>) =>
+  render(ToolCardView, { props: { card: { ...card, ...changes }, sessionId: 's' }, global: { plugins: [i18n] } })
+
+describe('ToolCardView', () => {
+  it('is one line until opened', async () => {
+    show({ outcome: 'succeeded', preview: 'a.txt', durationMs: 1840 })
+    const line = screen.getByRole('button', { name: /Running ls.*1\.8 s.*Succeeded/ })
+    expect(line.getAttribute('aria-expanded')).toBe('false')
+    expect(screen.queryByText('a.txt')).toBeNull()
+    await userEvent.click(line)
+    expect(screen.getByText('a.txt')).toBeTruthy()
+  })
+  it('shows live output of a running command', async () => {
+    const { rerender } = show({ output: 'one\n' })
+    await userEvent.click(screen.getByRole('button', { name: /Running/ }))
+    await rerender({ card: { ...card, output: 'one\ntwo\n' } })
+    expect(screen.getByText(/two/)).toBeTruthy()
+  })
+  it('tells the exit code of a command that failed', async () => {
+    show({
+      outcome: 'failed',
+      display: { type: 'shell', command: 'false', shell: 'main', exit_code: 1, cwd: '/workspace' },
+    })
+    await userEvent.click(screen.getByRole('button', { name: /Failed/ }))
+    expect(screen.getByText('Exit code 1')).toBeTruthy()
+  })
+  it('fetches the whole of a long result when asked', async () => {
+    const server = startFakeServer({ 'GET /sessions/s/events/7/body': () => new Response('the whole') })
+    show({
+      name: 'file_read',
+      outcome: 'succeeded',
+      preview: 'the',
+      body: { seq: 7, size: 9, media_type: 'text/plain' },
+    })
+    await userEvent.click(screen.getByRole('button', { name: /Succeeded/ }))
+    expect(server.calls).toHaveLength(0)
+    await userEvent.click(screen.getByRole('button', { name: /Show all/ }))
+    expect(await screen.findByText('the whole')).toBeTruthy()
+  })
+  it('shows a tool it does not know by its arguments', async () => {
+    show({ name: 'brand_new', arguments: { colour: 'green' }, phrase: '', outcome: 'succeeded', preview: 'fine' })
+    await userEvent.click(screen.getByRole('button', { name: /brand_new/ }))
+    expect(screen.getByText(/"colour": "green"/)).toBeTruthy()
+  })
+})
