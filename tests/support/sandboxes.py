@@ -46,7 +46,7 @@ def process_options(folder: Path, given: Inside, stack: str = "test") -> Process
         python=ROOT / ".venv-sandbox" / "bin" / "python",
         python_path=(ROOT / "tool-api" / "src", ROOT / "contracts" / "src"),
         unsafe=False,
-        blocked_subnets=("10.201.0.0/16",),
+        blocked_subnets=("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
         inside=given,
     )
 

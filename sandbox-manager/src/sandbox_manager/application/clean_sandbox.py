@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.domain.errors import EngineUnavailableError
@@ -25,6 +25,7 @@ class CleanSandbox:
     runtime: Runtime
     clock: Clock
     deadline_s: float = 60.0
+    removals: dict[str, asyncio.Lock] = field(default_factory=dict[str, asyncio.Lock])
 
     async def __call__(self, sandbox: Sandbox) -> None:
         if sandbox.lives or not sandbox.occupied:
@@ -35,12 +36,16 @@ class CleanSandbox:
         _log.info("sandbox removed", extra=log_fields(sandbox.identity))
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
-        """Remove from the machine only; the registry stays as it is."""
+        """Remove from the machine only; the registry stays as it is. One removal of a sandbox at a time."""
+        removal = self.removals.setdefault(identity.sandbox_id, asyncio.Lock())
         try:
-            async with asyncio.timeout(self.deadline_s):
+            async with asyncio.timeout(self.deadline_s), removal:
                 await self.runtime.remove(identity, keep_workspace=keep_workspace)
         except TimeoutError as error:
             raise EngineUnavailableError("The engine took too long to remove a sandbox; it is tried again.") from error
+        finally:
+            if not removal.locked():
+                self.removals.pop(identity.sandbox_id, None)
 
 
 def log_fields(identity: Identity) -> dict[str, object]:

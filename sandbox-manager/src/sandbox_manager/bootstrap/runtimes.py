@@ -33,6 +33,11 @@ def _inside(settings: Settings) -> Inside:
     )
 
 
+def _blocked(settings: Settings) -> tuple[str, ...]:
+    given = [one.strip() for one in settings.inside.blocked_subnets.split(",")]
+    return tuple(one for one in dict.fromkeys([*given, settings.docker.subnet_pool]) if one)
+
+
 def _docker(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
     return docker_runtime(
         DockerOptions(
@@ -54,7 +59,7 @@ def _process(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
             python=Path(settings.process.python).absolute(),
             python_path=tuple(Path(one).absolute() for one in settings.process.python_path.split(":") if one),
             unsafe=settings.process.unsafe,
-            blocked_subnets=(settings.docker.subnet_pool,),
+            blocked_subnets=_blocked(settings),
             inside=_inside(settings),
         )
     )

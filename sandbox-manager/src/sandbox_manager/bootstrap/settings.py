@@ -67,6 +67,9 @@ class InsideSettings(BaseSettings):
     desktop: bool = Field(default=True, validation_alias="SANDBOX_DESKTOP")
     bash_timeout: int = Field(default=60, ge=1, validation_alias="BASH_TIMEOUT")
     allowed_commands: str = Field(default="", validation_alias="ALLOWED_COMMANDS")
+    blocked_subnets: str = Field(
+        default="10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10", validation_alias="SANDBOX_BLOCKED_SUBNETS"
+    )
     max_upload_bytes: int = Field(default=10_485_760, ge=1, validation_alias="MAX_UPLOAD_BYTES")
     memory_mb: int = Field(default=2048, ge=64, validation_alias="SANDBOX_MEMORY_MB")
     cpus: float = Field(default=2.0, gt=0, validation_alias="SANDBOX_CPUS")

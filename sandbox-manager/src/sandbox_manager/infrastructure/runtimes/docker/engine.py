@@ -183,6 +183,11 @@ class Engine:
         with engine_errors():
             self._api.start(name)
 
+    def wait(self, name: str) -> int:
+        """Exit code of a container once it has ended."""
+        with engine_errors():
+            return int(self._api.wait(name, timeout=_ANSWER_S)["StatusCode"])
+
     def remove_container(self, name: str) -> None:
         with engine_errors():
             try:

@@ -14,6 +14,7 @@ from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, container_config
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, OverlapError, dig
+from sandbox_manager.infrastructure.runtimes.docker.guard import guard_config, guard_name
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.subnets import free_subnets
 from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of
@@ -49,10 +50,11 @@ class DockerRuntime:
     async def start(self, spec: SandboxSpec) -> Started:
         identity = spec.identity
         name = naming.container_name(self._options.stack, identity)
-        await self._threads.run(lambda: self._make_surroundings(identity))
+        subnet = await self._threads.run(lambda: self._make_surroundings(identity))
         config = container_config(self._options, spec, self._seccomp())
         await self._threads.run(lambda: self._engine.create_container(name, config))
         await self._threads.run(lambda: self._engine.start_container(name))
+        await self._threads.run(lambda: self._close_routes(identity, subnet))
         await self._threads.run(lambda: self._let_clients_in(identity, self._clients()))
         line = await self._ready_line(name)
         address = await self._threads.run(lambda: self._address(name, identity))
@@ -66,7 +68,7 @@ class DockerRuntime:
                 f"SANDBOX_SECCOMP_PROFILE: {self._options.seccomp_profile} can't be read."
             ) from error
 
-    def _make_surroundings(self, identity: Identity) -> None:
+    def _make_surroundings(self, identity: Identity) -> str:
         stack = self._options.stack
         self._engine.create_volume(naming.volume_name(stack, identity), naming.workspace_labels(identity, stack))
         name, labels = naming.network_name(stack, identity), naming.labels_of(identity, stack)
@@ -76,8 +78,20 @@ class DockerRuntime:
                 self._engine.create_network(name, subnet, labels)
             except OverlapError:
                 continue
-            return
+            return subnet
         raise EngineUnavailableError("SANDBOX_SUBNET_POOL: no subnet is free for another sandbox.")
+
+    def _close_routes(self, identity: Identity, subnet: str) -> None:
+        name = guard_name(self._options.stack, identity)
+        config = guard_config(self._options.image, self._options.stack, identity, subnet)
+        self._engine.create_container(name, config)
+        try:
+            self._engine.start_container(name)
+            if self._engine.wait(name) != 0:
+                _log.error("routes not closed", extra={"guard": name, "output": self._engine.last_errors(name)})
+                raise StartFailedError("The sandbox's network could not be closed off from this host.", retryable=True)
+        finally:
+            self._engine.remove_container(name)
 
     def _clients(self) -> list[str]:
         clients = self._options.door_clients
@@ -151,6 +165,7 @@ class DockerRuntime:
     def _remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         stack = self._options.stack
         try:
+            self._engine.remove_container(guard_name(stack, identity))
             self._engine.remove_container(naming.container_name(stack, identity))
             network = naming.network_name(stack, identity)
             for container in dig(self._engine.network(network), "Containers") or ():

@@ -41,6 +41,8 @@ class Limits:
             while folder.exists():
                 try:
                     folder.rmdir()
+                except FileNotFoundError:
+                    break
                 except OSError as error:
                     if time.monotonic() > until:
                         raise EngineUnavailableError("Processes of a sandbox could not be ended.") from error

@@ -161,6 +161,8 @@ def _remove_tree(folder: Path) -> None:
         return
     try:
         shutil.rmtree(folder)
+    except FileNotFoundError:
+        _remove_tree(folder)  # another manager removes it too
     except PermissionError:
         folder.chmod(stat.S_IRWXU)
         for place, folders, _ in os.walk(folder):

@@ -1,0 +1,59 @@
+"""Routes that lead nowhere, set in a sandbox's network before it is used.
+
+Docker keeps bridges from each other, yet lets a container reach link-local addresses (a cloud's metadata) and the ports
+of its host. A container of one breath joins the sandbox's network namespace, the only one here with a capability, sets
+the routes, and is gone; the sandbox itself has no right to change them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+from sandbox_manager.domain.sandbox import Identity
+from sandbox_manager.infrastructure.runtimes.docker import naming
+
+_LINK_LOCAL = "169.254.0.0/16"
+
+# rtnetlink by hand: the image needs no iproute2 for it. 24 is RTM_NEWROUTE, type 6 a blackhole, 17 is EEXIST.
+_SCRIPT = """
+import ipaddress, socket, struct, sys
+kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+for number, text in enumerate(sys.argv[1:], 1):
+    subnet = ipaddress.ip_network(text)
+    route = struct.pack("BBBBBBBBI", socket.AF_INET, subnet.prefixlen, 0, 0, 254, 4, 0, 6, 0)
+    route += struct.pack("HH4s", 8, 1, subnet.network_address.packed)
+    kernel.send(struct.pack("IHHII", 16 + len(route), 24, 0x405, number, 0) + route)
+    status = struct.unpack_from("i", kernel.recv(4096), 16)[0]
+    if status not in (0, -17):
+        sys.exit(f"{text}: {status}")
+"""
+
+
+def guard_name(stack: str, identity: Identity) -> str:
+    return f"{stack}-guard-{identity.sandbox_id}"
+
+
+def guard_config(image: str, stack: str, identity: Identity, subnet: str) -> dict[str, Any]:
+    """Body of the create call."""
+    gateway = ipaddress.ip_network(subnet)[1]
+    return {
+        "Image": image,
+        "User": "0:0",
+        "WorkingDir": "/",
+        "Entrypoint": ["python3", "-I", "-c", _SCRIPT, _LINK_LOCAL, f"{gateway}/32"],
+        "Cmd": [],
+        "Healthcheck": {"Test": ["NONE"]},
+        "Labels": {naming.STACK: stack},
+        "HostConfig": {
+            "Privileged": False,
+            "CapDrop": ["ALL"],
+            "CapAdd": ["NET_ADMIN"],
+            "SecurityOpt": ["no-new-privileges:true"],
+            "ReadonlyRootfs": True,
+            "Memory": 64 * 1024 * 1024,
+            "PidsLimit": 16,
+            "NetworkMode": f"container:{naming.container_name(stack, identity)}",
+            "RestartPolicy": {"Name": "no"},
+        },
+    }

@@ -1,0 +1,148 @@
+"""The manager in process, with a real database and a runtime in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+
+from sandbox_manager.bootstrap.app import create_app
+from sandbox_manager.bootstrap.settings import Settings
+from sandbox_manager.bootstrap.wiring import keep
+from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
+from sandbox_manager.infrastructure.clock import SystemClock
+from sandbox_manager.infrastructure.mongo.connect import connected, load_door_keys
+from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
+from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
+from sandbox_manager.interfaces.http.use_cases import UseCases
+from support.servers import Server
+
+TOKEN = "t" * 40
+
+
+@pytest.fixture
+def runtime() -> FakeRuntime:
+    return FakeRuntime()
+
+
+@pytest.fixture
+async def client(
+    mongo_server: Server, mongo_database_name: str, runtime: FakeRuntime, monkeypatch: pytest.MonkeyPatch
+) -> AsyncGenerator[httpx.AsyncClient]:
+    monkeypatch.setenv("MONGO_URI", mongo_server.uri)
+    monkeypatch.setenv("SANDBOX_MANAGER_TOKEN", TOKEN)
+    monkeypatch.setenv("SANDBOX_MAX_PER_USER", "2")
+    settings = Settings()
+
+    @asynccontextmanager
+    async def wiring() -> AsyncGenerator[UseCases]:
+        async with connected(mongo_server.uri, mongo_database_name):
+            keys = await load_door_keys()
+            async with keep(settings, MongoRegistry(), runtime, keys, SystemClock()) as use_cases:
+                yield use_cases
+
+    app = create_app(wiring)
+    async with app.router.lifespan_context(app):
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://manager", headers=headers) as client:
+            yield client
+
+
+def ask(session_id: str = "s1", user_id: str = "u1") -> dict[str, str]:
+    return {"session_id": session_id, "user_id": user_id}
+
+
+async def test_create_wait_token_renew_list_and_delete(client: httpx.AsyncClient, runtime: FakeRuntime) -> None:
+    created = await client.post("/sandboxes", json=ask())
+    path = f"/sandboxes/{created.json()['id']}"
+    ready = await client.get(path, params={"wait_ms": 5000})
+    again = await client.post("/sandboxes", json=ask())
+    token = await client.post(f"{path}/tokens", json={"scopes": ["exec", "vnc:view"]})
+    renewed = await client.post(f"{path}/renew")
+    listed = await client.get("/sandboxes", params={"session_id": "s1"})
+    deleted = await client.delete(path)
+    once_more = await client.delete(path)
+
+    assert (created.status_code, created.json()["status"]) == (201, "starting")
+    assert ready.json()["status"] == "ready"
+    assert (again.status_code, again.json()["id"]) == (200, created.json()["id"])
+    assert (token.status_code, token.json()["generation"]) == (201, 1)
+    assert renewed.json()["idle_expires_at"] >= ready.json()["idle_expires_at"]
+    assert [one["id"] for one in listed.json()["items"]] == [created.json()["id"]]
+    assert (deleted.status_code, once_more.status_code) == (204, 204)
+    assert runtime.things == {}
+
+
+@pytest.mark.parametrize("header", [None, "Bearer wrong", f"Basic {TOKEN}", "Bearer ", f"Bearer {TOKEN}x"])
+async def test_without_the_service_token_nothing_is_answered(client: httpx.AsyncClient, header: str | None) -> None:
+    headers = {"Authorization": header or ""}
+
+    answer = await client.get("/sandboxes", headers=headers)
+
+    assert answer.status_code == 401
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["code"] == "unauthenticated"
+
+
+async def test_a_bad_body_names_each_field(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/sandboxes", json={"session_id": "../etc", "extra": 1})
+
+    assert answer.status_code == 422
+    assert {one["field"] for one in answer.json()["errors"]} == {"body.session_id", "body.user_id", "body.extra"}
+
+
+async def test_a_sane_request_id_is_kept_and_another_replaced(client: httpx.AsyncClient) -> None:
+    kept = await client.get("/sandboxes/none", headers={"X-Request-ID": "request-0001"})
+    made = await client.get("/sandboxes/none", headers={"X-Request-ID": "no good!"})
+
+    assert kept.status_code == 404
+    assert kept.headers["X-Request-ID"] == kept.json()["request_id"] == "request-0001"
+    assert made.headers["X-Request-ID"] not in ("", "no good!")
+
+
+async def test_over_the_limit_is_429_with_retry_after(client: httpx.AsyncClient) -> None:
+    for session in ("s1", "s2"):
+        await client.post("/sandboxes", json=ask(session))
+
+    answer = await client.post("/sandboxes", json=ask("s3"))
+
+    assert answer.status_code == 429
+    assert int(answer.headers["Retry-After"]) > 0
+    assert answer.json()["code"] == "sandbox_limit_user"
+    assert answer.json()["retryable"] is True
+
+
+async def test_an_engine_that_is_away_is_503_with_what_to_do(client: httpx.AsyncClient, runtime: FakeRuntime) -> None:
+    runtime.unavailable = EngineUnavailableError("Start the engine.")
+
+    created = await client.post("/sandboxes", json=ask())
+    ready = await client.get("/readyz")
+
+    assert (created.status_code, created.json()["detail"]) == (503, "Start the engine.")
+    assert (ready.status_code, ready.json()["dependencies"]) == (503, {"mongo": "ok", "runtime": "Start the engine."})
+
+
+async def test_a_failed_start_tells_its_reason(client: httpx.AsyncClient, runtime: FakeRuntime) -> None:
+    runtime.fail_start = StartFailedError("No room.", retryable=True)
+    created = await client.post("/sandboxes", json=ask())
+    path = f"/sandboxes/{created.json()['id']}"
+
+    failed = (await client.get(path, params={"wait_ms": 5000})).json()
+
+    assert (failed["status"], failed["reason"], failed["retryable"]) == ("failed", "No room.", True)
+    assert (await client.post(f"{path}/renew")).status_code == 409
+    assert (await client.post(f"{path}/tokens", json={"scopes": ["exec"]})).status_code == 409
+
+
+async def test_waiting_ends_at_its_deadline(client: httpx.AsyncClient, runtime: FakeRuntime) -> None:
+    runtime.hold = asyncio.Event()
+    created = await client.post("/sandboxes", json=ask())
+
+    async with asyncio.timeout(5):
+        answer = await client.get(f"/sandboxes/{created.json()['id']}", params={"wait_ms": 100})
+
+    assert answer.json()["status"] == "starting"
