@@ -6,6 +6,8 @@ import json
 import os
 import secrets
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import httpx
@@ -22,15 +24,15 @@ def inspected(container: str) -> Json:
     return cast("list[Json]", json.loads(docker("inspect", container)))[0]
 
 
-def api_of(stack: ComposeStack) -> httpx.Client:
+@contextmanager
+def api_of(stack: ComposeStack) -> Iterator[httpx.Client]:
     """A client of a person who has just registered."""
-    client = httpx.Client(base_url=f"{stack.base_url}/api", timeout=90, trust_env=False)
-    registered = client.post(
-        "/auth/register", json={"username": f"u{secrets.token_hex(5)}", "password": secrets.token_hex(12)}
-    )
-    assert registered.status_code == 201, registered.text
-    client.headers["Authorization"] = f"Bearer {registered.json()['access_token']}"
-    return client
+    with httpx.Client(base_url=f"{stack.base_url}/api", timeout=90, trust_env=False) as client:
+        person = {"username": f"u{secrets.token_hex(5)}", "password": secrets.token_hex(12)}
+        registered = client.post("/auth/register", json=person)
+        assert registered.status_code == 201, registered.text
+        client.headers["Authorization"] = f"Bearer {registered.json()['access_token']}"
+        yield client
 
 
 def run_to_the_end(client: httpx.Client, session: str, text: str) -> list[Json]:
