@@ -120,7 +120,7 @@ async def _served(app: object) -> AsyncGenerator[str]:
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     async with asyncio.timeout(5):
-        while not server.started:  # noqa: ASYNC110 -- the server has no event for it
+        while not server.started:
             await asyncio.sleep(0.01)
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
