@@ -119,11 +119,11 @@ ensure_servers() {
 }
 
 DESKTOP_PACKAGES=(chromium tigervnc-standalone-server openbox xdotool x11-utils bubblewrap slirp4netns
-  fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core fontconfig ripgrep procps util-linux)
+  fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core fontconfig libnss3-tools ripgrep git procps util-linux)
 
 missing_desktop_parts() {
   local part
-  for part in bwrap slirp4netns openbox rg xdotool; do command -v "$part" >/dev/null || printf ' %s' "$part"; done
+  for part in bwrap slirp4netns openbox rg xdotool certutil; do command -v "$part" >/dev/null || printf ' %s' "$part"; done
   command -v Xtigervnc >/dev/null || command -v Xvnc >/dev/null || printf ' Xvnc'
   command -v chromium >/dev/null || command -v google-chrome >/dev/null || command -v google-chrome-stable >/dev/null || printf ' chromium'
 }

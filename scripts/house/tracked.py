@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def tracked_files() -> list[Path]:
     """Files git knows or would add."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
         check=True,
