@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.domain.agent.events import Event, MessageCompleted, MessageDelta, RunFinished, ThinkingDelta
+from backend_api.domain.agent.events import Event, MessageCompleted, MessageDelta, RunFinished, RunStarted, ThinkingDelta
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.errors import SlowReaderError
 from support.backend_stores import LiveChannels, memory_channels, redis_channels
@@ -37,7 +37,7 @@ def delta(offset: int, text: str, message_id: str = "m") -> MessageDelta:
     return MessageDelta(message_id=message_id, offset=offset, text=text)
 
 
-def stored(session_id: SessionId, seq: int, payload: MessageCompleted | RunFinished) -> Event:
+def stored(session_id: SessionId, seq: int, payload: MessageCompleted | RunFinished | RunStarted) -> Event:
     at = datetime.now(UTC).replace(microsecond=0)
     return Event(seq=seq, at=at, session_id=session_id, run_id=RUN, payload=payload)
 
@@ -80,6 +80,17 @@ async def test_a_text_that_is_stored_is_forgotten(live: LiveChannels, session_id
     async with asyncio.timeout(5), live.tail.follow(session_id) as reader:
         await live.tail.publish(session_id, [end])
         assert await anext(reader) == end
+
+
+async def test_what_a_dead_worker_was_writing_is_forgotten_when_another_begins_anew(
+    live: LiveChannels, session_id: SessionId
+) -> None:
+    await live.tail.publish_delta(session_id, RUN, delta(0, "half an ans"))
+    again = stored(session_id, 5, RunStarted(run_id=RUN, message_id="u", model="m", worker="w", attempt=2))
+    await live.tail.publish(session_id, [again])
+    async with asyncio.timeout(5), live.tail.follow(session_id) as reader:
+        await live.tail.publish_delta(session_id, RUN, delta(0, "whole", "new"))
+        assert (await anext(reader)).payload == delta(0, "whole", "new")
 
 
 async def test_sessions_do_not_hear_each_other(live: LiveChannels, session_id: SessionId) -> None:

@@ -6,6 +6,8 @@ from backend_api.domain.agent.events import (
     MessageCompleted,
     MessageDelta,
     Payload,
+    RunFinished,
+    RunStarted,
     ThinkingCompleted,
     ThinkingDelta,
     ToolCalled,
@@ -41,6 +43,11 @@ def ended_text(payload: Payload) -> TextKey | None:
             return f"o:{identifier}"
         case _:
             return None
+
+
+def ends_all_texts(payload: Payload) -> bool:
+    """Whether nothing that was being written goes on: the run is over, or another worker begins its answer anew."""
+    return isinstance(payload, RunFinished) or (isinstance(payload, RunStarted) and payload.attempt > 1)
 
 
 def begun_text(payload: Payload) -> TextKey | None:

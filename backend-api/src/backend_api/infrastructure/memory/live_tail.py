@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import cast
 
-from backend_api.domain.agent.events import Event, LivePayload, RunFinished
+from backend_api.domain.agent.events import Event, LivePayload
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.errors import SlowReaderError
-from backend_api.domain.conversation.live_text import TextPayload, ended_text, text_key, text_piece
+from backend_api.domain.conversation.live_text import TextPayload, ended_text, ends_all_texts, text_key, text_piece
 
 
 class _Reader:
@@ -56,7 +56,7 @@ class MemoryLiveTail:
         for event in events:
             if (key := ended_text(event.payload)) is not None:
                 texts.pop(key, None)
-            if isinstance(event.payload, RunFinished):
+            if ends_all_texts(event.payload):
                 texts.clear()
         self._tell(session_id, events)
 

@@ -15,10 +15,10 @@ from typing import cast
 from redis.exceptions import RedisError
 
 from backend_api.application.conversation.event_json import dump, event_fields, event_from
-from backend_api.domain.agent.events import Event, LivePayload, RunFinished
+from backend_api.domain.agent.events import Event, LivePayload
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.errors import SlowReaderError
-from backend_api.domain.conversation.live_text import TextPayload, ended_text, text_key, text_piece
+from backend_api.domain.conversation.live_text import TextPayload, ended_text, ends_all_texts, text_key, text_piece
 from backend_api.infrastructure.redis.client import Redis
 from backend_api.infrastructure.redis.hub import Hub, Listener
 from backend_api.infrastructure.redis.text_so_far import Text, TextSoFar, channel_of
@@ -48,7 +48,7 @@ class RedisLiveTail:
         ended = [key for event in events if (key := ended_text(event.payload)) is not None]
         for key in ended:
             texts.pop(key, None)
-        is_over = any(isinstance(event.payload, RunFinished) for event in events)
+        is_over = any(ends_all_texts(event.payload) for event in events)
         if is_over:
             self._texts.pop(session_id, None)
         if self._is_away():
