@@ -34,14 +34,18 @@ def guard_name(stack: str, identity: Identity) -> str:
     return f"{stack}-guard-{identity.sandbox_id}"
 
 
-def guard_config(image: str, stack: str, identity: Identity, subnet: str) -> dict[str, Any]:
+def closed_routes(subnet: str, *, host_enters: bool) -> list[str]:
+    """What is closed. Where the gateway runs on the host it comes by the host's address, which then stays open."""
+    return [_LINK_LOCAL] if host_enters else [_LINK_LOCAL, f"{ipaddress.ip_network(subnet)[1]}/32"]
+
+
+def guard_config(image: str, stack: str, identity: Identity, closed: list[str]) -> dict[str, Any]:
     """Body of the create call."""
-    gateway = ipaddress.ip_network(subnet)[1]
     return {
         "Image": image,
         "User": "0:0",
         "WorkingDir": "/",
-        "Entrypoint": ["python3", "-I", "-c", _SCRIPT, _LINK_LOCAL, f"{gateway}/32"],
+        "Entrypoint": ["python3", "-I", "-c", _SCRIPT, *closed],
         "Cmd": [],
         "Healthcheck": {"Test": ["NONE"]},
         "Labels": {naming.STACK: stack},

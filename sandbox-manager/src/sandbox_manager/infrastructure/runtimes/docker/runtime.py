@@ -14,7 +14,7 @@ from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, container_config
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, OverlapError, dig
-from sandbox_manager.infrastructure.runtimes.docker.guard import guard_config, guard_name
+from sandbox_manager.infrastructure.runtimes.docker.guard import closed_routes, guard_config, guard_name
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.subnets import free_subnets
 from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of
@@ -83,7 +83,9 @@ class DockerRuntime:
 
     def _close_routes(self, identity: Identity, subnet: str) -> None:
         name = guard_name(self._options.stack, identity)
-        config = guard_config(self._options.image, self._options.stack, identity, subnet)
+        clients = self._options.door_clients
+        closed = closed_routes(subnet, host_enters=not (clients.names or clients.labels))
+        config = guard_config(self._options.image, self._options.stack, identity, closed)
         self._engine.create_container(name, config)
         try:
             self._engine.start_container(name)
