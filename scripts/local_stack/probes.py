@@ -1,4 +1,4 @@
-"""Questions whether a server is up, each answered within a second."""
+"""Questions whether a server is up, each answered within five seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def answers_redis(host: str, port: int, password: str) -> bool:
 
 async def _exchange(host: str, port: int, request: bytes, *, until: bytes = b"\r\n") -> bytes:
     try:
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(5):
             reader, writer = await asyncio.open_connection(host, port)
             try:
                 writer.write(request)
