@@ -11,6 +11,8 @@ import { reduce } from './reducer'
 import { emptyTranscript, type Transcript } from './transcript'
 
 const PAGE = 1000
+/** Failures to send that are the network's or a restart's, not the message's. */
+const LATER: ReadonlySet<string> = new Set(['unreachable', 'http_502', 'http_503', 'http_504'])
 interface EventPage {
   items: WireEvent[]
   last_seq: number
@@ -129,11 +131,19 @@ export const useConversation = defineStore('conversation', () => {
       onMessage: (message) => take(JSON.parse(message.data) as WireEvent),
       onState: (next, error) => {
         streamState.value = next
+        if (next === 'open') resend()
         if (next !== 'ended') return
         problem.value = error
         phase.value = error?.status === 404 ? 'missing' : 'failed'
       },
     })
+  }
+
+  /** The connection is back: what could not leave goes now, under its old id. */
+  function resend(): void {
+    for (const entry of outbox.value)
+      if (entry.state === 'failed' && entry.problem && LATER.has(entry.problem))
+        void send(entry.text, entry.attachments, entry.clientMessageId)
   }
 
   function close(): void {

@@ -1,0 +1,89 @@
+// @vitest-environment happy-dom
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { WireEvent } from '@/api/types'
+import { json, openFakeStream, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
+import { useConversation } from './conversation'
+
+const session = {
+  id: 's',
+  title: '',
+  status: 'idle',
+  model: null,
+  options: {},
+  pinned: false,
+  archived: false,
+  created_at: '',
+  updated_at: '',
+  last_seq: 1,
+}
+const sandbox = { status: 'none', reason: null, retryable: false, has_desktop: true, expires_at: null }
+const user = (seq: number, text: string, clientMessageId: string | null = null) => ({
+  seq,
+  type: 'message.user',
+  at: '',
+  session_id: 's',
+  run_id: null,
+  message_id: `m${seq}`,
+  text,
+  attachments: [],
+  client_message_id: clientMessageId,
+})
+const frame = (event: { seq: number; type: string }): string =>
+  `id: ${event.seq}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+let conversation: ReturnType<typeof useConversation>
+let streams: FakeStream[] = []
+let post: (body: unknown) => Response
+
+beforeEach(() => {
+  localStorage.clear()
+  setActivePinia(createPinia())
+  streams = []
+  conversation = useConversation()
+})
+afterEach(() => {
+  conversation.close()
+  vi.unstubAllGlobals()
+})
+function start() {
+  return startFakeServer({
+    'GET /sessions/s/state': () => json({ session, sandbox, last_seq: 1 }),
+    'GET /sessions/s/events': ({ path, signal }) => {
+      if (path.includes('format=json'))
+        return json({ items: [user(1, 'earlier') as unknown as WireEvent], last_seq: 1, has_more: false })
+      const stream = openFakeStream(signal)
+      streams.push(stream)
+      return stream.response
+    },
+    'POST /sessions/s/messages': ({ body }) => post(body),
+  })
+}
+
+describe('a conversation', () => {
+  it('shows what was said and follows after it', async () => {
+    const server = start()
+    await conversation.open('s')
+    await vi.waitFor(() => expect(streams).toHaveLength(1))
+    expect(server.calls.at(-1)?.path).toBe('/sessions/s/events?after=1')
+    streams[0]?.send(frame(user(1, 'earlier')) + frame(user(2, 'later')))
+    await vi.waitFor(() => expect(conversation.transcript.items).toHaveLength(2))
+  })
+  it('keeps a message until it is heard back, and sends it once the server is there again, under the same id', async () => {
+    const server = start()
+    await conversation.open('s')
+    await vi.waitFor(() => expect(streams).toHaveLength(1))
+    post = () => new Response('', { status: 503 })
+    await conversation.send('hello')
+    expect(conversation.outbox).toMatchObject([{ text: 'hello', state: 'failed' }])
+    post = () => json({ message_id: 'm2', run_id: 'r', seq: 2, duplicate: false }, 202)
+    streams[0]?.end()
+    await vi.waitFor(() => expect(conversation.outbox).toMatchObject([{ state: 'sending' }]))
+    const sent = server.calls
+      .filter((call) => call.method === 'POST')
+      .map((call) => (call.body as { client_message_id: string }).client_message_id)
+    expect(new Set(sent).size).toBe(1)
+    expect(sent).toHaveLength(2)
+    streams[1]?.send(frame(user(2, 'hello', sent[0])))
+    await vi.waitFor(() => expect(conversation.outbox).toEqual([]))
+  })
+})
