@@ -33,6 +33,12 @@ async def conversation(base_url: str, messages: int, start: asyncio.Event) -> li
     return times
 
 
+async def one_after_another(base_url: str, sessions: int, messages: int) -> list[float]:
+    start = asyncio.Event()
+    start.set()
+    return [value for _ in range(sessions) for value in await conversation(base_url, messages, start)]
+
+
 async def at_once(base_url: str, sessions: int, messages: int) -> list[float]:
     start = asyncio.Event()
     async with asyncio.TaskGroup() as group:
@@ -45,8 +51,8 @@ async def at_once(base_url: str, sessions: int, messages: int) -> list[float]:
 def main() -> None:
     print(machine())
     with scripted_stack(deltas=20) as stack:
-        asyncio.run(at_once(stack.base_url, 1, 20))
-        print(summary("first token, alone", asyncio.run(at_once(stack.base_url, 1, 100)), "ms"))
+        asyncio.run(one_after_another(stack.base_url, 5, 6))
+        print(summary("first token, alone", asyncio.run(one_after_another(stack.base_url, 15, 6)), "ms"))
         for sessions in (10, 50):
             times = asyncio.run(at_once(stack.base_url, sessions, 6))
             print(summary(f"first token, {sessions} conversations at once", times, "ms"))

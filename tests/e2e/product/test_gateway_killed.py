@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import httpx
+
 from support.api_client import ApiClient
 from support.stack import Stack
 

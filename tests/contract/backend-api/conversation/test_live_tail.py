@@ -9,7 +9,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from backend_api.domain.agent.events import Event, MessageCompleted, MessageDelta, RunFinished, RunStarted, ThinkingDelta
+from backend_api.domain.agent.events import (
+    Event,
+    MessageCompleted,
+    MessageDelta,
+    RunFinished,
+    RunStarted,
+    ThinkingDelta,
+)
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.errors import SlowReaderError
 from support.backend_stores import LiveChannels, memory_channels, redis_channels

@@ -58,7 +58,7 @@ def renderers_of(settings: DesktopSettings) -> list[psutil.Process]:
 
 async def until(condition: Callable[[], object], timeout_s: float = 20.0) -> None:
     async with asyncio.timeout(timeout_s):
-        while not condition():  # noqa: ASYNC110
+        while not condition():
             await asyncio.sleep(0.02)
 
 

@@ -64,7 +64,7 @@ async def door(vnc_socket: str | None, tmp_path: Path) -> AsyncIterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, uds=path, log_level="error", ws_per_message_deflate=False))
     serving = asyncio.create_task(server.serve())
     async with asyncio.timeout(5):
-        while not server.started:  # noqa: ASYNC110
+        while not server.started:
             await asyncio.sleep(0.01)
     try:
         yield path
@@ -275,5 +275,5 @@ async def test_who_may_control_may_resize_the_desktop(path: str, desktop: Deskto
         await client.send(struct.pack(">BBHHHH", 3, 0, 0, 0, 1, 1))
         await client.send(struct.pack(">BxHHBx", 251, 1024, 700, 1) + struct.pack(">IHHHHI", 0, 0, 0, 1024, 700, 0))
         async with asyncio.timeout(5):
-            while screen_size(desktop) != (1024, 700):  # noqa: ASYNC110
+            while screen_size(desktop) != (1024, 700):
                 await asyncio.sleep(0.05)

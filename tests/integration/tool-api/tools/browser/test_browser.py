@@ -125,7 +125,7 @@ def display_of(result: ToolResult) -> BrowserDisplay:
 
 async def until(condition: Callable[[], object], timeout_s: float = 20) -> None:
     async with asyncio.timeout(timeout_s):
-        while not condition():  # noqa: ASYNC110
+        while not condition():
             await asyncio.sleep(0.02)
 
 

@@ -48,7 +48,8 @@ class ProcessRuntime:
         if not self._options.python.exists():
             raise EngineUnavailableError(f"SANDBOX_PYTHON: {self._options.python} does not exist.")
         socket = self._store.live("0" * 16).door / "door.sock"
-        if len(os.fsencode(socket)) > _SOCKET_PATH_BYTES:
+        # In isolation the socket is made under a short path, and the gateway opens it by its folder.
+        if not self._isolated and len(os.fsencode(socket)) > _SOCKET_PATH_BYTES:
             raise EngineUnavailableError(f"SANDBOX_PROCESS_DIR: {self._options.folder} is too long for a unix socket.")
 
     async def start(self, spec: SandboxSpec) -> Started:
