@@ -35,6 +35,7 @@ from backend_api.domain.conversation.entity import (
     Session,
     SessionId,
     SessionStatus,
+    Taker,
 )
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Body, Recorded, SessionPage
@@ -96,7 +97,9 @@ class MemoryStore:
 
     # The ledger.
 
-    async def accept(self, session_id: SessionId, user_id: UserId, message: MessageUser) -> Accepted:
+    async def accept(
+        self, session_id: SessionId, user_id: UserId, message: MessageUser, *, taker: Taker | None = None
+    ) -> Accepted:
         session = self.sessions[session_id]
         run_id = session.active_run_id
         payloads: list[StoredPayload] = [message]

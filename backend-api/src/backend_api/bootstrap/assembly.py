@@ -30,6 +30,7 @@ from backend_api.application.identity.register import Register
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.ports import (
+    Desk,
     EventLog,
     LiveTail,
     RunLedger,
@@ -65,6 +66,7 @@ class Ports:
     links: FileLinks
     models: tuple[ModelInfo, ...]
     tools: tuple[Tool, ...]
+    desk: Desk | None = None
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
 
@@ -83,7 +85,7 @@ class Policy:
 def assemble(ports: Ports, policy: Policy) -> UseCases:
     """Hand every use case its ports."""
     issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
-    send_message = SendMessage(ports.ledger, ports.tail, ports.signals, ports.limiter, policy.limits)
+    send_message = SendMessage(ports.ledger, ports.tail, ports.signals, ports.limiter, policy.limits, ports.desk)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, policy.poll_s)
     own_computer = OwnComputer(ports.sessions, ports.computers)
     return UseCases(

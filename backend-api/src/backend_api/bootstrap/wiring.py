@@ -102,6 +102,7 @@ def wire_with(settings: Settings) -> Wire:
                         links=links,
                         models=agent.models,
                         tools=agent.tools,
+                        desk=agent.worker,
                         required={"mongodb": stores.probe_database},
                         optional={"redis": stores.probe_redis, "sandbox_manager": computers.probe},
                     ),

@@ -16,7 +16,7 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     Usage,
 )
-from backend_api.domain.conversation.entity import RunStatus, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import RunStatus, SessionId, SessionStatus, Taker
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Body, Recorded
 from backend_api.domain.errors import InvalidError
@@ -32,6 +32,9 @@ async def stores(request: pytest.FixtureRequest) -> AsyncGenerator[ConversationS
     server: Server = request.getfixturevalue("mongo_server")
     async with mongo_stores(server.uri, request.getfixturevalue("mongo_database_name")) as opened:
         yield opened
+
+
+TAKER = Taker(worker="here", lease_s=30, model="m")
 
 
 def said(text: str, client_message_id: str | None = None) -> MessageUser:
@@ -59,6 +62,43 @@ async def test_a_message_to_an_idle_session_queues_a_run(stores: ConversationSto
     run = await stores.ledger.get(accepted.run_id)
     assert run is not None
     assert (run.status, run.message_id) == (RunStatus.QUEUED, "m-hello")
+
+
+async def test_a_run_is_leased_in_the_moment_it_is_queued(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    accepted = await stores.ledger.accept(session_id, ANNA, said("hello"), taker=TAKER)
+    lease = accepted.lease
+    assert lease is not None
+    assert (lease.run.id, lease.worker, lease.run.attempt, lease.resumed) == (accepted.run_id, "here", 1, False)
+    assert await types(stores, session_id) == ["message.user", "run.queued", "run.started"]
+    assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.RUNNING
+    assert await stores.ledger.claim("elsewhere", lease_s=30, model="m") is None
+    assert await stores.ledger.renew(lease, lease_s=30) is False
+    end = await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=accepted.seq)
+    assert end is not None
+    again = await stores.ledger.accept(session_id, ANNA, said("more"), taker=TAKER)
+    assert again.lease is not None
+
+
+async def test_of_many_messages_at_once_one_gets_the_lease(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    accepted = await asyncio.gather(
+        *(stores.ledger.accept(session_id, ANNA, said(str(n)), taker=TAKER) for n in range(12))
+    )
+    assert len([one for one in accepted if one.lease is not None]) == 1
+    assert sorted(await types(stores, session_id)) == ["message.user"] * 12 + ["run.queued", "run.started"]
+
+
+async def test_a_lease_given_at_once_lapses_like_any_other(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    dead = Taker(worker="here", lease_s=-1, model="m")
+    lease = (await stores.ledger.accept(session_id, ANNA, said("hello"), taker=dead)).lease
+    taken = await stores.ledger.claim("elsewhere", lease_s=30, model="m")
+    assert lease is not None
+    assert taken is not None
+    assert (taken.run.id, taken.resumed) == (lease.run.id, True)
+    with pytest.raises(LeaseLostError):
+        await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="late", text="late"))])
 
 
 async def test_twenty_messages_at_once_make_one_run_and_lose_none(stores: ConversationStores) -> None:

@@ -9,7 +9,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.conversation.entity import MAX_MESSAGE_CHARACTERS, Accepted, SessionId
 from backend_api.domain.conversation.errors import MessageTooLongError
-from backend_api.domain.conversation.ports import LiveTail, RunLedger, RunSignals
+from backend_api.domain.conversation.ports import Desk, LiveTail, RunLedger, RunSignals
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 
@@ -36,22 +36,23 @@ class SendMessage:
     signals: RunSignals
     limiter: RateLimiter
     limits: Limits
+    desk: Desk | None = None
 
     async def __call__(self, session_id: SessionId, user_id: UserId, message: Message) -> Accepted:
         if len(message.text) > MAX_MESSAGE_CHARACTERS:
             raise MessageTooLongError(f"A message has at most {MAX_MESSAGE_CHARACTERS} characters.")
         await self.limiter.hit(f"messages:{user_id}", limit=self.limits.messages_per_minute, window_s=60)
-        accepted = await self.ledger.accept(
-            session_id,
-            user_id,
-            MessageUser(
-                message_id=uuid.uuid4().hex,
-                text=message.text,
-                attachments=list(message.attachments),
-                client_message_id=message.client_message_id,
-            ),
+        said = MessageUser(
+            message_id=uuid.uuid4().hex,
+            text=message.text,
+            attachments=list(message.attachments),
+            client_message_id=message.client_message_id,
         )
+        accepted = await self._accept(session_id, user_id, said)
         if accepted.duplicate:
+            return accepted
+        if accepted.lease is not None:
+            await self.tail.publish(session_id, accepted.events)
             return accepted
         joins_active_run = len(accepted.events) == 1
         if message.interrupt and joins_active_run:
@@ -60,4 +61,21 @@ class SendMessage:
                 await self.signals.send_stop(run.id)
         await self.signals.wake_workers()
         await self.tail.publish(session_id, accepted.events)
+        return accepted
+
+    async def _accept(self, session_id: SessionId, user_id: UserId, said: MessageUser) -> Accepted:
+        """A free worker of this process gets the run at once; else it is queued for whoever is free."""
+        desk = self.desk
+        taker = desk.reserve() if desk else None
+        if desk is None or taker is None:
+            return await self.ledger.accept(session_id, user_id, said)
+        lease = None
+        try:
+            accepted = await self.ledger.accept(session_id, user_id, said, taker=taker)
+            lease = accepted.lease
+        finally:
+            if lease is None:
+                desk.release()
+        if lease is not None:
+            desk.take(lease)
         return accepted

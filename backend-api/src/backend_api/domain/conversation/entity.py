@@ -91,12 +91,23 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Taker:
+    """A worker with a free place, ready to take a run in the moment it is queued. `model` names the model recorded
+    where the session chose none."""
+
+    worker: str
+    lease_s: float
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
     """Answer to a message: which run answers it and where the message stands in the stream; `events` are the stored
-    ones, empty for a duplicate."""
+    ones, empty for a duplicate. `lease` is the taker's right to the run, None when it did not get it."""
 
     message_id: str
     run_id: RunId
     seq: int
     duplicate: bool
     events: tuple[Event, ...] = ()
+    lease: Lease | None = None

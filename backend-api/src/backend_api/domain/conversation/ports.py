@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from backend_api.domain.agent.events import Event, LivePayload, MessageUser, RunFinished, StoredPayload, Usage
-from backend_api.domain.conversation.entity import Accepted, Lease, Run, RunId, Session, SessionId
+from backend_api.domain.conversation.entity import Accepted, Lease, Run, RunId, Session, SessionId, Taker
 from backend_api.domain.identity.entity import UserId
 
 
@@ -87,8 +87,12 @@ class Recorded:
 class RunLedger(Protocol):
     """Runs and their leases. Every writing call is one transaction over session, run and events."""
 
-    async def accept(self, session_id: SessionId, user_id: UserId, message: MessageUser) -> Accepted:
+    async def accept(
+        self, session_id: SessionId, user_id: UserId, message: MessageUser, *, taker: Taker | None = None
+    ) -> Accepted:
         """Store a message; queue a run unless one is active, which then answers it too.
+
+        A run queued here is leased to the `taker`, if there is one, and run.started recorded, in the same transaction.
 
         The same `client_message_id` again answers the first acceptance with `duplicate` true.
         """
@@ -137,6 +141,20 @@ class LiveTail(Protocol):
         """Entering has subscribed. The iterator first yields the text so far of what is being written (offset 0),
         then live events, stored ones included, possibly with gaps and duplicates: the reader repairs from the log.
         Raises `SlowReaderError` in the iterator when its bounded buffer overflows."""
+        ...
+
+
+class Desk(Protocol):
+    """A worker in this process: it takes runs without the way through the queue."""
+
+    def reserve(self) -> Taker | None:
+        """Hold a free place; None when there is none. A reserved place is given back by `release` or used by `take`."""
+        ...
+
+    def release(self) -> None: ...
+
+    def take(self, lease: Lease) -> None:
+        """Drive a run in the reserved place."""
         ...
 
 

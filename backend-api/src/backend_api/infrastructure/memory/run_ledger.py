@@ -16,6 +16,7 @@ from backend_api.domain.conversation.entity import (
     RunStatus,
     SessionId,
     SessionStatus,
+    Taker,
 )
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.conversation.ports import Recorded
@@ -29,22 +30,33 @@ class MemoryRunLedger:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def accept(self, session_id: SessionId, user_id: UserId, message: MessageUser) -> Accepted:
+    async def accept(
+        self, session_id: SessionId, user_id: UserId, message: MessageUser, *, taker: Taker | None = None
+    ) -> Accepted:
         """Under the lock."""
         async with self._store.lock:
             row = self._store.own(session_id, user_id)
             if message.client_message_id is not None and message.client_message_id in row.accepted:
-                return replace(row.accepted[message.client_message_id], duplicate=True, events=())
+                return replace(row.accepted[message.client_message_id], duplicate=True, events=(), lease=None)
             active = row.session.active_run_id
             run_id = active or RunId(uuid.uuid4().hex)
             events = self._store.store(row, run_id, [message])
             row.last_user_seq, row.last_user_message_id = len(row.events), message.message_id
             seq = row.last_user_seq
+            lease = None
             if active is None:
                 events += self._queue(row, run_id, message.message_id)
+                if taker is not None:
+                    lease, started = self._take(row, self._store.runs[run_id], taker)
+                    events += started
             self._touch(row)
             accepted = Accepted(
-                message_id=message.message_id, run_id=run_id, seq=seq, duplicate=False, events=tuple(events)
+                message_id=message.message_id,
+                run_id=run_id,
+                seq=seq,
+                duplicate=False,
+                events=tuple(events),
+                lease=lease,
             )
             if message.client_message_id is not None:
                 row.accepted[message.client_message_id] = accepted
@@ -77,34 +89,40 @@ class MemoryRunLedger:
                 row = self._store.sessions.get(taken.run.session_id)
                 if row is None or not (taken.run.status == RunStatus.QUEUED or is_lapsed):
                     continue
-                taken.run = replace(
-                    taken.run,
-                    status=RunStatus.RUNNING,
-                    attempt=taken.run.attempt + 1,
-                    started_at=taken.run.started_at or now,
-                )
-                taken.worker, taken.fence = worker, taken.fence + 1
-                taken.expires_at = now + timedelta(seconds=lease_s)
-                started = RunStarted(
-                    run_id=taken.run.id,
-                    message_id=taken.run.message_id,
-                    model=row.session.model or model,
-                    worker=worker,
-                    attempt=taken.run.attempt,
-                )
-                self._store.store(row, taken.run.id, [started])
-                if taken.run.attempt == 1:
-                    row.started_seq = len(row.events)
-                row.session = replace(row.session, status=SessionStatus.RUNNING)
+                lease, _ = self._take(row, taken, Taker(worker=worker, lease_s=lease_s, model=model))
                 self._touch(row)
-                return Lease(
-                    run=taken.run,
-                    worker=worker,
-                    fence=taken.fence,
-                    expires_at=taken.expires_at,
-                    resumed=taken.run.attempt > 1,
-                )
+                return lease
             return None
+
+    def _take(self, row: SessionRow, taken: RunRow, taker: Taker) -> tuple[Lease, list[Event]]:
+        now = self._store.clock()
+        taken.run = replace(
+            taken.run,
+            status=RunStatus.RUNNING,
+            attempt=taken.run.attempt + 1,
+            started_at=taken.run.started_at or now,
+        )
+        taken.worker, taken.fence = taker.worker, taken.fence + 1
+        taken.expires_at = now + timedelta(seconds=taker.lease_s)
+        started = RunStarted(
+            run_id=taken.run.id,
+            message_id=taken.run.message_id,
+            model=row.session.model or taker.model,
+            worker=taker.worker,
+            attempt=taken.run.attempt,
+        )
+        events = self._store.store(row, taken.run.id, [started])
+        if taken.run.attempt == 1:
+            row.started_seq = len(row.events)
+        row.session = replace(row.session, status=SessionStatus.RUNNING)
+        lease = Lease(
+            run=taken.run,
+            worker=taker.worker,
+            fence=taken.fence,
+            expires_at=taken.expires_at,
+            resumed=taken.run.attempt > 1,
+        )
+        return lease, events
 
     async def renew(self, lease: Lease, *, lease_s: float) -> bool:
         """Later, unless fenced out."""

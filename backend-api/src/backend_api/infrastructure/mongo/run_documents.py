@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from backend_api.domain.conversation.entity import Run, RunId, RunStatus, SessionId
+from backend_api.domain.conversation.entity import Run, RunId, RunStatus, SessionId, Taker
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Document
 
@@ -40,4 +40,17 @@ def queued_run(run_id: str, session_id: str, user_id: str, message_id: str, at: 
         "fence": 0,
         "stop_requested": False,
         "created_at": at,
+    }
+
+
+def taken_run(queued: Document, taker: Taker) -> Document:
+    """The same run taken in the moment it was queued."""
+    at: datetime = queued["created_at"]
+    return queued | {
+        "status": RunStatus.RUNNING.value,
+        "worker": taker.worker,
+        "attempt": 1,
+        "fence": 1,
+        "lease_expires_at": at + timedelta(seconds=taker.lease_s),
+        "started_at": at,
     }

@@ -10,14 +10,23 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunQueued, RunStarted
-from backend_api.domain.conversation.entity import Accepted, Lease, Run, RunId, RunStatus, SessionId, SessionStatus
+from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunQueued, RunStarted, StoredPayload
+from backend_api.domain.conversation.entity import (
+    Accepted,
+    Lease,
+    Run,
+    RunId,
+    RunStatus,
+    SessionId,
+    SessionStatus,
+    Taker,
+)
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_body, insert_events, number
-from backend_api.infrastructure.mongo.run_documents import queued_run, run_from
+from backend_api.infrastructure.mongo.run_documents import queued_run, run_from, taken_run
 from backend_api.infrastructure.mongo.run_endings import RunEndings
 from backend_api.infrastructure.mongo.transactions import REPEATABLE, in_transaction, store_errors
 
@@ -32,9 +41,12 @@ class MongoRunLedger(RunEndings):
         self._sessions = database["sessions"]
         self._runs = database["runs"]
 
-    async def accept(self, session_id: SessionId, user_id: UserId, message: MessageUser) -> Accepted:
+    async def accept(
+        self, session_id: SessionId, user_id: UserId, message: MessageUser, *, taker: Taker | None = None
+    ) -> Accepted:
         """Session, events, run: three writes and a commit that waits for the journal."""
         new_run = uuid.uuid4().hex
+        begun = _begun(taker)
 
         async def work(transaction: AsyncClientSession) -> Accepted:
             session = await self._sessions.find_one_and_update(
@@ -42,30 +54,41 @@ class MongoRunLedger(RunEndings):
                 [
                     {
                         "$set": {
-                            "last_seq": {"$add": ["$last_seq", {"$cond": [_IS_FREE, 2, 1]}]},
+                            "last_seq": {"$add": ["$last_seq", {"$cond": [_IS_FREE, 3 if taker else 2, 1]}]},
                             "last_user_seq": {"$add": ["$last_seq", 1]},
                             "last_user_message_id": {"$literal": message.message_id},
-                            "status": {"$cond": [_IS_FREE, SessionStatus.QUEUED.value, "$status"]},
+                            **begun,
                             "active_run_id": {"$ifNull": ["$active_run_id", new_run]},
                             "updated_at": "$$NOW",
                         }
                     }
                 ],
-                projection={"last_user_seq": 1, "active_run_id": 1, "updated_at": 1},
+                projection={"last_user_seq": 1, "active_run_id": 1, "updated_at": 1, "model": 1},
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )
             if session is None:
                 raise SessionNotFoundError("There is no such session.")
             run_id, at, seq = session["active_run_id"], session["updated_at"], session["last_user_seq"]
-            queued = RunQueued(run_id=run_id, message_id=message.message_id)
-            events = number(session_id, seq, at, run_id, [message, queued] if run_id == new_run else [message])
-            await insert_events(self._database, transaction, events)
+            payloads: list[StoredPayload] = [message]
+            lease = None
             if run_id == new_run:
-                document = queued_run(new_run, session_id, user_id, message.message_id, at)
-                await self._runs.insert_one(document, session=transaction)
+                run = queued_run(new_run, session_id, user_id, message.message_id, at)
+                payloads.append(RunQueued(run_id=run_id, message_id=message.message_id))
+                if taker is not None:
+                    run = taken_run(run, taker)
+                    payloads.append(_started(run, session.get("model") or taker.model))
+                    lease = _lease(run)
+                await self._runs.insert_one(run, session=transaction)
+            events = number(session_id, seq, at, run_id, payloads)
+            await insert_events(self._database, transaction, events)
             return Accepted(
-                message_id=message.message_id, run_id=RunId(run_id), seq=seq, duplicate=False, events=tuple(events)
+                message_id=message.message_id,
+                run_id=RunId(run_id),
+                seq=seq,
+                duplicate=False,
+                events=tuple(events),
+                lease=lease,
             )
 
         try:
@@ -121,13 +144,7 @@ class MongoRunLedger(RunEndings):
                     session=transaction,
                 )
                 return run, None
-            started = RunStarted(
-                run_id=run["_id"],
-                message_id=run["message_id"],
-                model=session.get("model") or model,
-                worker=worker,
-                attempt=run["attempt"],
-            )
+            started = _started(run, session.get("model") or model)
             events = number(run["session_id"], session["last_seq"], session["updated_at"], run["_id"], [started])
             await insert_events(self._database, transaction, events)
             return run, session
@@ -135,13 +152,7 @@ class MongoRunLedger(RunEndings):
         while (taken := await in_transaction(self._database, work, REPEATABLE)) is not None:
             run, session = taken
             if session is not None:
-                return Lease(
-                    run=run_from(run),
-                    worker=worker,
-                    fence=run["fence"],
-                    expires_at=run["lease_expires_at"],
-                    resumed=run["attempt"] > 1,
-                )
+                return _lease(run)
         return None
 
     async def renew(self, lease: Lease, *, lease_s: float) -> bool:
@@ -201,6 +212,33 @@ class MongoRunLedger(RunEndings):
         async with store_errors():
             document = await self._runs.find_one({"_id": run_id})
         return run_from(document) if document else None
+
+
+def _begun(taker: Taker | None) -> Document:
+    """What a session becomes when its run begins; as it was where one is active."""
+    if taker is None:
+        return {"status": {"$cond": [_IS_FREE, SessionStatus.QUEUED.value, "$status"]}}
+    return {
+        "status": {"$cond": [_IS_FREE, SessionStatus.RUNNING.value, "$status"]},
+        "fence": {"$cond": [_IS_FREE, 1, "$fence"]},
+        "started_seq": {"$cond": [_IS_FREE, {"$add": ["$last_seq", 3]}, "$started_seq"]},
+    }
+
+
+def _started(run: Document, model: str) -> RunStarted:
+    return RunStarted(
+        run_id=run["_id"], message_id=run["message_id"], model=model, worker=run["worker"], attempt=run["attempt"]
+    )
+
+
+def _lease(run: Document) -> Lease:
+    return Lease(
+        run=run_from(run),
+        worker=run["worker"],
+        fence=run["fence"],
+        expires_at=run["lease_expires_at"],
+        resumed=run["attempt"] > 1,
+    )
 
 
 def _claimable() -> Document:
