@@ -135,6 +135,7 @@ class MemoryStore:
                 fence=(held.fence if held else 0) + 1,
                 expires_at=now + timedelta(seconds=lease_s),
                 resumed=held is not None,
+                model=self.sessions[run.session_id].model,
             )
             self.runs[run.id], self.leases[run.id] = claimed, lease
             started = RunStarted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
@@ -20,7 +21,7 @@ from backend_api.domain.agent.prompt import system_prompt
 from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import ToolBox
-from backend_api.domain.conversation.entity import Lease, Session
+from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, RunSignals, SessionRepository
 from backend_api.domain.errors import DomainError
@@ -30,6 +31,7 @@ logger = logging.getLogger(__name__)
 Verdict = Literal["stop", "lost"]
 TITLE_CHARACTERS = 60
 STOP_GRACE_S = 0.35
+FIRST_BEAT_S = 0.15
 TITLE_GRACE_S = 0.1
 SUBSCRIBE_S = 1.0
 DRAIN_S = 0.5
@@ -92,7 +94,7 @@ class RunDriver:
     async def _drive(self, group: asyncio.TaskGroup, lease: Lease, journal: RunJournal) -> None:
         subscribed = asyncio.Event()
         work = group.create_task(self._work(lease, journal))
-        heart = group.create_task(self._beat(lease, subscribed))
+        heart = group.create_task(self._beat(lease, subscribed, journal))
         ear = group.create_task(self._listen(lease, subscribed))
         try:
             await asyncio.wait({work, heart, ear}, return_when=asyncio.FIRST_COMPLETED)
@@ -137,8 +139,7 @@ class RunDriver:
             return Ending(status="failed", reason=reason, code="internal", retryable=True)
 
     async def _loop(self, lease: Lease, journal: RunJournal) -> AgentLoop:
-        session = await self.sessions.get(lease.run.session_id, lease.run.user_id)
-        chosen = await self._choose(session, journal)
+        chosen = await self._choose(lease, journal)
         chat = RetryingModel(inner=chosen.chat, policy=self.options.retry, sleep=self.sleep, jitter=self.jitter)
         return AgentLoop(
             model=ChosenModel(info=chosen.info, chat=chat),
@@ -150,9 +151,9 @@ class RunDriver:
             new_id=self.new_id,
         )
 
-    async def _choose(self, session: Session, journal: RunJournal) -> ChosenModel:
+    async def _choose(self, lease: Lease, journal: RunJournal) -> ChosenModel:
         try:
-            return self.catalogue.choose(session.model)
+            return self.catalogue.choose(lease.model)
         except UnknownModelError as error:
             chosen = self.catalogue.choose(None)
             text = f"{error.detail} {chosen.info.label} answers instead."
@@ -161,6 +162,7 @@ class RunDriver:
 
     async def _end(self, journal: RunJournal, ending: Ending) -> bool:
         run = journal.lease.run
+        journal.has_begun.set()
         await self._wait_for(journal.is_named, TITLE_GRACE_S)
         if ending.status != "completed":
             reason = STOPPED if ending.status == "stopped" else f"Not finished: {ending.reason}"
@@ -184,6 +186,7 @@ class RunDriver:
     async def _title(self, journal: RunJournal) -> None:
         """Name an unnamed session after its first message; the run does not depend on it."""
         await journal.loaded.wait()
+        await journal.has_begun.wait()
         run = journal.lease.run
         try:
             session = await self.sessions.get(run.session_id, run.user_id)
@@ -196,11 +199,15 @@ class RunDriver:
         finally:
             journal.is_named.set()
 
-    async def _beat(self, lease: Lease, subscribed: asyncio.Event) -> Verdict:
-        """Heartbeat. The first beat comes once stops are listened to, so that none falls between."""
+    async def _beat(self, lease: Lease, subscribed: asyncio.Event, journal: RunJournal) -> Verdict:
+        """Heartbeat. The first beat comes once stops are listened to, so that none falls between; it lets the first
+        words of the answer go before."""
         loop = asyncio.get_running_loop()
         held_until = loop.time() + self.options.lease_s
         await self._wait_for(subscribed, SUBSCRIBE_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_BEAT_S):
+                await journal.has_begun.wait()
         while True:
             try:
                 async with asyncio.timeout(self.options.heartbeat_s):

@@ -47,6 +47,8 @@ class RunJournal:
         self.seen_seq = 0
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
+        self.has_begun = asyncio.Event()
+        """Set with the first thing shown or recorded: what can wait until then does not delay it."""
         self._ledger = ledger
         self._log = log
         self._outbox = outbox
@@ -85,6 +87,7 @@ class RunJournal:
         return CallContext(session_id=run.session_id, user_id=run.user_id, run_id=run.id, call_id=call_id)
 
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
+        self.has_begun.set()
         await self._store([Recorded(payload=payload) for payload in payloads])
 
     async def record_result(self, finished: ToolFinished, outcome: ToolOutcome) -> None:
@@ -112,10 +115,12 @@ class RunJournal:
     def show_text(self, message_id: str, text: str) -> None:
         self._open_texts.append(text)
         self._outbox.text(MessageDelta, message_id, text)
+        self.has_begun.set()
 
     def show_thinking(self, message_id: str, text: str) -> None:
         self._open_thinking.setdefault(message_id, []).append(text)
         self._outbox.text(ThinkingDelta, message_id, text)
+        self.has_begun.set()
 
     def show_output(self, call_id: str, text: str) -> None:
         self._outbox.text(ToolOutput, call_id, text)

@@ -81,13 +81,15 @@ class Run:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """The right to write into a run's session: law 3. `fence` grows with every claim; a writer with an older one is
-    refused. `resumed` is true when another worker held the run before."""
+    refused. `resumed` is true when another worker held the run before; `model` is the session's choice, None for the
+    default."""
 
     run: Run
     worker: str
     fence: int
     expires_at: datetime
     resumed: bool
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,6 +121,7 @@ class MemoryRunLedger:
             fence=taken.fence,
             expires_at=taken.expires_at,
             resumed=taken.run.attempt > 1,
+            model=row.session.model,
         )
         return lease, events
 

@@ -78,7 +78,7 @@ class MongoRunLedger(RunEndings):
                 if taker is not None:
                     run = taken_run(run, taker)
                     payloads.append(_started(run, session.get("model") or taker.model))
-                    lease = _lease(run)
+                    lease = _lease(run, session)
                 await self._runs.insert_one(run, session=transaction)
             events = number(session_id, seq, at, run_id, payloads)
             await insert_events(self._database, transaction, events)
@@ -152,7 +152,7 @@ class MongoRunLedger(RunEndings):
         while (taken := await in_transaction(self._database, work, REPEATABLE)) is not None:
             run, session = taken
             if session is not None:
-                return _lease(run)
+                return _lease(run, session)
         return None
 
     async def renew(self, lease: Lease, *, lease_s: float) -> bool:
@@ -231,13 +231,14 @@ def _started(run: Document, model: str) -> RunStarted:
     )
 
 
-def _lease(run: Document) -> Lease:
+def _lease(run: Document, session: Document) -> Lease:
     return Lease(
         run=run_from(run),
         worker=run["worker"],
         fence=run["fence"],
         expires_at=run["lease_expires_at"],
         resumed=run["attempt"] > 1,
+        model=session.get("model"),
     )
 
 
