@@ -1,0 +1,81 @@
+"""Whatever a model does, the run ends with a clear event and the session stays usable."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.api_client import ApiClient
+from support.model_server import Answer, Call, ModelServer
+from support.stack import run_stack
+
+Json = dict[str, Any]
+WORDS = ("All", " is", " well")
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer(Answer(texts=WORDS)) as server:
+        yield server
+
+
+def settings_for(model: ModelServer) -> dict[str, str]:
+    return {
+        "LLM_PROVIDER": "openai",
+        "OPENAI_API_KEY": "sk-scripted",
+        "OPENAI_BASE_URL": model.openai_url,
+        "MODEL": "scripted",
+        "LLM_MAX_RETRIES": "1",
+        "LLM_RETRY_BASE_DELAY": "0.01",
+        "LLM_RETRY_MAX_DELAY": "0.05",
+    }
+
+
+async def test_every_fault_of_a_model_ends_in_a_clear_event_and_a_usable_session(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    cases: list[tuple[str, list[Answer], str, str]] = [
+        ("401", [Answer(status=401)], "failed", "OPENAI_API_KEY"),
+        ("429 for ever", [Answer(status=429)] * 4, "failed", "429"),
+        ("500 for ever", [Answer(status=500)] * 4, "failed", "500"),
+        ("cut in mid-answer", [Answer(texts=("Half", " an", " answer"), cut_after=3)], "failed", "broke"),
+        ("500 once", [Answer(status=500)], "completed", ""),
+        ("broken arguments", [Answer(texts=(), calls=(Call(name="shell_exec", arguments='{"comm'),))], "completed", ""),
+        ("no such tool", [Answer(texts=(), calls=(Call(name="teleport"),))], "completed", ""),
+    ]
+    with run_stack(tmp_path / "stack", **settings_for(model)) as stack:
+        async with ApiClient(stack.base_url) as api:
+            for name, answers, status, told in cases:
+                session = await api.new_session()
+                model.script.clear()
+                model.answer(*answers)
+                events = await api.ask(session, name)
+                end = events[-1]
+                assert end["status"] == status, (name, end)
+                assert told in (end["reason"] or ""), (name, end)
+                if status == "failed":
+                    error = next(event for event in events if event["type"] == "error")
+                    assert error["code"].startswith("model_"), (name, error)
+                model.script.clear()
+                again = await api.ask(session, "and now?")
+                assert again[-1]["status"] == "completed", (name, again[-1])
+                said = [event["text"] for event in again if event["type"] == "message.completed"]
+                assert said[-1] == "".join(WORDS)
+
+
+async def test_a_model_that_hangs_can_be_stopped_at_once(model: ModelServer, tmp_path: Path) -> None:
+    with run_stack(tmp_path / "stack", **settings_for(model)) as stack:
+        async with ApiClient(stack.base_url) as api:
+            session = await api.new_session()
+            model.answer(Answer(texts=("Let", " me", " think"), hang_after=3))
+            accepted = await api.send(session, "hello")
+            await api.until(session, "message.delta", after=accepted["seq"])
+            await api.json("POST", f"/sessions/{session}/stop", expect=202)
+            events = await api.until(session, "run.finished", after=accepted["seq"], timeout_s=5)
+            assert events[-1]["status"] == "stopped"
+            kept = next(event for event in events if event["type"] == "message.completed")
+            assert kept["text"].startswith("Let")
+            assert (await api.ask(session, "again"))[-1]["status"] == "completed"
