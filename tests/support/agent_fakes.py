@@ -57,6 +57,8 @@ class MemoryStore:
         self.published: list[Event] = []
         self.publish_delay_s = 0.0
         self._ids = count(1)
+        self.waiting = asyncio.Event()
+        """Set once a worker has found nothing to claim."""
         self._woken = asyncio.Event()
         self._changed = asyncio.Condition()
         self._stops: dict[RunId, asyncio.Queue[None]] = {}
@@ -116,8 +118,20 @@ class MemoryStore:
             )
             self.sessions[session_id] = replace(session, active_run_id=run_id, status=SessionStatus.QUEUED)
         events = await self._store(session_id, run_id, [Recorded(payload=payload) for payload in payloads])
-        await self.wake_workers()
-        return Accepted(message_id=message.message_id, run_id=run_id, seq=events[0].seq or 0, duplicate=False)
+        lease = None
+        if taker is not None and len(payloads) == 2:
+            lease = await self.claim(taker.worker, lease_s=taker.lease_s, model=taker.model)
+            events = [event for event in self.events[session_id] if (event.seq or 0) >= (events[0].seq or 0)]
+        else:
+            await self.wake_workers()
+        return Accepted(
+            message_id=message.message_id,
+            run_id=run_id,
+            seq=events[0].seq or 0,
+            duplicate=False,
+            events=tuple(events),
+            lease=lease,
+        )
 
     async def claim(self, worker: str, *, lease_s: float, model: str) -> Lease | None:
         now = datetime.now(UTC)
@@ -198,6 +212,7 @@ class MemoryStore:
         self._woken.set()
 
     async def wait_for_work(self, timeout_s: float) -> None:
+        self.waiting.set()
         try:
             async with asyncio.timeout(timeout_s):
                 await self._woken.wait()
@@ -366,6 +381,7 @@ def worker_for(
     name: str = "worker_1",
     options: RunOptions | None = None,
     sleeps: list[float] | None = None,
+    places: int = 50,
 ) -> Worker:
     """A worker over the fakes; retries don't wait, their delays go to `sleeps`."""
     ids = count(1)
@@ -388,7 +404,7 @@ def worker_for(
         sleep=no_sleep,
         jitter=lambda: 0.0,
     )
-    return Worker(name=name, driver=driver, poll_s=0.05)
+    return Worker(name=name, driver=driver, max_concurrent_runs=places, poll_s=0.05)
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from backend_api.domain.agent.events import (
     FilesChanged,
     MessageCompleted,
     MessageDelta,
+    MessageUser,
     RunFinished,
     SessionUpdated,
     ToolCalled,
@@ -33,7 +34,7 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
 from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
-from support.agent_fakes import HandlerBox, MemoryStore, ScriptedModel, worker_for, working
+from support.agent_fakes import USER, HandlerBox, MemoryStore, ScriptedModel, worker_for, working
 
 STOP = FinishPart("stop")
 CALLS = FinishPart("tool_calls")
@@ -450,3 +451,40 @@ def test_a_title_is_the_first_line_cut_at_a_word() -> None:
     assert len(long) <= 61
     assert long.endswith("word…")
     assert title_of("长" * 100) == "长" * 60 + "…"
+
+
+async def test_a_run_taken_at_the_desk_knows_what_was_said_before() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([TextPart("One."), STOP], [TextPart("Two."), STOP])
+    worker = worker_for(store, model)
+    async with working(worker):
+        session = await store.open_session()
+        await store.until_finished(await store.say(session, "first"))
+        place = worker.reserve(session)
+        assert place is not None
+        message = MessageUser(message_id="m-second", text="second")
+        accepted = await store.accept(session, USER, message, taker=place.taker)
+        place.take(accepted)
+        finished = await store.until_finished(accepted.run_id)
+    assert finished.status == "completed"
+    asked = [turn.text for turn in model.requests[1].turns if isinstance(turn, UserTurn)]
+    assert asked == ["first", "second"]
+
+
+async def test_a_desk_has_as_many_places_as_the_worker_and_none_while_it_rests() -> None:
+    store = MemoryStore()
+    worker = worker_for(store, ScriptedModel(), places=2)
+    session = await store.open_session()
+    assert worker.reserve(session) is None
+    async with working(worker):
+        await asyncio.wait_for(store.waiting.wait(), 5)
+        places = [worker.reserve(session), worker.reserve(session)]
+        assert None not in places
+        assert worker.reserve(session) is None
+        for place in places:
+            assert place is not None
+            place.release()
+        again = worker.reserve(session)
+        assert again is not None
+        again.release()
+    assert worker.reserve(session) is None

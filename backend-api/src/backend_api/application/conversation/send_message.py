@@ -49,10 +49,7 @@ class SendMessage:
             client_message_id=message.client_message_id,
         )
         accepted = await self._accept(session_id, user_id, said)
-        if accepted.duplicate:
-            return accepted
-        if accepted.lease is not None:
-            await self.tail.publish(session_id, accepted.events)
+        if accepted.duplicate or accepted.lease is not None:
             return accepted
         joins_active_run = len(accepted.events) == 1
         if message.interrupt and joins_active_run:
@@ -65,17 +62,16 @@ class SendMessage:
 
     async def _accept(self, session_id: SessionId, user_id: UserId, said: MessageUser) -> Accepted:
         """A free worker of this process gets the run at once; else it is queued for whoever is free."""
-        desk = self.desk
-        taker = desk.reserve() if desk else None
-        if desk is None or taker is None:
+        place = self.desk.reserve(session_id) if self.desk else None
+        if place is None:
             return await self.ledger.accept(session_id, user_id, said)
-        lease = None
         try:
-            accepted = await self.ledger.accept(session_id, user_id, said, taker=taker)
-            lease = accepted.lease
-        finally:
-            if lease is None:
-                desk.release()
-        if lease is not None:
-            desk.take(lease)
+            accepted = await self.ledger.accept(session_id, user_id, said, taker=place.taker)
+        except BaseException:
+            place.release()
+            raise
+        if accepted.lease is None:
+            place.release()
+        else:
+            place.take(accepted)
         return accepted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +14,7 @@ from backend_api.application.runs.outbox import Outbox
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.domain.agent.budget import Budget, Ending
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
-from backend_api.domain.agent.events import ErrorEvent, Notice, RunFinished, SessionUpdated
+from backend_api.domain.agent.events import ErrorEvent, Event, Notice, RunFinished, SessionUpdated
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import ModelError, UnknownModelError
 from backend_api.domain.agent.prompt import system_prompt
@@ -69,11 +69,16 @@ class RunDriver:
     sleep: Callable[[float], Awaitable[None]]
     jitter: Callable[[], float]
 
-    async def drive(self, lease: Lease) -> None:
-        """Work until the run ends, is stopped, or is lost. Cancelling hands it over to another worker at once."""
+    async def drive(self, lease: Lease, history: Sequence[Event] | None = None, told: Sequence[Event] = ()) -> None:
+        """Work until the run ends, is stopped, or is lost. Cancelling hands it over to another worker at once.
+
+        `history` is all that stands in the log, where that is known already; of `told` the readers are told first.
+        """
         run = lease.run
         outbox = Outbox(self.tail, run.session_id, run.id)
-        journal = RunJournal(lease, self.ledger, self.log, outbox)
+        if told:
+            outbox.stored(told)
+        journal = RunJournal(lease, self.ledger, self.log, outbox, history)
         fields = {"run_id": run.id, "session_id": run.session_id, "attempt": run.attempt}
         logger.info("run claimed", extra=fields)
         try:

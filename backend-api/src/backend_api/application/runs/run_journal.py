@@ -29,7 +29,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.history import MAX_RESULT_CHARACTERS, Conversation, dangling_calls, fold, shorten
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
-from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.ports import Body, EventLog, Recorded, RunLedger
 
 PAGE = 1_000
@@ -40,7 +40,9 @@ T = TypeVar("T")
 class RunJournal:
     """`Journal` of a leased run. It knows what is open, so that a cut run is closed properly."""
 
-    def __init__(self, lease: Lease, ledger: RunLedger, log: EventLog, outbox: Outbox) -> None:
+    def __init__(
+        self, lease: Lease, ledger: RunLedger, log: EventLog, outbox: Outbox, history: Sequence[Event] | None = None
+    ) -> None:
         self.lease = lease
         self.usage = Usage()
         self.files: list[str] = []
@@ -54,6 +56,7 @@ class RunJournal:
         self._outbox = outbox
         self._writing = asyncio.Lock()
         self._events: list[Event] = []
+        self._history = history
         self._outputs: dict[str, str] = {}
         self._open_calls: dict[str, ToolCalled] = {}
         self._open_message: MessageCompleted | None = None
@@ -61,7 +64,12 @@ class RunJournal:
         self._open_thinking: dict[str, list[str]] = {}
 
     async def conversation(self) -> Conversation:
-        fresh = await self._read_on()
+        history, self._history = self._history, None
+        if history is not None:
+            fresh = list(history)
+            self._events.extend(fresh)
+        else:
+            fresh = await read_on(self._log, self.lease.run.session_id, self._events)
         if not self.loaded.is_set():
             await self._load_outputs(fresh)
             for event in fresh:
@@ -69,7 +77,8 @@ class RunJournal:
                     self._note(event.payload)
             self._open_calls = {call.call_id: call for call in dangling_calls(fresh, self.lease.run.id)}
             started = [event for event in fresh if isinstance(event.payload, RunStarted)]
-            self._outbox.stored(started[-1:])
+            if history is None:
+                self._outbox.stored(started[-1:])
             self.loaded.set()
         conversation = fold(self._events, self._outputs, run_id=self.lease.run.id)
         self.seen_seq = conversation.seen_seq
@@ -187,16 +196,6 @@ class RunJournal:
             case _:
                 pass
 
-    async def _read_on(self) -> list[Event]:
-        fresh: list[Event] = []
-        while True:
-            after = (fresh or self._events)[-1].seq or 0 if fresh or self._events else 0
-            page = await self._log.read(self.lease.run.session_id, after=after, limit=PAGE)
-            fresh.extend(page)
-            if len(page) < PAGE:
-                self._events.extend(fresh)
-                return fresh
-
     async def _load_outputs(self, events: Sequence[Event]) -> None:
         for event in events:
             payload = event.payload
@@ -206,6 +205,18 @@ class RunJournal:
                 body = await self._log.body(self.lease.run.session_id, event.seq)
                 text = body.content.decode("utf-8", "replace")
                 self._outputs[payload.call_id] = shorten(text, MAX_RESULT_CHARACTERS)
+
+
+async def read_on(log: EventLog, session_id: SessionId, known: list[Event]) -> list[Event]:
+    """What stands in the log after the known events; it is added to them."""
+    fresh: list[Event] = []
+    while True:
+        after = known[-1].seq or 0 if known else 0
+        page = await log.read(session_id, after=after, limit=PAGE)
+        fresh.extend(page)
+        known.extend(page)
+        if len(page) < PAGE:
+            return fresh
 
 
 async def _unbroken(work: Coroutine[None, None, T]) -> T:

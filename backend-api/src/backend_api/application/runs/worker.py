@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine, Sequence
 
 from backend_api.application.runs.run_driver import RunDriver
-from backend_api.domain.conversation.entity import Lease, Taker
+from backend_api.application.runs.run_journal import read_on
+from backend_api.domain.agent.events import Event
+from backend_api.domain.conversation.entity import Accepted, Lease, SessionId, Taker
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +22,7 @@ class Worker:
 
     def __init__(self, *, name: str, driver: RunDriver, max_concurrent_runs: int = 50, poll_s: float = 1.0) -> None:
         self.name = name
-        self._driver = driver
+        self.driver = driver
         self._poll_s = poll_s
         self._free = max_concurrent_runs
         self._has_room = asyncio.Event()
@@ -34,64 +37,111 @@ class Worker:
                 while True:
                     await self._has_room.wait()
                     self._occupy()
-                    if not await self._claim():
+                    lease = await self._claim()
+                    if lease is not None:
+                        self.start(self.driver.drive(lease))
+                    else:
                         self.release()
                         await self._wait()
             finally:
                 self._group = None
 
-    def reserve(self) -> Taker | None:
+    def reserve(self, session_id: SessionId) -> ReservedPlace | None:
         """See `Desk`. None also while the worker is not at work."""
         if self._group is None or self._free == 0:
             return None
         self._occupy()
-        driver = self._driver
-        return Taker(worker=self.name, lease_s=driver.options.lease_s, model=driver.catalogue.default().id)
+        return ReservedPlace(self, session_id)
+
+    @property
+    def taker(self) -> Taker:
+        """This worker, as it is recorded with the runs it takes."""
+        options = self.driver.options
+        return Taker(worker=self.name, lease_s=options.lease_s, model=self.driver.catalogue.default().id)
 
     def release(self) -> None:
-        """See `Desk`."""
+        """Give an occupied place back."""
         self._free += 1
         self._has_room.set()
 
-    def take(self, lease: Lease) -> None:
-        """See `Desk`. A worker that stopped meanwhile leaves the run to others, once its lease lapses."""
+    def start(self, driving: Coroutine[None, None, None]) -> None:
+        """Drive a run in an occupied place. A worker that stopped meanwhile leaves the run to others, once its lease
+        lapses."""
         if self._group is None:
+            driving.close()
             self.release()
         else:
-            self._group.create_task(self._drive(lease))
+            self._group.create_task(self._drive(driving))
 
     def _occupy(self) -> None:
         self._free -= 1
         if self._free == 0:
             self._has_room.clear()
 
-    async def _claim(self) -> bool:
-        driver = self._driver
+    async def _claim(self) -> Lease | None:
+        taker = self.taker
         try:
-            lease = await driver.ledger.claim(
-                self.name, lease_s=driver.options.lease_s, model=driver.catalogue.default().id
-            )
+            return await self.driver.ledger.claim(taker.worker, lease_s=taker.lease_s, model=taker.model)
         except Exception:
             logger.exception("claiming failed", extra={"worker": self.name})
             await asyncio.sleep(self._poll_s)
-            return False
-        if lease is None:
-            return False
-        self.take(lease)
-        return True
+            return None
 
-    async def _drive(self, lease: Lease) -> None:
+    async def _drive(self, driving: Coroutine[None, None, None]) -> None:
         try:
-            await self._driver.drive(lease)
+            await driving
         except Exception:
             # The lease lapses and the run is taken over; this worker goes on.
-            logger.exception("run left without an end", extra={"run_id": lease.run.id})
+            logger.exception("run left without an end", extra={"worker": self.name})
         finally:
             self.release()
 
     async def _wait(self) -> None:
         try:
-            await self._driver.signals.wait_for_work(self._poll_s)
+            await self.driver.signals.wait_for_work(self._poll_s)
         except Exception:
             logger.exception("wake-ups can't be listened to", extra={"worker": self.name})
             await asyncio.sleep(self._poll_s)
+
+
+class ReservedPlace:
+    """See `Place`. The history is read while the message is being accepted, so that the model is asked at once."""
+
+    def __init__(self, worker: Worker, session_id: SessionId) -> None:
+        self._worker = worker
+        self._session_id = session_id
+        self._reading = asyncio.ensure_future(self._read())
+
+    @property
+    def taker(self) -> Taker:
+        return self._worker.taker
+
+    def release(self) -> None:
+        self._reading.cancel()
+        self._worker.release()
+
+    def take(self, accepted: Accepted) -> None:
+        self._worker.start(self._drive(accepted))
+
+    async def _read(self) -> list[Event] | None:
+        known: list[Event] = []
+        try:
+            await read_on(self._worker.driver.log, self._session_id, known)
+        except Exception:
+            # The run reads again and says what is wrong.
+            logger.exception("reading ahead failed", extra={"session_id": self._session_id})
+            return None
+        return known
+
+    async def _drive(self, accepted: Accepted) -> None:
+        assert accepted.lease is not None
+        history = _joined(await self._reading, accepted)
+        await self._worker.driver.drive(accepted.lease, history, accepted.events)
+
+
+def _joined(before: list[Event] | None, accepted: Accepted) -> Sequence[Event] | None:
+    """The whole log, when what was read ahead ends where the accepted message begins."""
+    if before is None:
+        return None
+    known = [event for event in before if event.seq is not None and event.seq < accepted.seq]
+    return [*known, *accepted.events] if len(known) == accepted.seq - 1 else None

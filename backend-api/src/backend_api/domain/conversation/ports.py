@@ -144,17 +144,26 @@ class LiveTail(Protocol):
         ...
 
 
+class Place(Protocol):
+    """A free place at a desk, held for one run."""
+
+    @property
+    def taker(self) -> Taker: ...
+
+    def release(self) -> None:
+        """Give the place back."""
+        ...
+
+    def take(self, accepted: Accepted) -> None:
+        """Drive the run that was accepted with a lease, and tell readers of its events."""
+        ...
+
+
 class Desk(Protocol):
     """A worker in this process: it takes runs without the way through the queue."""
 
-    def reserve(self) -> Taker | None:
-        """Hold a free place; None when there is none. A reserved place is given back by `release` or used by `take`."""
-        ...
-
-    def release(self) -> None: ...
-
-    def take(self, lease: Lease) -> None:
-        """Drive a run in the reserved place."""
+    def reserve(self, session_id: SessionId) -> Place | None:
+        """Hold a place and begin to read what was said so far; None when there is no place."""
         ...
 
 
