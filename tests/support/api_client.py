@@ -20,13 +20,19 @@ class ApiClient:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.base_url = base_url
         self.token = token
+        self._opened: list[str] = []
         self.http = httpx.AsyncClient(base_url=f"{base_url}/api", headers=headers, timeout=60, trust_env=False)
 
     async def __aenter__(self) -> ApiClient:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.http.aclose()
+        """Sessions opened here go with their computers, so that tests that share a stack do not fill it."""
+        try:
+            for session_id in self._opened:
+                await self.http.delete(f"/sessions/{session_id}")
+        finally:
+            await self.http.aclose()
 
     async def json(self, method: str, path: str, *, expect: int = 200, **kwargs: Any) -> Any:
         """Call and answer the JSON body; any other status is an assertion failure that shows the body."""
@@ -36,7 +42,8 @@ class ApiClient:
 
     async def new_session(self, **body: Any) -> str:
         session: Json = await self.json("POST", "/sessions", json=body, expect=201)
-        return str(session["id"])
+        self._opened.append(str(session["id"]))
+        return self._opened[-1]
 
     async def send(self, session_id: str, text: str, **extra: Any) -> Json:
         return await self.json("POST", f"/sessions/{session_id}/messages", json={"text": text, **extra}, expect=202)

@@ -27,6 +27,7 @@ _T = TypeVar("_T")
 ROOT = Path(__file__).resolve().parents[2]
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 60.0
+_ROOMY = {"SANDBOX_MAX_PER_USER": "20"}
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "DOCKER_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
@@ -92,7 +93,14 @@ def start_stack(data_dir: Path, **settings: str) -> Stack:
 def spawn_stack(data_dir: Path, output: Path, **settings: str) -> subprocess.Popen[bytes]:
     """Start a stack and wait for nothing."""
     given = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    environ = {**given, "PYTHONPATH": str(ROOT / "scripts"), "PORT": "0", "SANDBOX_RUNTIME": "process", **settings}
+    environ = {
+        **given,
+        "PYTHONPATH": str(ROOT / "scripts"),
+        "PORT": "0",
+        "SANDBOX_RUNTIME": "process",
+        **_ROOMY,
+        **settings,
+    }
     with output.open("wb") as file:
         return subprocess.Popen(
             [sys.executable, "-m", "local_stack"],
