@@ -24,6 +24,8 @@ Client = AsyncMongoClient[Document]
 
 _NOT_YET_INITIALIZED = 94
 _ALREADY_INITIALIZED = 23
+ORPHAN_S = 5
+"""How long a transaction lives at most; the server's default is 60 s."""
 
 
 class StoreUnavailableError(UnavailableError):
@@ -40,6 +42,7 @@ async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerato
     )
     try:
         await ensure_replica_set(client, wait_s=wait_s)
+        await _bound_transactions(client)
         database = client[name]
         try:
             await init_beanie(database=database, document_models=list(DOCUMENTS))
@@ -76,6 +79,14 @@ async def _is_writable(client: Client) -> bool:
     except PyMongoError:
         logger.warning("database does not answer yet")
     return False
+
+
+async def _bound_transactions(client: Client) -> None:
+    """What a killed process had begun holds its session and run until the server ends it (docs/decisions/0007)."""
+    try:
+        await client.admin.command({"setParameter": 1, "transactionLifetimeLimitSeconds": ORPHAN_S})
+    except PyMongoError:
+        logger.warning("may not set transactionLifetimeLimitSeconds; set it to 5 on the server", exc_info=True)
 
 
 async def _initiate(client: Client) -> None:
