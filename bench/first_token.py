@@ -24,7 +24,7 @@ async def conversation(base_url: str, messages: int, start: asyncio.Event) -> li
             sending = asyncio.ensure_future(sender.post(f"/api/sessions/{session}/messages", {"text": "hello"}))
             first = 0.0
             async for line in lines:
-                if line.startswith(b"event: message.delta") and not first:
+                if not first and line.startswith((b"event: message.delta", b"event: message.completed")):
                     first = time.perf_counter() - began
                 if line.startswith(b"event: run.finished"):
                     break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -29,6 +30,13 @@ from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileL
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 
 HANDOVER_S = 5.0
+
+
+def _settle_memory() -> None:
+    """What is loaded by now stays: the collector need not walk it again and again while answers stream."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 def web_options(settings: Settings) -> WebOptions:
@@ -109,6 +117,7 @@ def wire_with(settings: Settings) -> Wire:
                     policy,
                 )
                 working = asyncio.create_task(agent.worker.run(), name="worker")
+                _settle_memory()
                 try:
                     yield use_cases
                 finally:

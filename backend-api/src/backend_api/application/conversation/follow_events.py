@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, replace
 from typing import cast
 
-from backend_api.domain.agent.events import Event
+from backend_api.domain.agent.events import Event, RunStarted
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.live_text import TextPayload, begun_text, ended_text, text_key
 from backend_api.domain.conversation.ports import EventLog, LiveTail, SessionRepository
@@ -53,6 +53,11 @@ class FollowEvents:
                         await self.sessions.get(session_id, user_id)
                         checked = time.monotonic()
                 elif event.seq is None:
+                    if event.run_id not in (None, place.run_id):
+                        # Its run.started may still be on the way, and belongs before it.
+                        async for stored in self._stored(session_id, place):
+                            yield stored
+                        place.run_id = event.run_id
                     if (shown := place.live(event)) is not None:
                         yield shown
                 elif event.seq == place.last + 1:
@@ -82,11 +87,14 @@ class _Place:
 
     def __init__(self, after: int) -> None:
         self.last = after
+        self.run_id: str | None = None
         self._seen: dict[str, int] = {}
         self._ended: dict[str, None] = {}
 
     def stored(self, event: Event) -> Event:
         self.last = cast("int", event.seq)
+        if isinstance(event.payload, RunStarted):
+            self.run_id = event.run_id
         if (key := ended_text(event.payload)) is not None:
             self._seen.pop(key, None)
             self._ended[key] = None

@@ -49,7 +49,10 @@ class SendMessage:
             client_message_id=message.client_message_id,
         )
         accepted = await self._accept(session_id, user_id, said)
-        if accepted.duplicate or accepted.lease is not None:
+        if accepted.duplicate:
+            return accepted
+        if accepted.lease is not None:
+            await self.tail.publish(session_id, accepted.events)
             return accepted
         joins_active_run = len(accepted.events) == 1
         if message.interrupt and joins_active_run:

@@ -69,15 +69,13 @@ class RunDriver:
     sleep: Callable[[float], Awaitable[None]]
     jitter: Callable[[], float]
 
-    async def drive(self, lease: Lease, history: Sequence[Event] | None = None, told: Sequence[Event] = ()) -> None:
+    async def drive(self, lease: Lease, history: Sequence[Event] | None = None) -> None:
         """Work until the run ends, is stopped, or is lost. Cancelling hands it over to another worker at once.
 
-        `history` is all that stands in the log, where that is known already; of `told` the readers are told first.
+        `history` is all that stands in the log, where that is known already, and its readers were told of it.
         """
         run = lease.run
         outbox = Outbox(self.tail, run.session_id, run.id)
-        if told:
-            outbox.stored(told)
         journal = RunJournal(lease, self.ledger, self.log, outbox, history)
         fields = {"run_id": run.id, "session_id": run.session_id, "attempt": run.attempt}
         logger.info("run claimed", extra=fields)

@@ -136,7 +136,7 @@ class ReservedPlace:
     async def _drive(self, accepted: Accepted) -> None:
         assert accepted.lease is not None
         history = _joined(await self._reading, accepted)
-        await self._worker.driver.drive(accepted.lease, history, accepted.events)
+        await self._worker.driver.drive(accepted.lease, history)
 
 
 def _joined(before: list[Event] | None, accepted: Accepted) -> Sequence[Event] | None:

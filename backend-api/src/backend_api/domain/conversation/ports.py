@@ -155,7 +155,7 @@ class Place(Protocol):
         ...
 
     def take(self, accepted: Accepted) -> None:
-        """Drive the run that was accepted with a lease, and tell readers of its events."""
+        """Drive the run that was accepted with a lease. Telling readers of its events is the caller's."""
         ...
 
 
