@@ -53,7 +53,8 @@ def scripted_stack(*, deltas: int, delay_ms: float = 0.0) -> Iterator[Stack]:
 @contextmanager
 def plain_stack(**settings: str) -> Iterator[Stack]:
     """A local stack with the demo model."""
-    with tempfile.TemporaryDirectory() as folder, run_stack(Path(folder), **settings) as stack:
+    image = {"SANDBOX_IMAGE": os.environ["SANDBOX_IMAGE"]} if "SANDBOX_IMAGE" in os.environ else {}
+    with tempfile.TemporaryDirectory() as folder, run_stack(Path(folder), **image, **settings) as stack:
         yield stack
 
 

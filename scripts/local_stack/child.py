@@ -24,6 +24,7 @@ class ChildSpec:
     environ: Mapping[str, str]
     working_dir: Path
     is_ready: Callable[[], Awaitable[bool]]
+    why_not: Callable[[], Awaitable[str]] | None = None
     ready_within: float = 60
     stop_within: float = 10
     stdin: bytes | None = None

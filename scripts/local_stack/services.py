@@ -13,7 +13,7 @@ from local_stack.binaries import find_server
 from local_stack.child import ChildSpec
 from local_stack.data_folder import StackSecrets
 from local_stack.ports import inner_ports
-from local_stack.probes import answers_http, answers_redis
+from local_stack.probes import answers_http, answers_redis, body_of
 from local_stack.replica_set import NAME, ReplicaSet
 from local_stack.settings import StackSettings
 
@@ -132,6 +132,8 @@ def _manager(stack: Stack) -> ChildSpec:
         environ=environ,
         working_dir=stack.folder,
         is_ready=lambda: answers_http(_LOOPBACK, port, "/readyz"),
+        why_not=lambda: body_of(_LOOPBACK, port, "/readyz"),
+        ready_within=30,
         stop_within=40,
     )
 
@@ -163,6 +165,7 @@ def _gateway(stack: Stack) -> ChildSpec:
         environ=environ,
         working_dir=stack.folder,
         is_ready=serves_the_page,
+        why_not=lambda: body_of(probe_host, stack.port, "/readyz"),
         stop_within=15,
     )
 

@@ -28,7 +28,7 @@ def refused(data_dir: Path, **settings: str) -> str:
     data_dir.mkdir(exist_ok=True)
     process = spawn_stack(data_dir, output, **settings)
     try:
-        assert process.wait(30) == 1
+        assert process.wait(60) == 1
     finally:
         process.kill()
         process.wait()
@@ -122,6 +122,12 @@ def test_a_taken_port_is_named_before_anything_starts(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         said = refused(tmp_path / "data", PORT=str(port))
     assert f"Port {port} on 127.0.0.1 is in use" in said
+    assert naming(tmp_path) == []
+
+
+def test_a_missing_engine_is_said_with_what_to_do(tmp_path: Path) -> None:
+    said = refused(tmp_path / "data", SANDBOX_RUNTIME="docker", DOCKER_HOST=f"unix://{tmp_path}/no-engine.sock")
+    assert "The Docker engine can't be reached" in said
     assert naming(tmp_path) == []
 
 
