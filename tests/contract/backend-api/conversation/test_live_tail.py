@@ -144,3 +144,22 @@ async def test_signals_cross_processes(redis_server: Server) -> None:
             await anext(stops)
         await here.signals.wake_workers()
         await there.signals.wait_for_work(30)
+
+
+async def test_a_reader_of_another_process_gets_the_same_and_nothing_twice(
+    redis_server: Server, session_id: SessionId
+) -> None:
+    async with redis_channels(redis_server.uri) as writer, redis_channels(redis_server.uri) as other:
+        await writer.tail.publish_delta(session_id, RUN, delta(0, "Hey "))
+        async with (
+            asyncio.timeout(5),
+            writer.tail.follow(session_id) as near,
+            other.tail.follow(session_id) as far,
+        ):
+            for reader in (near, far):
+                assert (await anext(reader)).payload == delta(0, "Hey ")
+            await writer.tail.publish_delta(session_id, RUN, delta(4, "you"))
+            done = stored(session_id, 4, MessageCompleted(message_id="m", text="Hey you"))
+            await writer.tail.publish(session_id, [done])
+            for reader in (near, far):
+                assert [(await anext(reader)).payload, await anext(reader)] == [delta(4, "you"), done]

@@ -56,6 +56,8 @@ class Outbox:
         self._urgent = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
+        self.has_shown = asyncio.Event()
+        """Set with the first text delivered."""
 
     def stored(self, events: Sequence[Event]) -> None:
         """Tell of stored events, after all text put in before."""
@@ -94,6 +96,7 @@ class Outbox:
                 self._stored_waiting -= 1
             await self._deliver(item)
             if isinstance(item, _Piece):
+                self.has_shown.set()
                 next_text_at = time.monotonic() + MERGE_WINDOW_S
 
     async def drain(self, deadline_s: float) -> None:

@@ -49,8 +49,8 @@ class RunJournal:
         self.seen_seq = 0
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
-        self.has_begun = asyncio.Event()
-        """Set with the first thing shown or recorded: what can wait until then does not delay it."""
+        self.has_begun = outbox.has_shown
+        """Set with the first text shown or the first thing recorded: what can wait until then does not delay it."""
         self._ledger = ledger
         self._log = log
         self._outbox = outbox
@@ -124,12 +124,10 @@ class RunJournal:
     def show_text(self, message_id: str, text: str) -> None:
         self._open_texts.append(text)
         self._outbox.text(MessageDelta, message_id, text)
-        self.has_begun.set()
 
     def show_thinking(self, message_id: str, text: str) -> None:
         self._open_thinking.setdefault(message_id, []).append(text)
         self._outbox.text(ThinkingDelta, message_id, text)
-        self.has_begun.set()
 
     def show_output(self, call_id: str, text: str) -> None:
         self._outbox.text(ToolOutput, call_id, text)

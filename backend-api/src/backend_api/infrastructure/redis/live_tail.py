@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import time
+import uuid
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +22,7 @@ from backend_api.domain.conversation.errors import SlowReaderError
 from backend_api.domain.conversation.live_text import TextPayload, ended_text, ends_all_texts, text_key, text_piece
 from backend_api.infrastructure.redis.client import Redis
 from backend_api.infrastructure.redis.hub import Hub, Listener
-from backend_api.infrastructure.redis.text_so_far import Text, TextSoFar, channel_of
+from backend_api.infrastructure.redis.text_so_far import KeptText, Text, TextSoFar, channel_of
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +39,8 @@ class RedisLiveTail:
         self._redis = redis
         self._kept = TextSoFar(redis)
         self._texts: dict[str, dict[str, Text]] = {}
+        self._readers: dict[str, set[_Reader]] = {}
+        self._me = uuid.uuid4().hex.encode() + b":"
         self._away_until = 0.0
 
     async def publish(self, session_id: SessionId, events: Sequence[Event]) -> None:
@@ -51,10 +54,11 @@ class RedisLiveTail:
         is_over = any(ends_all_texts(event.payload) for event in events)
         if is_over:
             self._texts.pop(session_id, None)
+        self._tell_here(session_id, events)
         if self._is_away():
             return
         try:
-            await self._kept.end(session_id, ended, dump([event_fields(event) for event in events]))
+            await self._kept.end(session_id, ended, self._message(events))
             if is_over:
                 await self._kept.forget_all(session_id)
         except _ERRORS:
@@ -65,9 +69,12 @@ class RedisLiveTail:
         event = Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=run_id, payload=payload)
         key = text_key(payload)
         text = None if key is None else self._text(session_id, run_id, key, cast("TextPayload", payload))
+        if text is not None:
+            text.append(cast("TextPayload", payload).text)
+        self._tell_here(session_id, [event])
         if self._is_away():
             return
-        message = dump([event_fields(event)])
+        message = self._message([event])
         try:
             if key is None or text is None:
                 await self._redis.publish(channel_of(session_id), message)
@@ -83,6 +90,18 @@ class RedisLiveTail:
         text = texts.get(key)
         return text if text is not None and text.characters == payload.offset else None
 
+    def _tell_here(self, session_id: str, events: Sequence[Event]) -> None:
+        """Readers of this process first: they need no way through Redis."""
+        for reader in self._readers.get(session_id, ()):
+            reader.take(events)
+
+    def _message(self, events: Sequence[Event]) -> bytes:
+        return self._me + dump([event_fields(event) for event in events]).encode()
+
+    def written_here(self, session_id: str) -> dict[str, Text]:
+        """Texts this process is writing, whole; what Redis has of them may be on its way."""
+        return self._texts.get(session_id, {})
+
     def _is_away(self) -> bool:
         return time.monotonic() < self._away_until
 
@@ -94,16 +113,25 @@ class RedisLiveTail:
     @asynccontextmanager
     async def follow(self, session_id: SessionId) -> AsyncGenerator[AsyncIterator[Event]]:
         """Subscribed on entering; the text so far is fetched at the first look."""
-        reader = _Reader(self._kept, session_id)
-        async with self._hub.listen(channel_of(session_id), Listener(reader.heard, reader.restored)):
-            yield reader
+        reader = _Reader(self, self._kept, self._me, session_id)
+        readers = self._readers.setdefault(session_id, set())
+        readers.add(reader)
+        try:
+            async with self._hub.listen(channel_of(session_id), Listener(reader.heard, reader.restored)):
+                yield reader
+        finally:
+            readers.discard(reader)
+            if not readers and self._readers.get(session_id) is readers:
+                del self._readers[session_id]
 
 
 class _Reader:
     """A bounded buffer between the hub and one reader."""
 
-    def __init__(self, kept: TextSoFar, session_id: str) -> None:
+    def __init__(self, tail: RedisLiveTail, kept: TextSoFar, me: bytes, session_id: str) -> None:
+        self._tail = tail
         self._kept = kept
+        self._me = me
         self._session_id = session_id
         self._buffer: deque[Event] = deque()
         self._ready = asyncio.Event()
@@ -112,10 +140,15 @@ class _Reader:
         self._ready.set()
 
     def heard(self, data: bytes) -> None:
+        """From another process; what this one sent was taken already."""
+        if not data.startswith(self._me):
+            self.take([event_from(values) for values in json.loads(data.partition(b":")[2])])
+
+    def take(self, events: Sequence[Event]) -> None:
         if len(self._buffer) >= READER_BUFFER:
             self._is_slow = True
         if not self._is_slow:
-            self._buffer.extend(event_from(values) for values in json.loads(data))
+            self._buffer.extend(events)
         self._ready.set()
 
     def restored(self) -> None:
@@ -141,7 +174,10 @@ class _Reader:
         try:
             kept = await self._kept.read(self._session_id)
         except _ERRORS:
-            return []
+            kept = []
+        here = self._tail.written_here(self._session_id)
+        kept = [text for text in kept if text.key not in here]
+        kept += [KeptText(key, text.run_id, text.whole) for key, text in here.items() if text.pieces]
         now = datetime.now(UTC)
         return [
             Event(

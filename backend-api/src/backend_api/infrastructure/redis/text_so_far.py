@@ -26,6 +26,11 @@ return fits and 1 or 0
 """
 
 
+def encode(text: str) -> bytes:
+    """A model may cut a character in two; the halves are kept as they came."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 def channel_of(session_id: str) -> str:
     """Channel of a session's live events."""
     return f"tail:{session_id}"
@@ -44,6 +49,15 @@ class Text:
     characters: int = 0
     size: int = 0
 
+    def append(self, piece: str) -> None:
+        self.pieces.append(piece)
+        self.characters += len(piece)
+        self.size += len(encode(piece))
+
+    @property
+    def whole(self) -> str:
+        return "".join(self.pieces)
+
 
 @dataclass(frozen=True, slots=True)
 class KeptText:
@@ -61,29 +75,26 @@ class TextSoFar:
         self._redis = redis
         self._append = redis.register_script(_APPEND)
 
-    async def add(self, session_id: str, key: str, text: Text, piece: str, message: str) -> None:
-        """Keep a piece and tell the readers, in one round trip as long as nothing was lost."""
+    async def add(self, session_id: str, key: str, text: Text, piece: str, message: bytes) -> None:
+        """Keep the last piece of a text and tell the readers, in one round trip as long as nothing was lost."""
         index, at = _index(session_id), f"{_index(session_id)}:{key}"
-        encoded = piece.encode("utf-8", "surrogatepass")
+        encoded = encode(piece)
         meta = json.dumps({"run_id": text.run_id})
         channel = channel_of(session_id)
-        expected = text.size
-        text.pieces.append(piece)
-        text.characters += len(piece)
-        text.size += len(encoded)
+        expected = text.size - len(encoded)
         if text.characters > MAX_KEPT:
             await self._redis.publish(channel, message)
             return
         fits = await self._append(keys=[index, at], args=[key, meta, expected, encoded, TTL_S, channel, message])
         if not fits:
-            whole = "".join(text.pieces).encode("utf-8", "surrogatepass")
+            whole = encode(text.whole)
             pipeline = self._redis.pipeline(transaction=True)
             pipeline.set(at, whole, ex=TTL_S)
             pipeline.hset(index, key, meta)
             pipeline.expire(index, TTL_S)
             await pipeline.execute()
 
-    async def end(self, session_id: str, keys: list[str], message: str) -> None:
+    async def end(self, session_id: str, keys: list[str], message: bytes) -> None:
         """Forget texts that are stored now, and tell the readers."""
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.publish(channel_of(session_id), message)
