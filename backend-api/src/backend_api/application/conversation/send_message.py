@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from dataclasses import dataclass
 
@@ -52,6 +53,7 @@ class SendMessage:
         if accepted.duplicate:
             return accepted
         if accepted.lease is not None:
+            await asyncio.sleep(0)  # the run asks its model before its readers are told that it began
             await self.tail.publish(session_id, accepted.events)
             return accepted
         joins_active_run = len(accepted.events) == 1
