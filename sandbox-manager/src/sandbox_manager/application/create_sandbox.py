@@ -7,6 +7,7 @@ import secrets
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox
 from sandbox_manager.application.launch_sandbox import LEASE, Launcher
 from sandbox_manager.domain.errors import (
@@ -16,20 +17,23 @@ from sandbox_manager.domain.errors import (
     UserLimitError,
 )
 from sandbox_manager.domain.ports import Clock, Runtime, SandboxRegistry
-from sandbox_manager.domain.sandbox import Identity, Sandbox, Status
+from sandbox_manager.domain.sandbox import Cleanup, Identity, Sandbox, Status
 
 _ATTEMPTS = 5
 _RETRY_AFTER_S = 30
+_GIVEN_UP = "Its place was needed for another conversation. It comes back, with its files, when it is used."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How many sandboxes may live, and for how long."""
+    """How many sandboxes may live, and for how long. One that nobody used for `spare` gives its place to another
+    session of the same user."""
 
     max_per_user: int
     max_total: int
     hard: timedelta
     idle: timedelta
+    spare: timedelta = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +73,7 @@ class CreateSandbox:
                 await self.clean(holder)
                 continue
             await self._check_engine()
+            await self._make_room(user_id)
             generation = max((one.identity.generation for one in known), default=0) + 1
             sandbox = self._new(session_id, user_id, generation)
             async with self.admission:
@@ -85,6 +90,26 @@ class CreateSandbox:
                 await self.runtime.check()
         except TimeoutError as error:
             raise EngineUnavailableError("The engine that runs sandboxes does not answer; try again later.") from error
+
+    async def _make_room(self, user_id: str) -> None:
+        """A user at the limit gives up the computer unused for the longest time, its workspace kept."""
+        own = await self.registry.find(user_id=user_id, occupied=True)
+        if len(own) < self.limits.max_per_user:
+            return
+        unused_since = self.clock.now() - self.limits.spare
+        spare = [
+            one for one in own if one.status is Status.READY and one.idle_expires_at - self.limits.idle <= unused_since
+        ]
+        if not spare:
+            return
+        chosen = min(spare, key=lambda one: one.idle_expires_at)
+
+        def give_up(now: Sandbox) -> Sandbox | None:
+            return now.retired(_GIVEN_UP, Cleanup.KEEP_WORKSPACE) if now.version == chosen.version else None
+
+        given_up = await change_sandbox(self.registry, chosen.id, give_up)
+        if given_up is not None:
+            await self.clean(given_up)
 
     async def _check_limits(self, user_id: str) -> None:
         occupied = await self.registry.find(occupied=True)

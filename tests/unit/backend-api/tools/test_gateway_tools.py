@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
@@ -190,3 +191,18 @@ async def test_a_closed_door_is_tried_once_more_and_a_lost_call_is_told() -> Non
     computers.fault = "The engine is full."
     with pytest.raises(ComputerUnavailableError, match="full"):
         await call(SandboxToolBox([TOOL], computers, Script()), "t")
+
+
+async def test_a_call_that_runs_for_long_counts_as_activity_all_the_while() -> None:
+    computers = MemoryComputers()
+
+    class Long(Script):
+        async def call(
+            self, computer: Computer, call_id: str, name: str, arguments: Any, on_output: Any
+        ) -> ToolOutcome:
+            async with asyncio.timeout(5):
+                while computers.activity.get("s", 0) < 3:
+                    await asyncio.sleep(0)
+            return OK
+
+    assert await call(SandboxToolBox([TOOL], computers, Long(), keep_alive_s=0.01), "t") == OK

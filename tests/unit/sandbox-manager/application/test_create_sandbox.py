@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -119,6 +120,35 @@ async def test_a_user_over_the_limit_is_refused_until_one_ends() -> None:
     await keeping.delete(first.id, keep_workspace=False)
 
     assert (await keeping.ready("s3")).status is Status.READY
+
+
+async def test_a_computer_unused_for_a_minute_gives_its_place_to_another_session() -> None:
+    keeping = Keeping(max_per_user=2)
+    oldest = await keeping.ready("s1")
+    keeping.clock.move(timedelta(seconds=30))
+    await keeping.ready("s2")
+    with pytest.raises(UserLimitError):
+        await keeping.create("s3", "u1")
+    keeping.clock.move(timedelta(seconds=31))
+
+    assert (await keeping.ready("s3")).status is Status.READY
+
+    given_up = await keeping.get(oldest.id, 0)
+    assert given_up.status is Status.GONE
+    assert "another conversation" in (given_up.reason or "")
+    assert oldest.id not in keeping.runtime.things
+    assert "s1" in keeping.runtime.workspaces
+    with pytest.raises(UserLimitError):
+        await keeping.create("s4", "u1")
+
+
+async def test_a_computer_in_use_keeps_its_place() -> None:
+    keeping = Keeping(max_per_user=1)
+    used = await keeping.ready("s1")
+    keeping.clock.move(timedelta(minutes=5))
+    await keeping.renew(used.id)
+    with pytest.raises(UserLimitError):
+        await keeping.create("s2", "u1")
 
 
 async def test_a_full_deployment_refuses_everybody() -> None:

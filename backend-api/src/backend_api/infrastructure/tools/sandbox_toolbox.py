@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any
 
@@ -45,7 +47,10 @@ def manifest_tools() -> list[Tool]:
 class SandboxToolBox:
     """`ToolBox` over the computers."""
 
-    def __init__(self, tools: Sequence[Tool], computers: Computers, sandbox_tools: SandboxTools) -> None:
+    def __init__(
+        self, tools: Sequence[Tool], computers: Computers, sandbox_tools: SandboxTools, *, keep_alive_s: float = 20.0
+    ) -> None:
+        self._keep_alive_s = keep_alive_s
         self._tools = tools
         self._computers = computers
         self._sandbox_tools = sandbox_tools
@@ -58,15 +63,30 @@ class SandboxToolBox:
     ) -> ToolOutcome:
         try:
             computer = await self._computers.ensure(context.session_id, context.user_id)
-            await self._keep_alive(context.session_id)
-            try:
-                return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)
-            except ComputerUnavailableError:
-                # Nothing ran: the door was closed. The computer may be gone, and asking for it rebuilds it.
-                computer = await self._computers.ensure(context.session_id, context.user_id)
-                return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)
+            async with self._in_use(context.session_id):
+                try:
+                    return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)
+                except ComputerUnavailableError:
+                    # Nothing ran: the door was closed. The computer may be gone, and asking for it rebuilds it.
+                    computer = await self._computers.ensure(context.session_id, context.user_id)
+                    return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)
         except ComputerLostError as error:
             return ToolOutcome(success=False, output=LOST.format(detail=error.detail))
+
+    @asynccontextmanager
+    async def _in_use(self, session_id: str) -> AsyncGenerator[None]:
+        """A command that runs for long is activity all the while."""
+        beating = asyncio.create_task(self._beat(session_id))
+        try:
+            yield
+        finally:
+            beating.cancel()
+            await asyncio.wait({beating})
+
+    async def _beat(self, session_id: str) -> None:
+        while True:
+            await self._keep_alive(session_id)
+            await asyncio.sleep(self._keep_alive_s)
 
     async def _keep_alive(self, session_id: str) -> None:
         try:
