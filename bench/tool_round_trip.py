@@ -35,6 +35,7 @@ def main() -> None:
         token = manager.token(sandbox, Scope.EXEC)
         asyncio.run(measure(token, 20))
         print(summary(f"`true` through the door ({runtime})", asyncio.run(measure(token, 200)), "ms"))
+        manager.delete(sandbox)
 
 
 if __name__ == "__main__":

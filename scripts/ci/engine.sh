@@ -9,7 +9,7 @@ start_engine() {
   mount_cgroups
   local storage
   # A data folder on an overlay can't carry overlay2, so the last try copies instead of layering.
-  for storage in overlay2 vfs; do
+  for storage in overlay2 overlay2 vfs; do
     launch_engine "$storage" && return
     echo "dockerd with $storage did not come up"
   done
@@ -17,9 +17,18 @@ start_engine() {
   fail "the Docker engine could not be started"
 }
 
+# An engine that was killed leaves the pid of its containerd, and a new one waits for it in vain.
+forget_dead_containerd() {
+  local file=/var/run/docker/containerd/containerd.pid state
+  [ -f "$file" ] || return 0
+  state=$(awk '/^State:/ { print $2 }' "/proc/$(cat "$file")/status" 2>/dev/null || true)
+  case $state in "" | Z) rm -f "$file" ;; esac
+}
+
 launch_engine() {
   local waited
   rm -f /var/run/docker.pid
+  forget_dead_containerd
   dockerd --storage-driver "$1" --data-root "${DOCKER_DATA_ROOT:-/var/lib/docker}" >"$WORK/dockerd.log" 2>&1 </dev/null &
   ENGINE_PID=$!
   for waited in $(seq 300); do
