@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -112,7 +113,7 @@ def test_a_command_over_its_time_is_ended_with_all_it_started(door: RunningDoor,
     )
     started = time.monotonic()
     result = door.call("shell_exec", command=command, shell="keep", timeout_s=1)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 1.5
     assert not result.success
     assert "longer than 1 s" in result.output
     assert "not-this" not in result.output
@@ -276,5 +277,4 @@ def test_true_comes_back_in_under_ten_milliseconds(door: RunningDoor) -> None:
             started = time.perf_counter()
             client.post("/tools/shell_exec", json=body | {"call_id": door.new_call()})
             times.append(time.perf_counter() - started)
-    # The fastest few: what the door costs, not what else the machine does meanwhile.
-    assert sorted(times)[5] < 0.010
+    assert statistics.median(times) < 0.010
