@@ -11,6 +11,7 @@ import pytest
 from jose import jwt
 
 from support.door import KeyPair, RunningDoor
+from support.stack import wait_until
 
 ROUTES = [
     ("GET", "/tools"),
@@ -162,11 +163,17 @@ def test_a_sane_request_id_is_kept_and_another_replaced(door: RunningDoor) -> No
 
 
 def test_every_log_line_is_json_with_the_request_id(door: RunningDoor) -> None:
+    log = door.socket.parent / "log"
+
+    def is_logged() -> bool:
+        """The line is written after the answer. The last one may still be in the making."""
+        lines = [json.loads(line) for line in log.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        return any(line["request_id"] == "find-me" and line["path"] == "/healthz" for line in lines)
+
     with door.client() as client:
         client.get("/healthz", headers={"X-Request-ID": "find-me"})
-    lines = [json.loads(line) for line in (door.socket.parent / "log").read_text().splitlines()]
-    assert any(line["request_id"] == "find-me" and line["path"] == "/healthz" for line in lines)
-    assert "eyJ" not in (door.socket.parent / "log").read_text()
+    assert wait_until(is_logged, timeout_s=10)
+    assert "eyJ" not in log.read_text()
 
 
 def test_one_call_id_runs_once_at_a_time(door: RunningDoor) -> None:
