@@ -1,0 +1,311 @@
+"""Several gateways, workers and managers over one mongod and one redis: each a process that tests may hurt.
+
+async with run_fleet(folder, Shape(gateways=2, workers=2, managers=2), settings) as fleet:
+    fleet["worker-1"].kill()
+    fleet["worker-1"].start()
+    await fleet["worker-1"].up()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pymongo
+import redis
+
+from support.balancer import Balancer
+from support.servers import find_binary, free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+UP_S = 90.0
+STOP_S = 45.0
+_KEPT = ("PATH", "HOME", "LANG", "DOCKER_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_SOURCES = ("backend-api/src", "sandbox-manager/src", "contracts/src")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How many of each. Without workers the gateways work themselves."""
+
+    gateways: int = 1
+    workers: int = 0
+    managers: int = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Member:
+    """One process of the fleet, on a port it keeps over restarts; its log grows over them."""
+
+    name: str
+    port: int
+    command: tuple[str, ...]
+    environ: Mapping[str, str]
+    log: Path
+    answers: Callable[[int], bool]
+    process: subprocess.Popen[bytes] | None = None
+    starts: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def start(self) -> None:
+        """Begin; `up` waits until it answers. From the main thread only, whose life the member's is tied to."""
+        assert not self.is_alive, f"{self.name} runs already"
+        setpriv = shutil.which("setpriv")
+        tied = (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
+        self.starts += 1
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [*tied, *self.command],
+                env=dict(self.environ),
+                cwd=self.log.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    async def up(self, timeout_s: float = UP_S) -> None:
+        """Wait until it answers; raises with its last lines when it ends or stays silent."""
+        deadline = time.monotonic() + timeout_s
+        while not await asyncio.to_thread(self.answers, self.port):
+            if not self.is_alive or time.monotonic() > deadline:
+                raise AssertionError(f"{self.name} did not come up:\n{self.tail()}")
+            await asyncio.sleep(0.05)
+
+    def kill(self) -> None:
+        """As `kill -9` does, and reaped."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(10)
+
+    def terminate(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+
+    async def stop(self, timeout_s: float = STOP_S) -> int:
+        """Ask it to end and wait; its exit status. Killed, and an assertion failure, when it does not."""
+        assert self.process is not None
+        if self.is_alive:
+            self.terminate()
+        try:
+            return await asyncio.to_thread(self.process.wait, timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"{self.name} did not end within {timeout_s:g} s:\n{self.tail()}") from None
+
+    def tail(self, size: int = 4000) -> str:
+        return self.log.read_text(errors="replace")[-size:] if self.log.exists() else ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Fleet:
+    """All members by name: mongod, redis, gateway-1, worker-1, manager-1 and so on."""
+
+    folder: Path
+    stack: str
+    mongo_uri: str
+    redis_uri: str
+    members: dict[str, Member] = field(default_factory=dict[str, Member])
+
+    def __getitem__(self, name: str) -> Member:
+        return self.members[name]
+
+    def kind(self, kind: str) -> list[Member]:
+        """All of `gateway`, `worker` or `manager`."""
+        return [member for name, member in self.members.items() if name.startswith(f"{kind}-")]
+
+    @property
+    def services(self) -> list[Member]:
+        """All but the databases."""
+        return [*self.kind("gateway"), *self.kind("worker"), *self.kind("manager")]
+
+    @property
+    def urls(self) -> list[str]:
+        """The gateways' addresses."""
+        return [member.url for member in self.kind("gateway")]
+
+    @property
+    def sandboxes(self) -> Path:
+        """Folder of the process runtime."""
+        return self.folder / "sandboxes"
+
+    @property
+    def temporary(self) -> Path:
+        """Where every member makes its temporary files."""
+        return self.folder / "tmp"
+
+    async def stop(self) -> dict[str, int]:
+        """End all in the order a deployment would: who serves people first, the databases last. Exit statuses."""
+        statuses: dict[str, int] = {}
+        for group in (self.kind("gateway"), self.kind("worker"), self.kind("manager")):
+            running = [member for member in group if member.is_alive]
+            results = await asyncio.gather(*(member.stop() for member in running))
+            statuses |= {member.name: status for member, status in zip(running, results, strict=True)}
+        return statuses
+
+
+@asynccontextmanager
+async def run_fleet(
+    folder: Path,
+    shape: Shape,
+    settings: Mapping[str, str],
+    *,
+    runtime: str = "process",
+    only: Mapping[str, Mapping[str, str]] | None = None,
+    mongo_folder: Path | None = None,
+) -> AsyncGenerator[Fleet]:
+    """Up when it is handed out; ended with the block, by force where asking does not help.
+
+    `settings` go to all services, `only["worker-1"]` to that one; `mongo_folder` is where mongod keeps its data.
+    """
+    chance = random.Random(0)
+    manager_ports = [free_port() for _ in range(shape.managers)]
+    async with Balancer(manager_ports, chance) as managers:
+        fleet = _plan(folder, shape, settings, runtime, only or {}, mongo_folder, managers.url, manager_ports)
+        try:
+            for stage in (("mongod", "redis"), ("manager",), ("gateway", "worker")):
+                starting = [member for name, member in fleet.members.items() if name.split("-")[0] in stage]
+                for member in starting:
+                    member.start()
+                await asyncio.gather(*(member.up() for member in starting))
+            yield fleet
+        finally:
+            with contextlib.suppress(AssertionError):
+                await fleet.stop()
+            for name in ("redis", "mongod"):
+                with contextlib.suppress(AssertionError):
+                    await fleet[name].stop()
+
+
+def _plan(
+    folder: Path,
+    shape: Shape,
+    settings: Mapping[str, str],
+    runtime: str,
+    only: Mapping[str, Mapping[str, str]],
+    mongo_folder: Path | None,
+    manager_url: str,
+    manager_ports: list[int],
+) -> Fleet:
+    mongo_port, redis_port = free_port(), free_port()
+    fleet = Fleet(
+        folder=folder,
+        stack=f"fleet-{secrets.token_hex(4)}",
+        mongo_uri=f"mongodb://127.0.0.1:{mongo_port}/?directConnection=true",
+        redis_uri=f"redis://127.0.0.1:{redis_port}/0",
+    )
+    data = mongo_folder or folder / "mongo"
+    for made in (data, folder / "redis", fleet.temporary):
+        made.mkdir(parents=True, exist_ok=True)
+    plain = {name: os.environ[name] for name in _KEPT if name in os.environ} | {"TMPDIR": str(fleet.temporary)}
+    common = plain | {
+        "PYTHONPATH": os.pathsep.join(str(ROOT / source) for source in _SOURCES),
+        "MONGO_URI": fleet.mongo_uri,
+        "SANDBOX_MANAGER_TOKEN": secrets.token_hex(24),
+    }
+    backend = common | {
+        "REDIS_URL": fleet.redis_uri,
+        "AUTH_MODE": "password",
+        "JWT_SECRET_KEY": secrets.token_hex(32),
+        "HOST": "127.0.0.1",
+        "DATA_DIR": str(folder / "data"),
+        "SANDBOX_MANAGER_URL": manager_url,
+        "USE_BACKGROUND_JOBS": "true" if shape.workers else "false",
+        **settings,
+    }
+    manager = common | {
+        "MANAGER_HOST": "127.0.0.1",
+        "SANDBOX_RUNTIME": runtime,
+        "SANDBOX_STACK": fleet.stack,
+        "SANDBOX_REMOVE_ON_SHUTDOWN": "true",
+        "SANDBOX_PROCESS_DIR": str(fleet.sandboxes),
+        "SANDBOX_PYTHON": str(ROOT / ".venv-sandbox" / "bin" / "python"),
+        "SANDBOX_PYTHONPATH": os.pathsep.join(str(ROOT / part / "src") for part in ("tool-api", "contracts")),
+        "SANDBOX_SECCOMP_PROFILE": str(ROOT / "sandbox-image" / "seccomp.json"),
+        **settings,
+    }
+
+    def add(
+        name: str, port: int, command: tuple[str, ...], environ: Mapping[str, str], answers: Callable[[int], bool]
+    ) -> None:
+        fleet.members[name] = Member(
+            name=name,
+            port=port,
+            command=command,
+            environ={**environ, **only.get(name, {})},
+            log=folder / f"{name}.log",
+            answers=answers,
+        )
+
+    mongod = (find_binary("mongod"), "--dbpath", str(data), "--port", str(mongo_port), "--bind_ip", "127.0.0.1")
+    mongod += ("--replSet", "rs0", "--wiredTigerCacheSizeGB", "0.25", "--oplogSize", "128", "--nounixsocket", "--quiet")
+    mongod += ("--setParameter", "diagnosticDataCollectionEnabled=false")
+    add("mongod", mongo_port, mongod, plain, _is_primary)
+    server = (find_binary("redis-server"), "--port", str(redis_port), "--bind", "127.0.0.1")
+    server += ("--save", "", "--appendonly", "no", "--dir", str(folder / "redis"))
+    add("redis", redis_port, server, plain, _answers_redis)
+    for number, port in enumerate(manager_ports, 1):
+        environ = {**manager, "MANAGER_PORT": str(port)}
+        add(f"manager-{number}", port, (sys.executable, "-m", "sandbox_manager"), environ, _is_ready)
+    for number in range(1, shape.gateways + 1):
+        port = free_port()
+        environ = {**backend, "PORT": str(port)}
+        add(f"gateway-{number}", port, (sys.executable, "-m", "backend_api.bootstrap"), environ, _is_ready)
+    for number in range(1, shape.workers + 1):
+        port = free_port()
+        environ = {**backend, "WORKER_PORT": str(port)}
+        add(f"worker-{number}", port, (sys.executable, "-m", "backend_api.bootstrap.worker"), environ, _is_ready)
+    return fleet
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5, trust_env=False).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def _answers_redis(port: int) -> bool:
+    try:
+        with redis.Redis(port=port, socket_timeout=2) as client:
+            return bool(client.ping())
+    except redis.exceptions.RedisError:
+        return False
+
+
+def _is_primary(port: int) -> bool:
+    uri = f"mongodb://127.0.0.1:{port}/?directConnection=true"
+    try:
+        with pymongo.MongoClient[dict[str, object]](uri, serverSelectionTimeoutMS=500) as client:
+            hello = client.admin.command("hello")
+            if not hello.get("setName"):
+                members = [{"_id": 0, "host": f"127.0.0.1:{port}"}]
+                client.admin.command("replSetInitiate", {"_id": "rs0", "members": members})
+            return bool(hello.get("isWritablePrimary"))
+    except pymongo.errors.PyMongoError:
+        return False
