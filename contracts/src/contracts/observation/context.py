@@ -1,0 +1,56 @@
+"""Which request, session and run the code works for: on every log line, and passed on to the other services."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Ids of what is worked for, as far as known."""
+
+    request_id: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+
+
+_NAMES = tuple(field.name for field in fields(Work))
+_current: ContextVar[Work] = ContextVar("work", default=Work())  # noqa: B039 -- it is frozen
+
+
+def current_work() -> Work:
+    """The ids of this task."""
+    return _current.get()
+
+
+def work_fields() -> dict[str, str]:
+    """The ids that are known, by name."""
+    work = _current.get()
+    return {name: value for name in _NAMES if (value := getattr(work, name)) is not None}
+
+
+def work_for(*, request_id: str | None = None, session_id: str | None = None, run_id: str | None = None) -> Token[Work]:
+    """From now on this task works for this; what is not given stays as it was."""
+    work = _current.get()
+    return _current.set(
+        Work(
+            request_id=request_id or work.request_id,
+            session_id=session_id or work.session_id,
+            run_id=run_id or work.run_id,
+        )
+    )
+
+
+@contextmanager
+def working_for(
+    *, request_id: str | None = None, session_id: str | None = None, run_id: str | None = None
+) -> Generator[None]:
+    """Inside, this task and those it starts work for exactly this."""
+    token = _current.set(Work(request_id=request_id, session_id=session_id, run_id=run_id))
+    try:
+        yield
+    finally:
+        _current.reset(token)
