@@ -10,6 +10,7 @@ from local_stack.supervisor import Supervisor
 _INTERVAL_S = 0.5
 _SOURCES = {
     "gateway": ("backend-api/src", "contracts/src"),
+    "worker": ("backend-api/src", "contracts/src"),
     "manager": ("sandbox-manager/src", "contracts/src"),
 }
 
@@ -20,7 +21,7 @@ async def restart_on_change(supervisor: Supervisor, root: Path) -> None:
     while True:
         await asyncio.sleep(_INTERVAL_S)
         now = await asyncio.to_thread(_newest, root)
-        changed = [name for name in _SOURCES if now[name] != seen[name]]
+        changed = [name for name in _SOURCES if now[name] != seen[name] and supervisor.runs(name)]
         seen = now
         for name in changed:
             await supervisor.restart(name)

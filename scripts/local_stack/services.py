@@ -1,4 +1,4 @@
-"""The four children: what each is started with and how it shows that it is up."""
+"""The children: what each is started with and how it shows that it is up."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Stack:
 
 
 def plan_stack(settings: StackSettings, secrets: StackSecrets, folder: Path, port: int) -> Stack:
-    ports = inner_ports(folder / "ports.json", ("mongod", "redis", "manager", "vite"))
+    ports = inner_ports(folder / "ports.json", ("mongod", "redis", "manager", "vite", "worker"))
     return Stack(settings=settings, secrets=secrets, folder=folder, port=port, ports=ports)
 
 
@@ -70,7 +70,7 @@ def child_specs(stack: Stack) -> list[list[ChildSpec]]:
     if not stack.settings.redis_url:
         stores.append(_redis(stack))
     # The gateway stops before the manager, yet need not wait for it to start.
-    services = [_manager(stack), _gateway(stack)]
+    services = [_manager(stack), *([_worker(stack)] if stack.settings.has_worker else []), _gateway(stack)]
     return [stores, services, [_vite(stack)] if stack.settings.reload else []]
 
 
@@ -138,9 +138,9 @@ def _manager(stack: Stack) -> ChildSpec:
     )
 
 
-def _gateway(stack: Stack) -> ChildSpec:
+def _backend_environ(stack: Stack) -> dict[str, str]:
     settings = stack.settings
-    environ = {
+    return {
         "JWT_SECRET_KEY": stack.secrets.jwt_secret_key,
         **settings.environ,
         "AUTH_MODE": settings.auth_mode,
@@ -153,6 +153,23 @@ def _gateway(stack: Stack) -> ChildSpec:
         "DATA_DIR": str(stack.folder),
         "FRONTEND_DIST": str(settings.root / "frontend" / "dist"),
     }
+
+
+def _worker(stack: Stack) -> ChildSpec:
+    port = stack.ports["worker"]
+    return ChildSpec(
+        name="worker",
+        command=(sys.executable, "-m", "backend_api.bootstrap.worker"),
+        environ=_backend_environ(stack) | {"HOST": _LOOPBACK, "WORKER_PORT": str(port)},
+        working_dir=stack.folder,
+        is_ready=lambda: answers_http(_LOOPBACK, port, "/readyz"),
+        why_not=lambda: body_of(_LOOPBACK, port, "/readyz"),
+        stop_within=15,
+    )
+
+
+def _gateway(stack: Stack) -> ChildSpec:
+    settings = stack.settings
     probe_host = _LOOPBACK if settings.host == "0.0.0.0" else settings.host
 
     async def serves_the_page() -> bool:
@@ -162,7 +179,7 @@ def _gateway(stack: Stack) -> ChildSpec:
     return ChildSpec(
         name="gateway",
         command=(sys.executable, "-m", "backend_api.bootstrap"),
-        environ=environ,
+        environ=_backend_environ(stack),
         working_dir=stack.folder,
         is_ready=serves_the_page,
         why_not=lambda: body_of(probe_host, stack.port, "/readyz"),

@@ -23,6 +23,7 @@ class StackSettings:
     mongo_uri: str | None
     redis_url: str | None
     reload: bool
+    has_worker: bool
     environ: Mapping[str, str]
 
 
@@ -49,6 +50,7 @@ def load_settings() -> StackSettings:
         mongo_uri=environ.get("MONGO_URI") or None,
         redis_url=environ.get("REDIS_URL") or _redis_url(environ),
         reload=environ.get("STACK_RELOAD") == "true",
+        has_worker=(environ.get("USE_BACKGROUND_JOBS") or "").lower() in ("1", "true", "yes", "on"),
         environ=environ,
     )
 

@@ -61,6 +61,10 @@ class Supervisor:
             log.close()
         self._state_file.unlink(missing_ok=True)
 
+    def runs(self, name: str) -> bool:
+        """Whether there is such a child."""
+        return name in self._children
+
     async def restart(self, name: str) -> None:
         """End a child for its guard to start anew; not counted as a failure."""
         self._asked.add(name)

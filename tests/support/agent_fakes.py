@@ -123,7 +123,7 @@ class MemoryStore:
             lease = await self.claim(taker.worker, lease_s=taker.lease_s, model=taker.model)
             events = [event for event in self.events[session_id] if (event.seq or 0) >= (events[0].seq or 0)]
         else:
-            await self.wake_workers()
+            await self.announce(run_id)
         return Accepted(
             message_id=message.message_id,
             run_id=run_id,
@@ -208,10 +208,10 @@ class MemoryStore:
 
     # The signals.
 
-    async def wake_workers(self) -> None:
+    async def announce(self, run_id: RunId) -> None:
         self._woken.set()
 
-    async def wait_for_work(self, timeout_s: float) -> None:
+    async def wait(self, timeout_s: float) -> None:
         self.waiting.set()
         try:
             async with asyncio.timeout(timeout_s):
@@ -395,6 +395,7 @@ def worker_for(
         log=store,
         tail=store,
         signals=store,
+        queue=store,
         sessions=store,
         catalogue=OneModel(chat=model),
         tools=tools or HandlerBox(),

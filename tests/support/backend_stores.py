@@ -17,9 +17,10 @@ from backend_api.domain.conversation.ports import (
     RunSignals,
     SessionRepository,
     Transcripts,
+    WorkQueue,
 )
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals
+from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals, MemoryWorkQueue
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository, MemoryTranscripts
 from backend_api.infrastructure.memory.store import MemoryStore
@@ -32,6 +33,7 @@ from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.hub import Hub
 from backend_api.infrastructure.redis.live_tail import RedisLiveTail
 from backend_api.infrastructure.redis.run_signals import RedisRunSignals
+from backend_api.infrastructure.redis.work_broadcast import RedisWorkBroadcast
 
 ANNA = UserId("anna")
 BERT = UserId("bert")
@@ -90,15 +92,16 @@ async def mongo_stores(uri: str, name: str) -> AsyncGenerator[ConversationStores
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveChannels:
-    """Tail and signals over one channel."""
+    """Tail, signals and queue over one channel."""
 
     tail: LiveTail
     signals: RunSignals
+    queue: WorkQueue
 
 
 def memory_channels() -> LiveChannels:
     """In memory."""
-    return LiveChannels(tail=MemoryLiveTail(), signals=MemoryRunSignals())
+    return LiveChannels(tail=MemoryLiveTail(), signals=MemoryRunSignals(), queue=MemoryWorkQueue())
 
 
 @asynccontextmanager
@@ -109,8 +112,8 @@ async def redis_channels(uri: str) -> AsyncGenerator[LiveChannels]:
     hub = Hub(listener)
     listening = asyncio.create_task(hub.run())
     try:
-        async with RedisRunSignals(redis, hub) as signals:
-            yield LiveChannels(tail=RedisLiveTail(redis, hub), signals=signals)
+        async with RedisRunSignals(redis, hub) as signals, RedisWorkBroadcast(redis, hub) as queue:
+            yield LiveChannels(tail=RedisLiveTail(redis, hub), signals=signals, queue=queue)
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)

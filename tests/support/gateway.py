@@ -90,6 +90,7 @@ async def run_gateway(
             transcripts=MongoTranscripts(database),
             tail=live.tail,
             signals=live.signals,
+            queue=live.queue,
             computers=computers,
             workspace=workspace,
             screens=MemoryScreens(),

@@ -23,7 +23,14 @@ from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.retry import RetryPolicy
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, RunSignals, SessionRepository
+from backend_api.domain.conversation.ports import (
+    EventLog,
+    LiveTail,
+    RunLedger,
+    RunSignals,
+    SessionRepository,
+    WorkQueue,
+)
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.ports import Computers, SandboxTools
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
@@ -45,6 +52,7 @@ class AgentPorts:
     log: EventLog
     tail: LiveTail
     signals: RunSignals
+    queue: WorkQueue
     sessions: SessionRepository
     computers: Computers
     sandbox_tools: SandboxTools
@@ -92,6 +100,7 @@ async def open_agent(settings: Settings, catalogue: Catalogue, ports: AgentPorts
             log=ports.log,
             tail=ports.tail,
             signals=ports.signals,
+            queue=ports.queue,
             sessions=ports.sessions,
             catalogue=catalogue,
             tools=tools,

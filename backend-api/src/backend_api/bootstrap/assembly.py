@@ -37,6 +37,7 @@ from backend_api.domain.conversation.ports import (
     RunSignals,
     SessionRepository,
     Transcripts,
+    WorkQueue,
 )
 from backend_api.domain.identity.ports import AccessTokens, PasswordHasher, RateLimiter, RefreshTokens, Users
 from backend_api.domain.sandbox.ports import Computers, Screens, Workspace
@@ -59,6 +60,7 @@ class Ports:
     transcripts: Transcripts
     tail: LiveTail
     signals: RunSignals
+    queue: WorkQueue
     computers: Computers
     workspace: Workspace
     screens: Screens
@@ -85,7 +87,9 @@ class Policy:
 def assemble(ports: Ports, policy: Policy) -> UseCases:
     """Hand every use case its ports."""
     issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
-    send_message = SendMessage(ports.ledger, ports.tail, ports.signals, ports.limiter, policy.limits, ports.desk)
+    send_message = SendMessage(
+        ports.ledger, ports.tail, ports.signals, ports.queue, ports.limiter, policy.limits, ports.desk
+    )
     follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, policy.poll_s)
     own_computer = OwnComputer(ports.sessions, ports.computers)
     return UseCases(

@@ -77,6 +77,8 @@ class Settings(BaseSettings):
     llm_retry_base_delay: float = Field(default=1.0, ge=0)
     llm_retry_max_delay: float = Field(default=30.0, ge=0)
     max_concurrent_runs: int = Field(default=50, ge=1)
+    use_background_jobs: bool = False
+    worker_port: int = Field(default=0, ge=0, le=65535)
     search_provider: str = "auto"
     tavily_api_key: SecretStr | None = None
 
@@ -119,8 +121,9 @@ def resolve_hosts(settings: Settings) -> list[str]:
             found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
         except OSError as error:
             raise SettingsError(f"HOST: {host} can't be resolved") from error
-        wanted = [entry[4][0] for entry in found if entry[0] == socket.AF_INET] or [found[0][4][0]]
-        addresses += [str(address) for address in wanted[:1]]
+        wanted = [str(entry[4][0]) for entry in found if entry[0] == socket.AF_INET] or [str(found[0][4][0])]
+        # Replicas of one service share a name: of its addresses, ours is the one that can be bound.
+        addresses.append(next((address for address in wanted if _is_ours(address)), wanted[0]))
     return list(dict.fromkeys(addresses))
 
 
@@ -136,6 +139,15 @@ def signing_secret(settings: Settings) -> str:
     if len(set(secret)) < 8 or any(word in secret.lower() for word in _DEFAULT_LOOKING):
         raise SettingsError("JWT_SECRET_KEY looks like a default: set random bytes, e.g. by `openssl rand -hex 32`.")
     return secret
+
+
+def _is_ours(address: str) -> bool:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:
+            return False
+    return True
 
 
 def _is_loopback(host: str) -> bool:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from backend_api.bootstrap.settings import Settings
+from backend_api.domain.conversation.ports import WorkQueue
 from backend_api.infrastructure.mongo.connection import Database, connect
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.redis.client import Redis, connect_redis
 from backend_api.infrastructure.redis.hub import Hub
+from backend_api.infrastructure.redis.job_queue import SaqWorkQueue
 from backend_api.infrastructure.redis.live_tail import RedisLiveTail
 from backend_api.infrastructure.redis.run_signals import RedisRunSignals
+from backend_api.infrastructure.redis.work_broadcast import RedisWorkBroadcast
 
 COMMAND_S = 1.0
 
@@ -26,6 +29,7 @@ class Stores:
     redis: Redis
     tail: RedisLiveTail
     signals: RedisRunSignals
+    queue: WorkQueue
 
     async def probe_database(self) -> None:
         """Raises when MongoDB does not answer."""
@@ -46,8 +50,16 @@ async def open_stores(settings: Settings) -> AsyncGenerator[Stores]:
         hub = Hub(listener)
         listening = asyncio.create_task(hub.run(), name="hub")
         try:
-            async with RedisRunSignals(redis, hub) as signals:
-                yield Stores(database=database, redis=redis, tail=RedisLiveTail(redis, hub), signals=signals)
+            async with AsyncExitStack() as stack:
+                signals = await stack.enter_async_context(RedisRunSignals(redis, hub))
+                queue = (
+                    SaqWorkQueue(settings.redis_address)
+                    if settings.use_background_jobs
+                    else RedisWorkBroadcast(redis, hub)
+                )
+                await stack.enter_async_context(queue)
+                tail = RedisLiveTail(redis, hub)
+                yield Stores(database=database, redis=redis, tail=tail, signals=signals, queue=queue)
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)

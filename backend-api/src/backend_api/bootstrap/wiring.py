@@ -1,4 +1,4 @@
-"""The one place that builds the adapters and hands them to the use cases."""
+"""The one place that builds the gateway's adapters and hands them to the use cases."""
 
 from __future__ import annotations
 
@@ -8,19 +8,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from backend_api.application.files.link_file import LinkFile
 from backend_api.application.identity.limits import Limits
-from backend_api.application.runs.announced_computers import AnnouncedComputers
-from backend_api.bootstrap.agent import AgentPorts, build_catalogue, open_agent
+from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
-from backend_api.bootstrap.computers import open_computers
-from backend_api.bootstrap.settings import Settings, SettingsError, signing_secret
-from backend_api.bootstrap.stores import open_stores
-from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.bootstrap.runtime import Runtime, open_runtime, plan
+from backend_api.bootstrap.settings import Settings
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
-from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
-from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
@@ -32,7 +26,7 @@ from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 HANDOVER_S = 5.0
 
 
-def _settle_memory() -> None:
+def settle_memory() -> None:
     """What is loaded by now stays: the collector need not walk it again and again while answers stream."""
     gc.collect()
     gc.freeze()
@@ -52,16 +46,40 @@ def web_options(settings: Settings) -> WebOptions:
 
 def wire_with(settings: Settings) -> Wire:
     """The wiring of these settings, to be entered once. Raises `SettingsError`."""
-    secret = signing_secret(settings)
-    try:
-        catalogue = build_catalogue(settings)
-    except ValueError as error:
-        raise SettingsError(str(error)) from error
-    links = JwtFileLinks(secret, algorithm=settings.jwt_algorithm)
+    planned = plan(settings)
     access_tokens = JwtAccessTokens(
-        secret, algorithm=settings.jwt_algorithm, expires_s=settings.access_token_expire_minutes * 60
+        planned.secret, algorithm=settings.jwt_algorithm, expires_s=settings.access_token_expire_minutes * 60
     )
-    policy = Policy(
+    policy = _policy(settings)
+
+    @asynccontextmanager
+    async def wire() -> AsyncGenerator[UseCases]:
+        async with open_runtime(planned) as runtime:
+            worker = None if settings.use_background_jobs else runtime.agent.worker
+            use_cases = assemble(_ports(runtime, planned.links, access_tokens, worker), policy)
+            async with working(worker):
+                settle_memory()
+                yield use_cases
+
+    return wire
+
+
+@asynccontextmanager
+async def working(worker: Worker | None) -> AsyncGenerator[None]:
+    """At work for the length of the block; it hands its runs over before any store is closed."""
+    if worker is None:
+        yield
+        return
+    task = asyncio.create_task(worker.run(), name="worker")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task}, timeout=HANDOVER_S)
+
+
+def _policy(settings: Settings) -> Policy:
+    return Policy(
         is_local=settings.is_local,
         is_registration_open=settings.registration_open,
         limits=Limits(
@@ -72,57 +90,30 @@ def wire_with(settings: Settings) -> Wire:
         refresh_lifetime=timedelta(days=settings.refresh_token_expire_days),
     )
 
-    @asynccontextmanager
-    async def wire() -> AsyncGenerator[UseCases]:
-        async with open_stores(settings) as stores, open_computers(settings) as computers:
-            database = stores.database
-            sessions, log = MongoSessionRepository(database), MongoEventLog(database)
-            ledger = MongoRunLedger(database)
-            announced = AnnouncedComputers(computers.computers, log, stores.tail)
-            ports = AgentPorts(
-                ledger=ledger,
-                log=log,
-                tail=stores.tail,
-                signals=stores.signals,
-                sessions=sessions,
-                computers=announced,
-                sandbox_tools=computers.tools,
-                link_file=LinkFile(sessions, links),
-            )
-            async with open_agent(settings, catalogue, ports) as agent:
-                use_cases = assemble(
-                    Ports(
-                        users=MongoUsers(database),
-                        refresh_tokens=MongoRefreshTokens(database),
-                        passwords=Argon2Passwords(),
-                        access_tokens=access_tokens,
-                        limiter=RedisRateLimiter(stores.redis),
-                        sessions=sessions,
-                        ledger=ledger,
-                        log=log,
-                        transcripts=MongoTranscripts(database),
-                        tail=stores.tail,
-                        signals=stores.signals,
-                        computers=announced,
-                        workspace=computers.workspace,
-                        screens=computers.screens,
-                        tickets=RedisTickets(stores.redis),
-                        links=links,
-                        models=agent.models,
-                        tools=agent.tools,
-                        desk=agent.worker,
-                        required={"mongodb": stores.probe_database},
-                        optional={"redis": stores.probe_redis, "sandbox_manager": computers.probe},
-                    ),
-                    policy,
-                )
-                working = asyncio.create_task(agent.worker.run(), name="worker")
-                _settle_memory()
-                try:
-                    yield use_cases
-                finally:
-                    # The worker hands its runs over before any store is closed.
-                    working.cancel()
-                    await asyncio.wait({working}, timeout=HANDOVER_S)
 
-    return wire
+def _ports(runtime: Runtime, links: JwtFileLinks, access_tokens: JwtAccessTokens, desk: Worker | None) -> Ports:
+    stores = runtime.stores
+    return Ports(
+        users=MongoUsers(stores.database),
+        refresh_tokens=MongoRefreshTokens(stores.database),
+        passwords=Argon2Passwords(),
+        access_tokens=access_tokens,
+        limiter=RedisRateLimiter(stores.redis),
+        sessions=runtime.sessions,
+        ledger=runtime.ledger,
+        log=runtime.log,
+        transcripts=MongoTranscripts(stores.database),
+        tail=stores.tail,
+        signals=stores.signals,
+        queue=stores.queue,
+        computers=runtime.announced,
+        workspace=runtime.computers.workspace,
+        screens=runtime.computers.screens,
+        tickets=RedisTickets(stores.redis),
+        links=links,
+        models=runtime.agent.models,
+        tools=runtime.agent.tools,
+        desk=desk,
+        required=runtime.required,
+        optional=runtime.optional,
+    )

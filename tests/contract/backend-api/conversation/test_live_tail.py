@@ -119,13 +119,6 @@ async def test_a_reader_that_does_not_read_is_let_go(live: LiveChannels, session
             await anext(slow)
 
 
-async def test_a_wake_up_before_the_wait_counts(live: LiveChannels) -> None:
-    await live.signals.wake_workers()
-    async with asyncio.timeout(1):
-        await live.signals.wait_for_work(30)
-    await live.signals.wait_for_work(0.01)
-
-
 async def test_a_stop_reaches_its_run_alone(live: LiveChannels) -> None:
     async with asyncio.timeout(5), live.signals.stops(RunId("one")) as one, live.signals.stops(RunId("two")) as two:
         await live.signals.send_stop(RunId("two"))
@@ -142,8 +135,8 @@ async def test_signals_cross_processes(redis_server: Server) -> None:
         async with there.signals.stops(RunId("far")) as stops:
             await here.signals.send_stop(RunId("far"))
             await anext(stops)
-        await here.signals.wake_workers()
-        await there.signals.wait_for_work(30)
+        await here.queue.announce(RunId("far"))
+        await there.queue.wait(30)
 
 
 async def test_a_reader_of_another_process_gets_the_same_and_nothing_twice(

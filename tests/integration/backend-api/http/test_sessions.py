@@ -55,7 +55,7 @@ async def reading(gateway: Gateway, url: str, headers: dict[str, str], **request
 async def claimed(gateway: Gateway) -> Lease:
     async with asyncio.timeout(5):
         while (lease := await gateway.ports.ledger.claim("w", lease_s=30, model="demo")) is None:
-            await gateway.ports.signals.wait_for_work(1)
+            await gateway.ports.queue.wait(1)
     return lease
 
 

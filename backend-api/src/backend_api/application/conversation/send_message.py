@@ -10,7 +10,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.conversation.entity import MAX_MESSAGE_CHARACTERS, Accepted, SessionId
 from backend_api.domain.conversation.errors import MessageTooLongError
-from backend_api.domain.conversation.ports import Desk, LiveTail, RunLedger, RunSignals
+from backend_api.domain.conversation.ports import Desk, LiveTail, RunLedger, RunSignals, WorkQueue
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 
@@ -35,6 +35,7 @@ class SendMessage:
     ledger: RunLedger
     tail: LiveTail
     signals: RunSignals
+    queue: WorkQueue
     limiter: RateLimiter
     limits: Limits
     desk: Desk | None = None
@@ -61,7 +62,7 @@ class SendMessage:
             run = await self.ledger.request_stop(session_id, user_id)
             if run is not None:
                 await self.signals.send_stop(run.id)
-        await self.signals.wake_workers()
+        await self.queue.announce(accepted.run_id)
         await self.tail.publish(session_id, accepted.events)
         return accepted
 

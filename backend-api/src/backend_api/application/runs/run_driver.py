@@ -23,7 +23,14 @@ from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import ToolBox
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.errors import LeaseLostError
-from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, RunSignals, SessionRepository
+from backend_api.domain.conversation.ports import (
+    EventLog,
+    LiveTail,
+    RunLedger,
+    RunSignals,
+    SessionRepository,
+    WorkQueue,
+)
 from backend_api.domain.errors import DomainError
 
 logger = logging.getLogger(__name__)
@@ -60,6 +67,7 @@ class RunDriver:
     log: EventLog
     tail: LiveTail
     signals: RunSignals
+    queue: WorkQueue
     sessions: SessionRepository
     catalogue: ModelCatalogue
     tools: ToolBox
@@ -183,7 +191,7 @@ class RunDriver:
         )
         has_ended = await journal.finish(finished, seen_seq=journal.seen_seq)
         if has_ended and ending.status != "completed":
-            await self.signals.wake_workers()
+            await self.queue.announce(run.id)
         return has_ended
 
     async def _title(self, journal: RunJournal) -> None:
@@ -249,7 +257,7 @@ class RunDriver:
         try:
             async with asyncio.timeout(HANDOVER_S):
                 await self.ledger.renew(lease, lease_s=0.0)
-                await self.signals.wake_workers()
+                await self.queue.announce(lease.run.id)
         except (LeaseLostError, TimeoutError):
             logger.info("run was not handed over; its lease lapses", extra={"run_id": lease.run.id})
 

@@ -98,7 +98,7 @@ class Worker:
 
     async def _wait(self) -> None:
         try:
-            await self.driver.signals.wait_for_work(self._poll_s)
+            await self.driver.queue.wait(self._poll_s)
         except Exception:
             logger.exception("wake-ups can't be listened to", extra={"worker": self.name})
             await asyncio.sleep(self._poll_s)

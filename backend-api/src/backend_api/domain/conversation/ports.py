@@ -167,14 +167,20 @@ class Desk(Protocol):
         ...
 
 
-class RunSignals(Protocol):
-    """Wake-ups between processes. Best effort: the ledger is polled beside."""
+class WorkQueue(Protocol):
+    """Wakes workers. Best effort: the ledger is the truth and is polled beside."""
 
-    async def wake_workers(self) -> None: ...
-
-    async def wait_for_work(self, timeout_s: float) -> None:
-        """Return at a wake-up or after the time."""
+    async def announce(self, run_id: RunId) -> None:
+        """A run waits for a worker. Announcing one twice is as good as once."""
         ...
+
+    async def wait(self, timeout_s: float) -> None:
+        """Return at an announcement or after the time."""
+        ...
+
+
+class RunSignals(Protocol):
+    """Wakes the worker that holds a run, wherever it is. Best effort: the ledger is polled beside."""
 
     async def send_stop(self, run_id: RunId) -> None: ...
 

@@ -91,25 +91,31 @@ class MemoryLiveTail:
             self._readers[session_id].discard(reader)
 
 
-class MemoryRunSignals:
-    """`RunSignals`."""
+class MemoryWorkQueue:
+    """`WorkQueue`."""
 
     def __init__(self) -> None:
         self._work = asyncio.Event()
-        self._stops: dict[str, set[asyncio.Queue[None]]] = {}
 
-    async def wake_workers(self) -> None:
+    async def announce(self, run_id: RunId) -> None:
         """Remembered until somebody waits."""
         self._work.set()
 
-    async def wait_for_work(self, timeout_s: float) -> None:
-        """A wake-up that came before the wait counts."""
+    async def wait(self, timeout_s: float) -> None:
+        """An announcement that came before the wait counts."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._work.wait()
         except TimeoutError:
             return
         self._work.clear()
+
+
+class MemoryRunSignals:
+    """`RunSignals`."""
+
+    def __init__(self) -> None:
+        self._stops: dict[str, set[asyncio.Queue[None]]] = {}
 
     async def send_stop(self, run_id: RunId) -> None:
         """To whoever listens."""

@@ -1,4 +1,4 @@
-"""Wake-ups between processes over Redis; within the process they work without it."""
+"""Stops between processes over Redis; within the process they work without it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from backend_api.infrastructure.redis.hub import Hub, Listener
 
 logger = logging.getLogger(__name__)
 
-_WORK = "runs:work"
 _STOPS = "runs:stop"
 
 
@@ -27,21 +26,15 @@ class RedisRunSignals:
         self._redis = redis
         self._hub = hub
         self._me = uuid.uuid4().hex.encode()
-        self._work = asyncio.Event()
         self._stops: dict[str, set[asyncio.Queue[None]]] = {}
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> RedisRunSignals:
-        await self._stack.enter_async_context(self._hub.listen(_WORK, Listener(self._heard_work, self._work.set)))
         await self._stack.enter_async_context(self._hub.listen(_STOPS, Listener(self._heard_stop)))
         return self
 
     async def __aexit__(self, *exception: object) -> None:
         await self._stack.aclose()
-
-    def _heard_work(self, data: bytes) -> None:
-        if data != self._me:
-            self._work.set()
 
     def _heard_stop(self, data: bytes) -> None:
         sender, _, run_id = data.partition(b":")
@@ -52,20 +45,6 @@ class RedisRunSignals:
         for queue in self._stops.get(run_id, ()):
             if not queue.full():
                 queue.put_nowait(None)
-
-    async def wake_workers(self) -> None:
-        """This process first."""
-        self._work.set()
-        await self._publish(_WORK, self._me)
-
-    async def wait_for_work(self, timeout_s: float) -> None:
-        """A wake-up that came before the wait counts."""
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._work.wait()
-        except TimeoutError:
-            return
-        self._work.clear()
 
     async def send_stop(self, run_id: RunId) -> None:
         """This process first."""

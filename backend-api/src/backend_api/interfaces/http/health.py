@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
 from fastapi import APIRouter
 from starlette.responses import JSONResponse
@@ -25,10 +26,15 @@ async def healthz() -> dict[str, str]:
 @router.get("/readyz")
 async def readyz(calls: Calls) -> JSONResponse:
     """Each dependency and its state; 503 when one that is required does not answer."""
-    required = dict(zip(calls.required, await asyncio.gather(*map(_probe, calls.required.values())), strict=True))
-    optional = dict(zip(calls.optional, await asyncio.gather(*map(_probe, calls.optional.values())), strict=True))
-    is_ready = all(state == "ok" for state in required.values())
-    body = {"ready": is_ready, "dependencies": required | optional}
+    return await readiness(calls.required, calls.optional)
+
+
+async def readiness(required: Mapping[str, Probe], optional: Mapping[str, Probe]) -> JSONResponse:
+    """The answer of `readyz` for these dependencies."""
+    needed = dict(zip(required, await asyncio.gather(*map(_probe, required.values())), strict=True))
+    useful = dict(zip(optional, await asyncio.gather(*map(_probe, optional.values())), strict=True))
+    is_ready = all(state == "ok" for state in needed.values())
+    body = {"ready": is_ready, "dependencies": needed | useful}
     return JSONResponse(body, status_code=200 if is_ready else 503)
 
 

@@ -1,0 +1,47 @@
+"""Sockets and servers of our processes."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Generator
+
+import uvicorn
+from starlette.types import ASGIApp
+
+
+class Server(uvicorn.Server):
+    """A server that leaves signals to its process."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+    def end(self) -> None:
+        """Begin to shut down."""
+        self.should_exit = True
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that is bound; 0 takes a free port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, port))
+    return listener
+
+
+def server_for(app: ASGIApp, *, graceful_s: int) -> Server:
+    """Our way to run uvicorn: logs are ours, and no more connections than one process can serve."""
+    return Server(
+        uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            ws_max_size=4 * 1024 * 1024,
+            ws_per_message_deflate=False,
+            timeout_graceful_shutdown=graceful_s,
+            server_header=False,
+            limit_concurrency=2000,
+        )
+    )

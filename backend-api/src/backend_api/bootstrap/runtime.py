@@ -1,0 +1,96 @@
+"""What a gateway and a worker both stand on: stores, computers and the agent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from backend_api.application.files.link_file import LinkFile
+from backend_api.application.runs.announced_computers import AnnouncedComputers
+from backend_api.bootstrap.agent import Agent, AgentPorts, build_catalogue, open_agent
+from backend_api.bootstrap.computers import ComputerPorts, open_computers
+from backend_api.bootstrap.settings import Settings, SettingsError, signing_secret
+from backend_api.bootstrap.stores import Stores, open_stores
+from backend_api.infrastructure.llm.catalogue import Catalogue
+from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
+from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
+from backend_api.infrastructure.security.tokens import JwtFileLinks
+from backend_api.interfaces.http.use_cases import Probe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Settings that were looked at, so that a start with wrong ones is refused before anything is opened."""
+
+    settings: Settings
+    secret: str
+    catalogue: Catalogue
+    links: JwtFileLinks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """Open until its block ends."""
+
+    stores: Stores
+    computers: ComputerPorts
+    announced: AnnouncedComputers
+    sessions: MongoSessionRepository
+    log: MongoEventLog
+    ledger: MongoRunLedger
+    agent: Agent
+
+    @property
+    def required(self) -> Mapping[str, Probe]:
+        """What nothing works without."""
+        return {"mongodb": self.stores.probe_database}
+
+    @property
+    def optional(self) -> Mapping[str, Probe]:
+        """What some things work without."""
+        return {"redis": self.stores.probe_redis, "sandbox_manager": self.computers.probe}
+
+
+def plan(settings: Settings) -> Plan:
+    """Raises `SettingsError`."""
+    secret = signing_secret(settings)
+    try:
+        catalogue = build_catalogue(settings)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    links = JwtFileLinks(secret, algorithm=settings.jwt_algorithm)
+    return Plan(settings=settings, secret=secret, catalogue=catalogue, links=links)
+
+
+@asynccontextmanager
+async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
+    """The stores are closed last."""
+    settings = planned.settings
+    async with open_stores(settings) as stores, open_computers(settings) as computers:
+        database = stores.database
+        sessions, log = MongoSessionRepository(database), MongoEventLog(database)
+        ledger = MongoRunLedger(database)
+        announced = AnnouncedComputers(computers.computers, log, stores.tail)
+        ports = AgentPorts(
+            ledger=ledger,
+            log=log,
+            tail=stores.tail,
+            signals=stores.signals,
+            queue=stores.queue,
+            sessions=sessions,
+            computers=announced,
+            sandbox_tools=computers.tools,
+            link_file=LinkFile(sessions, planned.links),
+        )
+        async with open_agent(settings, planned.catalogue, ports) as agent:
+            yield Runtime(
+                stores=stores,
+                computers=computers,
+                announced=announced,
+                sessions=sessions,
+                log=log,
+                ledger=ledger,
+                agent=agent,
+            )

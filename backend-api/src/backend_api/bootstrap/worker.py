@@ -1,0 +1,70 @@
+"""Start a worker: `python -m backend_api.bootstrap.worker`. It reads the gateway's settings."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import uvloop
+
+from backend_api.bootstrap.listening import listen, server_for
+from backend_api.bootstrap.logs import configure_logs
+from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
+from backend_api.bootstrap.settings import Settings, SettingsError, load_settings, resolve_hosts
+from backend_api.bootstrap.wiring import settle_memory, working
+from backend_api.interfaces.http.worker_app import build_worker_app
+
+logger = logging.getLogger(__name__)
+
+GRACEFUL_S = 1
+
+
+def main() -> int:
+    """Answers the exit code; 2 for settings that don't allow a start."""
+    try:
+        settings = load_settings()
+        configure_logs(settings.log_level)
+        planned = plan(settings)
+        hosts = resolve_hosts(settings) if settings.worker_port else []
+    except SettingsError as error:
+        sys.stderr.write(f"backend-api: {error}\n")
+        return 2
+    uvloop.run(_work(planned, hosts))
+    return 0
+
+
+async def _work(planned: Plan, hosts: list[str]) -> None:
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    async with open_runtime(planned) as runtime, _answering(planned.settings, hosts, runtime):
+        worker = runtime.agent.worker
+        settle_memory()
+        async with working(worker):
+            logger.info("worker started", extra={"worker": worker.name})
+            await ended.wait()
+            logger.info("worker ends", extra={"worker": worker.name})
+
+
+@asynccontextmanager
+async def _answering(settings: Settings, hosts: list[str], runtime: Runtime) -> AsyncGenerator[None]:
+    """Health over HTTP where a port is set."""
+    if not hosts:
+        yield
+        return
+    server = server_for(build_worker_app(runtime.required, runtime.optional), graceful_s=GRACEFUL_S)
+    sockets = [listen(host, settings.worker_port) for host in hosts]
+    serving = asyncio.create_task(server.serve(sockets=sockets), name="health")
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await serving
+
+
+if __name__ == "__main__":
+    sys.exit(main())
