@@ -16,6 +16,7 @@ from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedErr
 
 _ANSWER_S = 30
 _LINE_BYTES = 4096
+SAME_AS = "agent-sandbox.same-as"
 Json = dict[str, Any]
 
 _FULL = ("no space left", "cannot allocate memory", "resource temporarily unavailable", "too many open files")
@@ -103,6 +104,13 @@ class Engine:
                 return False
         return True
 
+    def image_id(self, image: str) -> str:
+        with engine_errors():
+            try:
+                return str(self._api.inspect_image(image)["Id"])
+            except NotFound as error:
+                raise EngineUnavailableError(f"The image {image} is missing; build it with ./build.sh.") from error
+
     def containers(self, *labels: str) -> list[Json]:
         with engine_errors():
             return self._api.containers(all=True, filters={"label": list(labels)})
@@ -125,13 +133,40 @@ class Engine:
             except NotFound:
                 return None
 
-    def create_volume(self, name: str, labels: dict[str, str]) -> None:
+    def volume(self, name: str) -> Json | None:
         with engine_errors():
-            self._api.create_volume(name, labels=labels)
+            try:
+                return self._api.inspect_volume(name)
+            except NotFound:
+                return None
+
+    def volumes(self, label: str) -> list[Json]:
+        with engine_errors():
+            return self._api.volumes(filters={"label": [label]}).get("Volumes") or []
+
+    def has_volume(self, name: str) -> bool:
+        return self.volume(name) is not None
+
+    def create_volume(self, name: str, labels: dict[str, str], *, same_as: str | None = None) -> None:
+        """With `same_as`, one more name for that volume, as none can be renamed; a label tells."""
+        options: dict[str, str] = {}
+        if same_as is not None:
+            place = dig(self.volume(same_as), "Mountpoint")
+            if place is None:
+                raise EngineUnavailableError("The workspace the sandbox was made with is gone.")
+            options = {"type": "none", "o": "bind", "device": str(place)}
+            labels = {**labels, SAME_AS: same_as}
+        with engine_errors():
+            self._api.create_volume(name, driver="local", driver_opts=options, labels=labels)
 
     def remove_volume(self, name: str) -> None:
+        """With the one it is another name for."""
+        under = dig(self.volume(name), "Labels", SAME_AS)
         with engine_errors(), contextlib.suppress(NotFound):
             self._api.remove_volume(name)
+        if under is not None:
+            with engine_errors(), contextlib.suppress(NotFound):
+                self._api.remove_volume(under)
 
     def create_network(self, name: str, subnet: str, labels: dict[str, str]) -> None:
         """Raises `OverlapError` when the subnet is taken."""
@@ -183,10 +218,29 @@ class Engine:
         with engine_errors():
             self._api.start(name)
 
-    def wait(self, name: str) -> int:
+    def pause(self, name: str) -> None:
+        with engine_errors():
+            try:
+                self._api.pause(name)
+            except APIError as error:
+                if "already paused" not in str(error.explanation).lower():
+                    raise
+
+    def unpause(self, name: str) -> None:
+        with engine_errors():
+            try:
+                self._api.unpause(name)
+            except APIError as error:
+                if "is not paused" not in str(error.explanation).lower() or not self._runs(name):
+                    raise
+
+    def _runs(self, name: str) -> bool:
+        return bool(dig(self._api.inspect_container(name), "State", "Running"))
+
+    def wait(self, name: str, within_s: int = _ANSWER_S) -> int:
         """Exit code of a container once it has ended."""
         with engine_errors():
-            return int(self._api.wait(name, timeout=_ANSWER_S)["StatusCode"])
+            return int(self._api.wait(name, timeout=within_s)["StatusCode"])
 
     def remove_container(self, name: str) -> None:
         with engine_errors():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sandbox_manager.domain.sandbox import Identity
+from sandbox_manager.domain.sandbox import Identity, pool_session
 
 _PREFIX = "agent-sandbox"
 STACK = f"{_PREFIX}.stack"
@@ -50,5 +50,15 @@ def network_name(stack: str, identity: Identity) -> str:
     return f"{stack}-net-{identity.sandbox_id}"
 
 
+def archives_name(stack: str, identity: Identity) -> str:
+    """The volume with the archives of a session's workspace."""
+    return f"{stack}-snap-{identity.session_id}"
+
+
 def volume_name(stack: str, identity: Identity) -> str:
     return f"{stack}-ws-{identity.session_id}"
+
+
+def pool_volume_name(stack: str, identity: Identity) -> str:
+    """The volume a sandbox was pooled with."""
+    return f"{stack}-ws-{pool_session(identity.sandbox_id)}"

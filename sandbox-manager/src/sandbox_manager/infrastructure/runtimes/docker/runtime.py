@@ -6,18 +6,19 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 
-from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, StartFailedError
+from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, StartFailedError, WorkspaceExistsError
 from sandbox_manager.domain.ports import Found, SandboxSpec
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.docker import naming
+from sandbox_manager.infrastructure.runtimes.docker.archives import DockerArchives
 from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, container_config
-from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, OverlapError, dig
+from sandbox_manager.infrastructure.runtimes.docker.engine import SAME_AS, Engine, Json, OverlapError, dig
 from sandbox_manager.infrastructure.runtimes.docker.guard import closed_routes, guard_config, guard_name
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.subnets import free_subnets
-from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of
+from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of, fingerprint
 from sandbox_manager.infrastructure.runtimes.threads import Threads, threads
 
 _log = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class DockerRuntime:
         self._options = options
         self._engine = engine
         self._threads = pool
+        self.archives = DockerArchives(options, engine, pool)
 
     async def check(self) -> None:
         await self._threads.run(self._check)
@@ -161,6 +163,31 @@ class DockerRuntime:
                 fields = {"sandbox_id": identity.sandbox_id, "reason": error.detail}
                 _log.warning("door client not attached", extra=fields)
 
+    async def pause(self, identity: Identity) -> None:
+        name = naming.container_name(self._options.stack, identity)
+        with _refusals():
+            await self._threads.run(lambda: self._engine.pause(name))
+
+    async def resume(self, identity: Identity) -> None:
+        name = naming.container_name(self._options.stack, identity)
+        with _refusals():
+            await self._threads.run(lambda: self._engine.unpause(name))
+
+    async def hand_over(self, identity: Identity) -> None:
+        with _refusals():
+            await self._threads.run(lambda: self._hand_over(identity))
+
+    def _hand_over(self, identity: Identity) -> None:
+        stack = self._options.stack
+        pooled, name = naming.pool_volume_name(stack, identity), naming.volume_name(stack, identity)
+        if self._engine.has_volume(name):
+            raise WorkspaceExistsError
+        self._engine.create_volume(name, naming.workspace_labels(identity, stack), same_as=pooled)
+
+    async def recipe(self) -> str:
+        image = await self._threads.run(lambda: self._engine.image_id(self._options.image))
+        return fingerprint(image, self._options, self._seccomp())
+
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         await self._threads.run(lambda: self._remove(identity, keep_workspace=keep_workspace))
 
@@ -175,15 +202,33 @@ class DockerRuntime:
             self._engine.remove_network(network)
             if not keep_workspace:
                 self._engine.remove_volume(naming.volume_name(stack, identity))
+                self._engine.remove_volume(naming.archives_name(stack, identity))
+            pooled = naming.pool_volume_name(stack, identity)
+            if not self._engine.volumes(f"{SAME_AS}={pooled}"):
+                self._engine.remove_volume(pooled)
         except StartFailedError as error:
             raise EngineUnavailableError(f"{error.detail} The removal is tried again.") from error
 
 
 def _as_found(identity: Identity, container: Json) -> Found:
-    running = container.get("State") == "running"
+    running = container.get("State") in ("running", "paused")
     status = str(container.get("Status") or container.get("State"))
     hint = "; it may have used up its memory" if f"({_OOM_EXIT})" in status else ""
-    return Found(identity=identity, running=running, reason=None if running else f"Its container: {status}{hint}.")
+    return Found(
+        identity=identity,
+        running=running,
+        paused=container.get("State") == "paused",
+        reason=None if running else f"Its container: {status}{hint}.",
+    )
+
+
+@contextlib.contextmanager
+def _refusals() -> Generator[None]:
+    """What the engine refuses to do with a sandbox that runs, or did, as its failure."""
+    try:
+        yield
+    except StartFailedError as error:
+        raise EngineUnavailableError(error.detail) from error
 
 
 @contextlib.asynccontextmanager

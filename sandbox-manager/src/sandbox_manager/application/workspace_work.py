@@ -1,0 +1,130 @@
+"""One piece of work at a workspace's files at a time, over all managers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from sandbox_manager.domain.errors import DomainError, NotFoundError, RegistryUnavailableError
+from sandbox_manager.domain.ports import Clock
+from sandbox_manager.domain.sandbox import Identity
+from sandbox_manager.domain.workspace import (
+    Work,
+    WorkKind,
+    Workspace,
+    WorkspaceArchives,
+    WorkspaceBusyError,
+    WorkspaceRecords,
+)
+
+_log = logging.getLogger(__name__)
+
+WORK_LEASE = timedelta(seconds=30)
+_HEARTBEAT_S = 5.0
+_LOOK_S = 0.25
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceWork:
+    """Hold a workspace while its files are packed, exchanged or removed as a whole.
+
+    The record is written first. Work of a manager that died is found by its lease; what it left is mended before
+    anything else is done. A sandbox starts only when no restore goes on.
+    """
+
+    records: WorkspaceRecords
+    archives: WorkspaceArchives
+    clock: Clock
+    owner: str
+
+    async def get(self, session_id: str, user_id: str) -> Workspace:
+        """The record, also of a workspace nobody did anything to. Raises `NotFoundError` for another user's."""
+        known = await self.records.get(session_id)
+        if known is not None and known.user_id != user_id:
+            raise NotFoundError("There is no such workspace.")
+        return known or Workspace(session_id=session_id, user_id=user_id)
+
+    async def change(self, session_id: str, user_id: str, move: Callable[[Workspace], Workspace]) -> Workspace:
+        """Apply a move to the newest record until it is stored."""
+        for _ in range(_ATTEMPTS):
+            changed = move(await self.get(session_id, user_id))
+            if await self.records.save(changed):
+                return replace(changed, version=changed.version + 1)
+        raise RegistryUnavailableError("The workspace's record is being changed by others all the time; try again.")
+
+    @contextlib.asynccontextmanager
+    async def hold(self, session_id: str, user_id: str, kind: WorkKind, snapshot_id: str) -> AsyncGenerator[Workspace]:
+        """The workspace, held until the block ends. Raises `WorkspaceBusyError`.
+
+        After a restore that failed the files are mended; when that fails too the hold lapses and the next sweep tries.
+        """
+        owner = f"{self.owner}/{snapshot_id}/{kind}"
+
+        def begin(now: Workspace) -> Workspace:
+            work = Work(kind=kind, snapshot_id=snapshot_id, owner=owner, until=self.clock.now() + WORK_LEASE)
+            if now.remove_at is not None:
+                raise NotFoundError("The session of these files was deleted.")
+            begun = now.begun(work)
+            if begun is None:
+                raise WorkspaceBusyError(
+                    "The files of this session are being saved or restored. Try again in a moment."
+                )
+            return begun
+
+        await self.settle(session_id, user_id)
+        held = await self.change(session_id, user_id, begin)
+        heartbeat = asyncio.create_task(self._renew(session_id, user_id, owner), name=f"workspace-{session_id}")
+        try:
+            yield held
+        except BaseException:
+            if kind is WorkKind.RESTORE:
+                await self.archives.mend(session_id, user_id)
+            await self.change(session_id, user_id, lambda now: now.ended(owner))
+            raise
+        else:
+            await self.change(session_id, user_id, lambda now: now.ended(owner))
+        finally:
+            heartbeat.cancel()
+            await asyncio.wait({heartbeat})
+
+    async def settle(self, session_id: str, user_id: str) -> None:
+        """Finish what a manager that died began; what goes on is left alone."""
+        known = await self.get(session_id, user_id)
+        work, now = known.work, self.clock.now()
+        if work is None or work.until > now:
+            return
+        mending = replace(work, owner=f"{self.owner}/mend", until=now + WORK_LEASE)
+        if not await self.records.save(replace(known, work=mending)):
+            return
+        _log.warning("interrupted workspace work mended", extra={"session_id": session_id, "kind": work.kind.value})
+        await self.archives.mend(session_id, user_id)
+        if work.kind is WorkKind.PACK and all(one.id != work.snapshot_id for one in known.snapshots):
+            await self.archives.drop(session_id, user_id, work.snapshot_id)
+        await self.change(session_id, user_id, lambda now: now.ended(mending.owner))
+
+    async def ready_to_start(self, identity: Identity) -> None:
+        """Return once no restore goes on; the caller sets the deadline."""
+        while True:
+            known = await self.records.get(identity.session_id)
+            if known is None or known.work is None or known.work.kind is not WorkKind.RESTORE:
+                return
+            if known.work.until <= self.clock.now():
+                await self.settle(identity.session_id, identity.user_id)
+            else:
+                await asyncio.sleep(_LOOK_S)
+
+    async def _renew(self, session_id: str, user_id: str, owner: str) -> None:
+        def renewed(now: Workspace) -> Workspace:
+            if now.work is None or now.work.owner != owner:
+                return now
+            return replace(now, work=replace(now.work, until=self.clock.now() + WORK_LEASE))
+
+        while True:
+            await asyncio.sleep(_HEARTBEAT_S)
+            with contextlib.suppress(DomainError):
+                await self.change(session_id, user_id, renewed)

@@ -1,0 +1,38 @@
+"""What the runtimes share in packing workspaces: the program, and how its answer is read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.domain.workspace import ArchiveBounds, Packed, refusal
+
+PROGRAM = Path(__file__).with_name("archive.py").read_text()
+DEADLINE_S = 300
+NO_BOUNDS = ArchiveBounds(max_bytes=0, max_files=0)
+
+
+def arguments(verb: str, workspace: str, archives: str, snapshot_id: str, bounds: ArchiveBounds) -> list[str]:
+    """Of the program's command line, after the interpreter."""
+    numbers = [str(bounds.max_bytes), str(bounds.max_files)]
+    return ["-I", "-c", PROGRAM, verb, workspace, archives, snapshot_id, *numbers]
+
+
+def answer(told: str) -> dict[str, Any]:
+    """The program's one line. Raises what it says went wrong, `EngineUnavailableError` when it says nothing."""
+    lines = told.strip().splitlines()
+    try:
+        answered = json.loads(lines[-1])
+    except (IndexError, ValueError) as error:
+        raise EngineUnavailableError("The files could not be packed or unpacked; try again.") from error
+    if "code" in answered:
+        raise refusal(str(answered["code"]), str(answered["detail"]))
+    return answered
+
+
+def packed(answered: dict[str, Any]) -> Packed:
+    return Packed(
+        bytes=int(answered["bytes"]), content_bytes=int(answered["content_bytes"]), files=int(answered["files"])
+    )

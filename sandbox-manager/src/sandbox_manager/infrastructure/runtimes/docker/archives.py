@@ -1,0 +1,131 @@
+"""Workspaces of Docker sandboxes as a whole.
+
+A container of its own mounts the workspace's volume and, beside it, the volume with the session's archives, which no
+sandbox ever mounts. It has no network, no way out of the two, and only the rights over files that keep their owners.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
+from sandbox_manager.domain.sandbox import Identity
+from sandbox_manager.domain.workspace import ArchiveBounds, Packed, SnapshotRefusedError
+from sandbox_manager.infrastructure.runtimes import archiving
+from sandbox_manager.infrastructure.runtimes.docker import naming
+from sandbox_manager.infrastructure.runtimes.docker.engine import Engine
+from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
+from sandbox_manager.infrastructure.runtimes.threads import Threads
+
+_log = logging.getLogger(__name__)
+
+_MIB = 1024 * 1024
+
+
+class DockerArchives:
+    """`WorkspaceArchives`; one container a call, found again and removed by its name."""
+
+    def __init__(self, options: DockerOptions, engine: Engine, pool: Threads) -> None:
+        self._options, self._engine, self._threads = options, engine, pool
+
+    async def pack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> Packed:
+        whose = _identity(session_id, user_id)
+        if not await self._threads.run(lambda: self._engine.has_volume(self._workspace(whose))):
+            raise SnapshotRefusedError("There are no files yet.")
+        return archiving.packed(await self._run("pack", whose, snapshot_id, bounds))
+
+    async def unpack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> None:
+        await self._run("unpack", _identity(session_id, user_id), snapshot_id, bounds)
+
+    async def mend(self, session_id: str, user_id: str) -> None:
+        whose = _identity(session_id, user_id)
+        if await self._threads.run(lambda: self._engine.has_volume(self._workspace(whose))):
+            await self._run("mend", whose, "none", archiving.NO_BOUNDS)
+
+    async def drop(self, session_id: str, user_id: str, snapshot_id: str) -> None:
+        whose = _identity(session_id, user_id)
+        if await self._threads.run(lambda: self._engine.has_volume(self._archives(whose))):
+            await self._run("drop", whose, snapshot_id, archiving.NO_BOUNDS)
+
+    async def remove(self, session_id: str, user_id: str) -> None:
+        whose = _identity(session_id, user_id)
+
+        def both() -> None:
+            self._engine.remove_container(self._name(whose))
+            self._engine.remove_volume(self._archives(whose))
+            self._engine.remove_volume(self._workspace(whose))
+
+        try:
+            await self._threads.run(both)
+        except StartFailedError as error:
+            raise EngineUnavailableError(f"{error.detail} The removal is tried again.") from error
+
+    def _workspace(self, whose: Identity) -> str:
+        return naming.volume_name(self._options.stack, whose)
+
+    def _archives(self, whose: Identity) -> str:
+        return naming.archives_name(self._options.stack, whose)
+
+    def _name(self, whose: Identity) -> str:
+        return f"{self._options.stack}-archive-{whose.session_id}"
+
+    async def _run(self, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> dict[str, Any]:
+        told = await self._threads.run(lambda: self._program(verb, whose, snapshot_id, bounds))
+        return archiving.answer(told)
+
+    def _program(self, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> str:
+        name, stack = self._name(whose), self._options.stack
+        try:
+            self._engine.remove_container(name)  # what a manager that died had begun
+            for volume in (self._workspace(whose), self._archives(whose)):
+                self._engine.create_volume(volume, naming.workspace_labels(whose, stack))
+            self._engine.create_container(name, self._config(verb, whose, snapshot_id, bounds))
+            self._engine.start_container(name)
+            if self._engine.wait(name, archiving.DEADLINE_S) != 0:
+                _log.error("archive program failed", extra={"verb": verb, "output": self._engine.last_errors(name)})
+                return ""
+            return self._engine.last_errors(name)
+        except StartFailedError as error:
+            raise EngineUnavailableError(error.detail) from error
+        finally:
+            self._engine.remove_container(name)
+
+    def _config(self, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> dict[str, Any]:
+        mounts = [
+            {
+                "Type": "volume",
+                "Source": self._workspace(whose),
+                "Target": "/workspace",
+                "ReadOnly": verb in ("pack", "drop"),
+            },
+            {"Type": "volume", "Source": self._archives(whose), "Target": "/archives"},
+        ]
+        return {
+            "Image": self._options.image,
+            "User": "0:0",
+            "WorkingDir": "/",
+            "Entrypoint": ["python3", *archiving.arguments(verb, "/workspace", "/archives", snapshot_id, bounds)],
+            "Cmd": [],
+            "Healthcheck": {"Test": ["NONE"]},
+            "Labels": {naming.STACK: self._options.stack},
+            "HostConfig": {
+                "Privileged": False,
+                "CapDrop": ["ALL"],
+                "CapAdd": ["DAC_OVERRIDE", "CHOWN", "FOWNER"],
+                "SecurityOpt": ["no-new-privileges:true"],
+                "ReadonlyRootfs": True,
+                "Memory": 256 * _MIB,
+                "MemorySwap": 256 * _MIB,
+                "PidsLimit": 16,
+                "NetworkMode": "none",
+                "IpcMode": "private",
+                "LogConfig": {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}},
+                "RestartPolicy": {"Name": "no"},
+                "Mounts": mounts,
+            },
+        }
+
+
+def _identity(session_id: str, user_id: str) -> Identity:
+    return Identity(sandbox_id="", session_id=session_id, user_id=user_id, generation=0)

@@ -1,0 +1,87 @@
+"""Workspaces of process sandboxes as a whole, packed and unpacked by a program shut in beside the two folders."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+from pathlib import Path
+
+from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.domain.workspace import ArchiveBounds, Packed, SnapshotRefusedError
+from sandbox_manager.infrastructure.runtimes import archiving
+from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
+from sandbox_manager.infrastructure.runtimes.process.python_home import python_folders
+from sandbox_manager.infrastructure.runtimes.process.store import Store
+from sandbox_manager.infrastructure.runtimes.threads import Threads
+
+_log = logging.getLogger(__name__)
+
+_LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_RIGHTS = ("DAC_OVERRIDE", "CHOWN", "FOWNER")
+
+
+class ProcessArchives:
+    """`WorkspaceArchives`; the archives lie beside the workspaces, where no sandbox sees them."""
+
+    def __init__(self, options: ProcessOptions, store: Store, pool: Threads, *, isolated: bool) -> None:
+        self._options, self._store, self._threads, self._isolated = options, store, pool, isolated
+
+    async def pack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> Packed:
+        if not self._store.workspace(session_id).exists():
+            raise SnapshotRefusedError("There are no files yet.")
+        return archiving.packed(await self._run("pack", session_id, snapshot_id, bounds))
+
+    async def unpack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> None:
+        await self._threads.run(lambda: self._store.make_workspace(session_id))
+        await self._run("unpack", session_id, snapshot_id, bounds)
+
+    async def mend(self, session_id: str, user_id: str) -> None:
+        if self._store.workspace(session_id).exists():
+            await self._run("mend", session_id, "none", archiving.NO_BOUNDS)
+
+    async def drop(self, session_id: str, user_id: str, snapshot_id: str) -> None:
+        if self._store.archives(session_id).exists():
+            await self._run("drop", session_id, snapshot_id, archiving.NO_BOUNDS)
+
+    async def remove(self, session_id: str, user_id: str) -> None:
+        try:
+            await self._threads.run(lambda: self._store.remove_workspace(session_id))
+        except OSError as error:
+            raise EngineUnavailableError(f"The workspace could not be removed: {error.strerror}.") from error
+
+    async def _run(self, verb: str, session_id: str, snapshot_id: str, bounds: ArchiveBounds) -> dict[str, object]:
+        workspace, archives = self._store.workspace(session_id), self._store.archives(session_id)
+        inside = ("/workspace", "/archives") if self._isolated else (str(workspace), str(archives))
+        program = [str(self._options.python), *archiving.arguments(verb, *inside, snapshot_id, bounds)]
+        command = [*self._walls(workspace, archives), "--", *program] if self._isolated else program
+        return archiving.answer(await self._threads.run(lambda: _output(command, archives)))
+
+    def _walls(self, workspace: Path, archives: Path) -> list[str]:
+        # As root without a user namespace, so that files keep their owners; else as the one user there is.
+        as_root = os.geteuid() == 0
+        rights = [part for one in _RIGHTS for part in ("--cap-add", f"CAP_{one}")] if as_root else []
+        shut = ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+        walls = ["bwrap", *shut, *([] if as_root else ["--unshare-user"]), "--die-with-parent", "--clearenv"]
+        walls += ["--ro-bind", "/usr", "/usr", "--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
+        for name in _LINKS:
+            link = Path("/", name)
+            if link.is_symlink():
+                walls += ["--symlink", str(link.readlink()), str(link)]
+            elif link.is_dir():
+                walls += ["--ro-bind", str(link), str(link)]
+        for folder in python_folders(self._options.python):
+            walls += ["--ro-bind", str(folder), str(folder)]
+        walls += ["--proc", "/proc", "--dev", "/dev", "--bind", str(workspace), "/workspace"]
+        return [*walls, "--bind", str(archives), "/archives", "--chdir", "/", "--cap-drop", "ALL", *rights]
+
+
+def _output(command: list[str], archives: Path) -> str:
+    archives.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=archiving.DEADLINE_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineUnavailableError("The files could not be packed or unpacked in time; try again.") from error
+    if done.returncode != 0:
+        _log.error("archive program failed", extra={"output": done.stderr[-2000:]})
+    return done.stdout

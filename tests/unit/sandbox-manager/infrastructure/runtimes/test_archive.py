@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import socket
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from sandbox_manager.infrastructure.runtimes import archive
+from sandbox_manager.infrastructure.runtimes.archive import ArchiveError, Counted, mend, run, unpack
+
+MANY = ["100000000", "10000"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    for name in ("workspace", "archives", "outside"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def do(place: Path, verb: str, name: str = "one", bounds: list[str] | None = None) -> dict[str, object]:
+    return run([verb, str(place / "workspace"), str(place / "archives"), name, *(bounds or MANY)])
+
+
+def tree(folder: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        kind = (
+            f"-> {path.readlink()}" if path.is_symlink() else "/" if path.is_dir() else path.read_text(errors="replace")
+        )
+        found[str(path.relative_to(folder))] = f"{oct(path.lstat().st_mode)} {kind}"
+    return found
+
+
+def filled(place: Path) -> Path:
+    workspace = place / "workspace"
+    (workspace / "deep" / "er").mkdir(parents=True)
+    (workspace / "deep" / "er" / "ü 文.txt").write_text("words")
+    (workspace / "run.sh").write_text("#!/bin/sh")
+    (workspace / "run.sh").chmod(0o750)
+    (workspace / "deep" / "empty").touch()
+    (workspace / "link").symlink_to("/etc/passwd")
+    (workspace / "dangling").symlink_to("../../nowhere")
+    (workspace / "deep").chmod(0o555)
+    return workspace
+
+
+def test_files_folders_links_and_modes_come_back_exactly(place: Path) -> None:
+    workspace = filled(place)
+    before = tree(workspace)
+    changed = (workspace / "run.sh").stat().st_mtime
+    told = do(place, "pack")
+    (workspace / "deep").chmod(0o755)
+    (workspace / "run.sh").write_text("spoiled")
+    (workspace / "deep" / "empty").unlink()
+    (workspace / "later").write_text("goes away")
+
+    do(place, "unpack")
+
+    assert tree(workspace) == before
+    assert int((workspace / "run.sh").stat().st_mtime) == int(changed)
+    assert told["content_bytes"] == len("words#!/bin/sh")
+    assert (place / "archives" / "one.tar.gz").stat().st_mode & 0o777 == 0o600
+    assert os.listdir(place / "archives") == ["one.tar.gz"]
+
+
+def test_the_systems_own_folders_are_neither_packed_nor_replaced(place: Path) -> None:
+    workspace = place / "workspace"
+    (workspace / ".transcripts").mkdir()
+    (workspace / ".transcripts" / "a").write_text("then")
+    (workspace / "mine").write_text("1")
+    do(place, "pack")
+    (workspace / ".transcripts" / "a").write_text("now")
+
+    do(place, "unpack")
+
+    assert (workspace / ".transcripts" / "a").read_text() == "now"
+    assert set(os.listdir(workspace)) == {".transcripts", "mine"}
+
+
+def test_hard_links_stay_one_file_and_holes_stay_holes(place: Path) -> None:
+    workspace = place / "workspace"
+    (workspace / "a").write_text("same")
+    os.link(workspace / "a", workspace / "b")
+    with (workspace / "sparse").open("wb") as sparse:
+        sparse.truncate(20_000_000)
+    do(place, "pack")
+    do(place, "unpack")
+
+    assert (workspace / "a").stat().st_ino == (workspace / "b").stat().st_ino
+    assert (workspace / "sparse").stat().st_size == 20_000_000
+    assert (workspace / "sparse").stat().st_blocks * 512 < 1_000_000
+    assert (place / "archives" / "one.tar.gz").stat().st_size < 1_000_000
+
+
+def test_a_workspace_that_is_empty_too_large_too_many_or_too_deep_leaves_no_archive(place: Path) -> None:
+    with pytest.raises(ArchiveError, match="no files"):
+        do(place, "pack")
+    workspace = place / "workspace"
+    with (workspace / "huge").open("wb") as huge:
+        huge.truncate(10**12)
+    with pytest.raises(ArchiveError, match="larger"):
+        do(place, "pack")
+    (workspace / "huge").unlink()
+    for name in "abc":
+        (workspace / name).touch()
+    with pytest.raises(ArchiveError, match="more than 2 files"):
+        do(place, "pack", bounds=["100", "2"])
+    deep = workspace / "/".join("d" * 300)
+    deep.mkdir(parents=True)
+    with pytest.raises(ArchiveError, match="deeper"):
+        do(place, "pack")
+    assert os.listdir(place / "archives") == []
+
+
+def test_a_pipe_or_socket_is_left_out_and_holds_nobody_up(place: Path) -> None:
+    workspace = place / "workspace"
+    os.mkfifo(workspace / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(workspace / "socket"))
+    (workspace / "file").write_text("kept")
+    do(place, "pack")
+    do(place, "unpack")
+
+    assert os.listdir(workspace) == ["file"]
+
+
+def forged(place: Path, *members: tuple[tarfile.TarInfo, bytes]) -> Path:
+    target = place / "archives" / "forged.tar.gz"
+    with gzip.open(target, "wb") as packed, tarfile.open(fileobj=packed, mode="w|") as writer:
+        for info, content in members:
+            info.size = len(content)
+            writer.addfile(info, io.BytesIO(content))
+    return target
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.mode = kind, target, 0o4777
+    return info
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [(member("../outside/x"), b"!")],
+        [(member("/etc/x"), b"!")],
+        [(member("out", tarfile.SYMTYPE, "../outside"), b""), (member("out/x"), b"!")],
+        [(member("out", tarfile.LNKTYPE, "../outside/secret"), b"")],
+        [(member(".agent/x"), b"!")],
+        [(member("a"), b"!"), (member("a"), b"?")],
+    ],
+)
+def test_an_archive_that_leads_outside_changes_nothing(
+    place: Path, members: list[tuple[tarfile.TarInfo, bytes]]
+) -> None:
+    workspace = filled(place)
+    (place / "outside" / "secret").write_text("secret")
+    before = tree(workspace)
+    forged(place, *members)
+
+    with pytest.raises((ArchiveError, OSError)):
+        do(place, "unpack", "forged")
+
+    assert tree(workspace) == before
+    assert os.listdir(place / "outside") == ["secret"]
+
+
+def test_unpacking_sets_no_special_bits_and_makes_no_devices(place: Path) -> None:
+    forged(place, (member("program"), b"x"), (member("null", tarfile.CHRTYPE), b""))
+    do(place, "unpack", "forged")
+
+    assert os.listdir(place / "workspace") == ["program"]
+    assert (place / "workspace" / "program").stat().st_mode & 0o7777 == 0o777
+
+
+def test_a_cut_or_missing_archive_changes_nothing(place: Path) -> None:
+    workspace = filled(place)
+    do(place, "pack")
+    whole = (place / "archives" / "one.tar.gz").read_bytes()
+    (place / "archives" / "one.tar.gz").write_bytes(whole[: len(whole) // 2])
+    before = tree(workspace)
+
+    with pytest.raises((EOFError, tarfile.TarError)):
+        do(place, "unpack")
+    with pytest.raises(ArchiveError, match="gone"):
+        do(place, "unpack", "never")
+
+    assert tree(workspace) == before
+
+
+class KilledError(Exception):
+    pass
+
+
+def test_an_exchange_killed_at_any_step_is_brought_to_one_end_by_mending(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every rename and removal is a moment to die at; afterwards there are the old files or the new ones, whole."""
+    rename, rmtree = Path.rename, archive.remove_tree
+    outcomes: set[str] = set()
+    for moment in range(40):
+        workspace = place / f"workspace{moment}"
+        workspace.mkdir()
+        for name in ("a", "b", "c"):
+            (workspace / name).write_text("new")
+        packed = place / "archives" / "w.tar.gz"
+        archive.pack(workspace, packed, Counted(1000, 100))
+        for name in ("b", "c", "d"):
+            (workspace / name).write_text("old")
+        (workspace / "a").unlink()
+        left = moment
+
+        def dying(left: int = left) -> None:
+            nonlocal steps
+            steps += 1
+            if steps > left:
+                raise KilledError
+
+        steps = 0
+
+        def dying_rename(self: Path, target: Path) -> Path:
+            dying()
+            return rename(self, target)
+
+        def dying_rmtree(folder: Path) -> None:
+            dying()
+            rmtree(folder)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "rename", dying_rename)
+            patched.setattr(archive, "remove_tree", dying_rmtree)
+            try:
+                unpack(workspace, packed, Counted(1000, 100))
+                survived = True
+            except KilledError:
+                survived = False
+        mend(workspace)
+        now = {path.name: path.read_text() for path in workspace.iterdir()}
+        assert now in ({"a": "new", "b": "new", "c": "new"}, {"b": "old", "c": "old", "d": "old"})
+        outcomes.add("survived" if survived else "killed")
+    assert outcomes == {"survived", "killed"}
+
+
+def test_mending_follows_no_link_and_leaves_a_whole_workspace_alone(place: Path) -> None:
+    workspace = filled(place)
+    before = tree(workspace)
+    (place / "outside" / "complete").touch()
+    (workspace / archive.STAGE).symlink_to(place / "outside")
+
+    do(place, "mend")
+
+    assert tree(workspace) == before
+    assert os.listdir(place / "outside") == ["complete"]
