@@ -47,13 +47,14 @@ class Manager:
         self.token_expires = timedelta(seconds=300)
         self.refuse_tokens = False
         self.problem: Problem | None = None
+        self.retryable = False
         self.now = 0.0
 
     def client(self) -> SandboxManagerClient:
-        http = httpx.AsyncClient(transport=httpx.MockTransport(self._handle), base_url="http://manager")
+        http = httpx.AsyncClient(transport=httpx.MockTransport(self.answer), base_url="http://manager")
         return SandboxManagerClient(http, clock=lambda: self.now)
 
-    def _handle(self, request: httpx.Request) -> httpx.Response:
+    def answer(self, request: httpx.Request) -> httpx.Response:
         self.calls.append(f"{request.method} {request.url.path}")
         if self.problem is not None:
             return httpx.Response(self.problem.status, content=self.problem.model_dump_json())
@@ -75,7 +76,9 @@ class Manager:
         if request.method == "DELETE":
             return httpx.Response(204)
         status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
-        return httpx.Response(200, content=sandbox(status, reason="No memory.").model_dump_json())
+        return httpx.Response(
+            200, content=sandbox(status, reason="No memory.", retryable=self.retryable).model_dump_json()
+        )
 
 
 STARTING, READY, FAILED = SandboxStatus.STARTING, SandboxStatus.READY, SandboxStatus.FAILED
@@ -110,7 +113,29 @@ async def test_an_unreachable_manager_is_unavailable() -> None:
 
     http = httpx.AsyncClient(transport=httpx.MockTransport(refuse), base_url="http://manager")
     with pytest.raises(ComputerUnavailableError, match="can't be reached"):
-        await SandboxManagerClient(http).ensure("s", "u")
+        await SandboxManagerClient(http, reach_for_s=0.0).ensure("s", "u")
+
+
+async def test_a_manager_that_is_away_for_a_moment_is_waited_for() -> None:
+    manager = Manager(READY)
+    faults = [httpx.ConnectError("refused"), httpx.ReadError("killed in mid-call")]
+    busy = [Problem(title="Busy", status=503, detail="Its database is away.", code="registry_unavailable")]
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        if faults:
+            raise faults.pop()
+        manager.problem = busy.pop() if busy else None
+        return manager.answer(request)
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(handle), base_url="http://manager")
+    assert (await SandboxManagerClient(http).ensure("s", "u")).id == "b1"
+
+
+async def test_a_start_that_failed_for_a_passing_reason_is_begun_once_more() -> None:
+    manager = Manager(STARTING, FAILED, STARTING, READY)
+    manager.retryable = True
+    assert (await manager.client().ensure("s", "u")).id == "b1"
+    assert manager.calls.count("POST /sandboxes") == 2
 
 
 async def test_tokens_are_kept_until_shortly_before_their_end() -> None:

@@ -19,6 +19,9 @@ from contracts.errors import Problem
 from contracts.sandboxes import DoorToken, Sandbox, SandboxList, SandboxStatus
 
 START_DEADLINE_S = 120.0
+REACH_FOR_S = 15.0
+"""A manager that is being replaced is back by then, or another one answers. Every call to it may be repeated."""
+PASSING = frozenset({"registry_unavailable", "sandbox_busy"})
 LONG_POLL_MS = 10_000
 KEEP_ALIVE_EVERY_S = 20.0
 BELIEVE_FOR_S = 20.0
@@ -36,9 +39,16 @@ class _Believed:
 class SandboxManagerClient:
     """The manager of this deployment. What it said is believed for a short while; `forget` ends that at once."""
 
-    def __init__(self, http: httpx.AsyncClient, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        reach_for_s: float = REACH_FOR_S,
+    ) -> None:
         self._http = http
         self._clock = clock
+        self._reach_for_s = reach_for_s
         self._computers: dict[str, _Believed] = {}
         self._tokens: dict[tuple[str, int, frozenset[Scope]], DoorToken] = {}
         self._kept_alive: dict[str, float] = {}
@@ -59,7 +69,7 @@ class SandboxManagerClient:
             return computer
 
     async def status(self, session_id: str) -> ComputerStatus:
-        found = await self._find(session_id)
+        found = await self._find(session_id, reach_for_s=0.0)
         if not found:
             return ComputerStatus(status="none")
         sandbox = max(found, key=lambda one: one.generation)
@@ -78,9 +88,13 @@ class SandboxManagerClient:
             return
         _bound(self._kept_alive)
         self._kept_alive[session_id] = now
-        ids = [believed.computer.id] if believed else [sandbox.id for sandbox in await self._find(session_id)]
+        ids = (
+            [believed.computer.id]
+            if believed
+            else [sandbox.id for sandbox in await self._find(session_id, reach_for_s=0.0)]
+        )
         for identifier in ids:
-            response = await self._send("POST", f"/sandboxes/{identifier}/renew")
+            response = await self._send("POST", f"/sandboxes/{identifier}/renew", reach_for_s=0.0)
             if response.status_code in (404, 409):
                 self._drop_session(session_id)
             else:
@@ -118,6 +132,15 @@ class SandboxManagerClient:
             del self._tokens[key]
 
     async def _ready(self, session_id: str, user_id: str) -> Sandbox:
+        """A start that failed for a passing reason, such as the end of the manager that made it, is begun once more."""
+        sandbox = await self._started(session_id, user_id)
+        if sandbox.status is not SandboxStatus.READY and sandbox.retryable:
+            sandbox = await self._started(session_id, user_id)
+        if sandbox.status is not SandboxStatus.READY:
+            raise ComputerUnavailableError(sandbox.reason or f"The computer is {sandbox.status.value}.")
+        return sandbox
+
+    async def _started(self, session_id: str, user_id: str) -> Sandbox:
         deadline = self._clock() + START_DEADLINE_S
         response = await self._send("POST", "/sandboxes", json={"session_id": session_id, "user_id": user_id})
         _raise_for(response)
@@ -128,20 +151,29 @@ class SandboxManagerClient:
             response = await self._send("GET", f"/sandboxes/{sandbox.id}", params={"wait_ms": str(LONG_POLL_MS)})
             _raise_for(response)
             sandbox = Sandbox.model_validate_json(response.content)
-        if sandbox.status is not SandboxStatus.READY:
-            raise ComputerUnavailableError(sandbox.reason or f"The computer is {sandbox.status.value}.")
         return sandbox
 
-    async def _find(self, session_id: str) -> list[Sandbox]:
-        response = await self._send("GET", "/sandboxes", params={"session_id": session_id})
+    async def _find(self, session_id: str, *, reach_for_s: float | None = None) -> list[Sandbox]:
+        params = {"session_id": session_id}
+        response = await self._send("GET", "/sandboxes", reach_for_s=reach_for_s, params=params)
         _raise_for(response)
         return SandboxList.model_validate_json(response.content).items
 
-    async def _send(self, method: str, path: str, **fields: Any) -> httpx.Response:
-        try:
-            return await self._http.request(method, path, **fields)
-        except httpx.TransportError as error:
-            raise ComputerUnavailableError("The sandbox manager can't be reached. Try again in a moment.") from error
+    async def _send(self, method: str, path: str, *, reach_for_s: float | None = None, **fields: Any) -> httpx.Response:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + (self._reach_for_s if reach_for_s is None else reach_for_s)
+        pause = 0.05
+        while True:
+            try:
+                response = await self._http.request(method, path, **fields)
+                if loop.time() >= until or not _is_passing(response):
+                    return response
+            except httpx.TransportError as error:
+                if loop.time() >= until:
+                    reason = "The sandbox manager can't be reached. Try again in a moment."
+                    raise ComputerUnavailableError(reason) from error
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 1.0)
 
     def _drop_session(self, session_id: str) -> None:
         believed = self._computers.get(session_id)
@@ -168,6 +200,15 @@ def _computer(sandbox: Sandbox) -> Computer:
         has_network=sandbox.has_network,
         expires_at=sandbox.expires_at,
     )
+
+
+def _is_passing(response: httpx.Response) -> bool:
+    if response.status_code != 503:
+        return False
+    try:
+        return Problem.model_validate_json(response.content).code in PASSING
+    except ValidationError:
+        return False
 
 
 def _raise_for(response: httpx.Response) -> None:
