@@ -1,7 +1,8 @@
 """A scriptable model server on loopback that speaks the real wire formats of both providers.
 
 `POST .../chat/completions` answers as OpenAI-compatible servers do, `POST .../v1/messages` as Anthropic does, both
-streaming. Each request takes the next scripted `Answer`; after the last one the default answers. As a command
+streaming. Each request takes the next scripted `Answer`; after the last one `respond` answers from what was asked, or
+the default. As a command
 (`python -m support.model_server --port 9000 --deltas 2000`) it serves one fixed answer, for benchmarks.
 """
 
@@ -12,7 +13,7 @@ import asyncio
 import json
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,8 +58,15 @@ class Answer:
 class ModelServer:
     """An async context manager; `url` is its address, `requests` what was asked."""
 
-    def __init__(self, default: Answer | None = None, *, port: int = 0) -> None:
+    def __init__(
+        self,
+        default: Answer | None = None,
+        *,
+        port: int = 0,
+        respond: Callable[[dict[str, Any]], Answer] | None = None,
+    ) -> None:
         self.default = default or Answer()
+        self._respond = respond
         self.script: deque[Answer] = deque()
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -121,7 +129,7 @@ class ModelServer:
         body = json.loads(await reader.readexactly(int(headers.get("content-length", "0"))) or b"{}")
         self.requests.append(body)
         self.headers.append(headers)
-        answer = self.script.popleft() if self.script else self.default
+        answer = self._next(body)
         path = first.split(" ")[1]
         if answer.hang:
             await self._until_gone(reader)
@@ -150,6 +158,11 @@ class ModelServer:
         writer.write(b"0\r\n\r\n")
         await writer.drain()
         return True
+
+    def _next(self, body: dict[str, Any]) -> Answer:
+        if self.script:
+            return self.script.popleft()
+        return self._respond(body) if self._respond else self.default
 
     async def _until_gone(self, reader: asyncio.StreamReader) -> None:
         await reader.read()
