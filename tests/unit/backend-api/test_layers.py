@@ -1,4 +1,4 @@
-"""Domain and application import the standard library and themselves, nothing else."""
+"""Domain and application import the standard library, themselves, and what watches them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[3] / "backend-api" / "src"
+OBSERVATION = SOURCE.parents[1] / "contracts" / "src" / "contracts" / "observation"
 CORE = sorted(path for layer in ("domain", "application") for path in (SOURCE / "backend_api" / layer).rglob("*.py"))
-ALLOWED = ("backend_api.domain", "backend_api.application")
+ALLOWED = ("backend_api.domain", "backend_api.application", "contracts.observation")
 
 
 def imported(path: Path) -> list[str]:
@@ -31,3 +32,9 @@ def test_the_core_is_pure(path: Path) -> None:
         if name.partition(".")[0] not in sys.stdlib_module_names and not name.startswith(ALLOWED)
     ]
     assert strangers == []
+
+
+@pytest.mark.parametrize("path", sorted(OBSERVATION.glob("*.py")), ids=lambda path: path.name)
+def test_what_watches_the_core_imports_the_standard_library_alone(path: Path) -> None:
+    names = [name for name in imported(path) if not name.startswith("contracts.observation")]
+    assert [name for name in names if name.partition(".")[0] not in sys.stdlib_module_names] == []

@@ -1,4 +1,4 @@
-"""Logs as JSON lines on stderr, with the request's id where there is one."""
+"""Logs as JSON lines on stderr, with the ids of request, session, run and trace where there are any."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-from backend_api.interfaces.http.request_id import current_request_id
+from contracts.observation.context import work_fields
+from contracts.observation.spans import current_trace_id
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message", "taskName"}
 
@@ -23,8 +24,9 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "event": record.getMessage(),
         }
-        if (request_id := current_request_id()) is not None:
-            line["request_id"] = request_id
+        line |= work_fields()
+        if (trace_id := current_trace_id()) is not None:
+            line["trace_id"] = trace_id
         line |= {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
@@ -36,5 +38,5 @@ def configure_logs(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    for name in ("httpx", "httpcore", "httpx2", "httpcore2", "pymongo", "uvicorn.access", "openai", "anthropic"):
+    for name in ("httpx", "httpcore", "httpx2", "httpcore2", "pymongo", "uvicorn.access", "openai", "anthropic", "saq"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -11,6 +12,8 @@ from typing import Literal, Protocol
 Attribute = str | int | float | bool
 Kind = Literal["server", "client", "internal"]
 
+TRACEPARENT = "traceparent"
+_SANE = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 _current: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
@@ -36,6 +39,11 @@ class Span(Protocol):
 class Tracer(Protocol):
     """Where spans go."""
 
+    @property
+    def trusts_callers(self) -> bool:
+        """Whether a trace that a caller began is gone on with."""
+        ...
+
     def start(self, name: str, parent: str | None, kind: Kind, attributes: Mapping[str, Attribute]) -> Span: ...
 
 
@@ -59,6 +67,12 @@ class Spans:
     """The process's spans; the bootstrap puts a tracer in where one is wanted."""
 
     tracer: Tracer | None = None
+
+    def accept(self, traceparent: str | None) -> str | None:
+        """What a caller sent, when it is sane and wanted."""
+        if self.tracer is None or traceparent is None or not self.tracer.trusts_callers:
+            return None
+        return traceparent if _SANE.fullmatch(traceparent) else None
 
     def begin(
         self,
@@ -110,3 +124,9 @@ SPANS = Spans()
 def current_traceparent() -> str | None:
     """W3C trace context of what this task does; None when nothing is traced."""
     return _current.get()
+
+
+def current_trace_id() -> str | None:
+    """Of the trace this task works in."""
+    traceparent = _current.get()
+    return traceparent.split("-")[1] if traceparent else None

@@ -23,6 +23,7 @@ from backend_api.interfaces.http import (
 from backend_api.interfaces.http.edge import Edge
 from backend_api.interfaces.http.page import page_router
 from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.interfaces.http.watched import Watched
 from backend_api.interfaces.ws import screen
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
@@ -75,4 +76,5 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
             max_age=600,
         )
     app.add_middleware(Edge, options=options)
+    app.add_middleware(Watched)
     return app

@@ -1,4 +1,4 @@
-"""The outermost layer: request id, log line, size of bodies, host and origin checks, headers of every answer."""
+"""The edge: log line, size of bodies, host and origin checks, headers of every answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from backend_api.interfaces.http.problems import problem
-from backend_api.interfaces.http.request_id import take_request_id
+from backend_api.interfaces.http.request_id import current_request_id
 from backend_api.interfaces.http.use_cases import WebOptions
 from contracts.errors import REQUEST_ID_HEADER
 
@@ -46,7 +46,7 @@ class Edge:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        request_id = take_request_id(headers.get(REQUEST_ID_HEADER))
+        request_id = current_request_id() or ""
         if not self._is_welcome(scope["type"], headers):
             await self._refuse(scope, receive, send, request_id)
             return

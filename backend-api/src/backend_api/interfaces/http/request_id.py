@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 import uuid
-from contextvars import ContextVar
+
+from contracts.observation.context import current_work
 
 _SANE = re.compile(r"[A-Za-z0-9._-]{8,64}")
-_current: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
 def current_request_id() -> str | None:
     """Id of the request being answered; None outside of one."""
-    return _current.get()
+    return current_work().request_id
 
 
-def take_request_id(offered: str | None) -> str:
-    """Set and answer the id of this request."""
-    request_id = offered if offered is not None and _SANE.fullmatch(offered) else uuid.uuid4().hex
-    _current.set(request_id)
-    return request_id
+def request_id_of(offered: str | None) -> str:
+    """The id of a request that offers this one."""
+    return offered if offered is not None and _SANE.fullmatch(offered) else uuid.uuid4().hex
