@@ -31,6 +31,6 @@ class Services:
     desktop: Desktop | None
 
 
-def services_of(request: Request) -> Services:
-    """The dependency that hands the services to a route."""
+async def services_of(request: Request) -> Services:
+    """The dependency that hands the services to a route; a coroutine, as plain functions are called in a thread."""
     return cast("Services", request.app.state.services)

@@ -90,11 +90,12 @@ class WebOptions:
     run_wait_s: float = 3600.0
 
 
-def _use_cases(connection: HTTPConnection) -> UseCases:
+# Coroutines, as the framework calls plain functions in a thread.
+async def _use_cases(connection: HTTPConnection) -> UseCases:
     return cast("UseCases", connection.app.state.use_cases)
 
 
-def _options(connection: HTTPConnection) -> WebOptions:
+async def _options(connection: HTTPConnection) -> WebOptions:
     return cast("WebOptions", connection.app.state.options)
 
 
