@@ -2,14 +2,19 @@
 
 | call | body | answer |
 |---|---|---|
-| POST /sandboxes | `CreateSandbox` | 201 new, 200 existing: `Sandbox`; idempotent on `session_id` |
+| POST /sandboxes | `CreateSandbox` | 201 new, 200 existing: `Sandbox`; idempotent on `session_id`; resumes |
 | GET /sandboxes?user_id=&session_id= | | `SandboxList` |
-| GET /sandboxes/{id}?wait_ms= | | `Sandbox`; with `wait_ms` answers once it left `starting`, or at the deadline |
-| POST /sandboxes/{id}/renew | | `Sandbox` with a later `idle_expires_at`; 409 when it is gone or failed |
+| GET /sandboxes/events?after= | | SSE, `event: sandbox`, `data: Sandbox` for each change of `revision` |
+| GET /sandboxes/{id}?wait_ms= | | `Sandbox`; waits until it left `starting` or `queued`, or for `wait_ms` |
+| GET /sandboxes/{id}/stats | | `SandboxStats` |
+| GET /stats | | `ManagerStats` |
+| POST /sandboxes/{id}/renew | | `Sandbox` with a later `idle_expires_at`; resumes; 409 when it is gone or failed |
 | POST /sandboxes/{id}/tokens | `TokenRequest` | 201 `DoorToken`; 409 unless ready |
-| DELETE /sandboxes/{id}?keep_workspace= | | 204, also when it does not exist |
+| DELETE /sandboxes/{id}?keep_workspace=&only_queued= | | 204, also when it does not exist or left the queue |
 | GET /healthz, /readyz | | open inside the deployment |
 
+An event's `id` is where to go on, as `after` or `Last-Event-ID`, at any manager; 404 `mark_lost` means to list and
+begin anew. A queued sandbox that nobody waits for (by `wait_ms` or renew) for half a minute loses its place.
 Every call but health asks for `Authorization: Bearer <SANDBOX_MANAGER_TOKEN>`. Errors are problem details.
 """
 
@@ -24,8 +29,10 @@ from pydantic import BaseModel, ConfigDict, Field
 class SandboxStatus(StrEnum):
     """Life of a sandbox as the manager reports it."""
 
+    QUEUED = "queued"
     STARTING = "starting"
     READY = "ready"
+    PAUSED = "paused"
     FAILED = "failed"
     GONE = "gone"
 
@@ -50,7 +57,11 @@ class CreateSandbox(BaseModel):
 
 
 class Sandbox(BaseModel):
-    """One sandbox. A rebuilt sandbox of the same session has a new `id` and a higher `generation`."""
+    """One sandbox. A rebuilt sandbox of the same session has a new `id` and a higher `generation`.
+
+    `revision` grows with every change a person may want to see; with the generation it orders a session's states.
+    `notice` tells of an end that comes near. `queue_position` is 1 for the next one to be let in.
+    """
 
     id: str
     session_id: str
@@ -65,6 +76,31 @@ class Sandbox(BaseModel):
     created_at: datetime
     expires_at: datetime
     idle_expires_at: datetime
+    revision: int = 1
+    notice: str | None = None
+    queue_position: int | None = None
+
+
+class SandboxStats(BaseModel):
+    """What one sandbox uses now; null where the machine can't tell. `cpu_s` is since its start."""
+
+    id: str
+    status: SandboxStatus
+    cpu_s: float | None = None
+    memory_bytes: int | None = None
+    memory_limit_bytes: int | None = None
+    pids: int | None = None
+    disk_bytes: int | None = None
+    unused_s: float | None = None
+
+
+class ManagerStats(BaseModel):
+    """All sandboxes of the deployment."""
+
+    by_status: dict[str, int]
+    users: int
+    max_total: int
+    free_memory_bytes: int | None = None
 
 
 class SandboxList(BaseModel):
@@ -96,5 +132,15 @@ class DoorToken(BaseModel):
     generation: int
 
 
+KEEP_SCOPE = "keep"
+"""Of the managers' own tokens: to say that they watch over a sandbox. No one else can have it."""
+
 DOOR_ALGORITHM = "ES256"
 DOOR_AUDIENCE = "tool-api"
+
+# A sandbox booted for the pool has generation 0: its door knows nobody yet and passes but one kind of token, one that
+# also carries this scope. The first of them binds it to the token's generation for good, and says in a claim of its
+# own when the sandbox ends (Unix seconds).
+UNCLAIMED = 0
+CLAIM_SCOPE = "claim"
+CLAIM_END = "end"

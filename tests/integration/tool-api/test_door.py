@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from jose import jwt
 
-from support.door import KeyPair, RunningDoor
+from support.door import KeyPair, RunningDoor, running_door
 from support.stack import wait_until
 
 ROUTES = [
@@ -192,3 +194,52 @@ def test_the_tools_are_listed_with_their_schemas(door: RunningDoor) -> None:
     assert {"shell_exec", "file_edit", "browser_view"} <= tools.keys()
     assert tools["shell_exec"]["parameters"]["additionalProperties"] is False
     assert tools["shell_exec"]["parameters"]["required"] == ["command"]
+
+
+@pytest.fixture
+def unclaimed(tmp_path: Path) -> Generator[RunningDoor]:
+    with running_door(tmp_path, SANDBOX_GENERATION="0") as door:
+        yield door
+
+
+def claim(generation: int = 3, **others: Any) -> dict[str, Any]:
+    scopes = ["exec", "files", "claim"]
+    return {"gen": generation, "scopes": scopes, "end": int(time.time()) + 3600} | others
+
+
+def test_a_door_nobody_claimed_answers_nothing_but_health_and_can_still_be_claimed(unclaimed: RunningDoor) -> None:
+    no_claims: list[dict[str, Any]] = [
+        {"gen": 3},
+        {"gen": 0},
+        claim(generation=0),
+        claim(end=None),
+        claim(end="tomorrow"),
+        claim(sub="another"),
+        claim(exp=int(time.time()) - 10),
+        claim(aud="others"),
+    ]
+    for claims in no_claims:
+        assert_problem(ask(unclaimed, "GET", "/files", unclaimed.keys.token(**claims)), 401, "unauthenticated")
+    assert ask(unclaimed, "GET", "/healthz", None).status_code == 200
+    assert ask(unclaimed, "GET", "/files", unclaimed.keys.token(**claim())).status_code == 200
+
+
+def test_a_claimed_door_knows_its_generation_alone_and_is_never_claimed_again(unclaimed: RunningDoor) -> None:
+    assert ask(unclaimed, "GET", "/files", unclaimed.keys.token(**claim(3))).status_code == 200
+
+    again = ask(unclaimed, "GET", "/files", unclaimed.keys.token(**claim(4)))
+    other = ask(unclaimed, "GET", "/files", unclaimed.keys.token(gen=4))
+    usual = ask(unclaimed, "GET", "/files", unclaimed.keys.token(gen=3))
+    repeated = ask(unclaimed, "GET", "/files", unclaimed.keys.token(**claim(3)))
+
+    assert_problem(again, 409, "claimed")
+    assert_problem(other, 401, "unauthenticated")
+    assert (usual.status_code, repeated.status_code) == (200, 200)
+
+
+def test_a_claimed_sandbox_ends_soon_after_its_time_though_nobody_ends_it(unclaimed: RunningDoor) -> None:
+    over = unclaimed.keys.token(**claim(end=int(time.time()) - 60))
+
+    assert ask(unclaimed, "GET", "/files", over).status_code == 200
+
+    assert wait_until(lambda: unclaimed.process.poll() is not None, 15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,8 +11,8 @@ from typing import Any, cast
 from fastapi import Request
 from jose import JWTError, jwt
 
-from contracts.sandboxes import DOOR_ALGORITHM, DOOR_AUDIENCE, Scope
-from tool_api.errors import ScopeMissingError, UnauthenticatedError
+from contracts.sandboxes import CLAIM_END, CLAIM_SCOPE, DOOR_ALGORITHM, DOOR_AUDIENCE, UNCLAIMED, Scope
+from tool_api.errors import ClaimedError, ScopeMissingError, UnauthenticatedError
 
 _CACHED_TOKENS = 256
 _MAX_TOKEN_CHARACTERS = 4096
@@ -35,11 +36,18 @@ class Grant:
 
 
 class Door:
-    """Verifies tokens; verified ones are remembered until they expire, so that a call stays fast."""
+    """Verifies tokens; verified ones are remembered until they expire, so that a call stays fast.
+
+    One that nobody claimed yet refuses all but a token to claim it with, which binds it to that token's generation and
+    tells when the sandbox ends. Nobody can claim it a second time.
+    """
 
     def __init__(self, *, sandbox_id: str, generation: int, public_key_pem: str) -> None:
         self._sandbox_id = sandbox_id
         self._generation = generation
+        self.claimed = asyncio.Event()
+        self.ends_at: float | None = None
+        """Unix seconds; None where nobody claimed it."""
         self._key = public_key_pem
         self._grants: dict[str, Grant] = {}
 
@@ -47,7 +55,8 @@ class Door:
         """The grant of a token.
 
         Raises:
-            UnauthenticatedError: tampered, expired, for another sandbox or another generation.
+            UnauthenticatedError: tampered, expired, for another sandbox or another generation, or nobody claimed it.
+            ClaimedError: it would claim what is claimed.
         """
         grant = self._grants.get(token)
         if grant is None:
@@ -76,13 +85,26 @@ class Door:
             raise UnauthenticatedError("The token is not valid.") from error
         if claims.get("sub") != self._sandbox_id:
             raise UnauthenticatedError("The token is for another sandbox.")
-        generation = claims.get("gen")
-        if type(generation) is not int or generation != self._generation:
-            raise UnauthenticatedError("The token is for another generation of this sandbox.")
         scopes: Any = claims.get("scopes")
         if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in cast("list[Any]", scopes)):
             raise UnauthenticatedError("The token names no scopes.")
+        self._check_generation(claims, claims_it=CLAIM_SCOPE in scopes)
         return Grant(scopes=frozenset(cast("list[str]", scopes)), expires_at=float(claims["exp"]))
+
+    def _check_generation(self, claims: dict[str, Any], *, claims_it: bool) -> None:
+        generation, end = claims.get("gen"), claims.get(CLAIM_END)
+        if type(generation) is not int or generation == UNCLAIMED:
+            raise UnauthenticatedError("The token is for no generation.")
+        if self._generation == UNCLAIMED:
+            if not claims_it or type(end) is not int:
+                raise UnauthenticatedError("Nobody claimed this sandbox yet.")
+            self._generation = generation
+            self.ends_at = float(end)
+            self.claimed.set()
+        elif generation != self._generation:
+            if claims_it:
+                raise ClaimedError("This sandbox is claimed already.")
+            raise UnauthenticatedError("The token is for another generation of this sandbox.")
 
 
 def grant_of(request: Request) -> Grant:

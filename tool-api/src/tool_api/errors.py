@@ -7,6 +7,7 @@ ToolApiError
 │   └── PathForbiddenError  the path leads out of the workspace
 ├── NotFoundError
 ├── ConflictError
+│   └── ClaimedError        the sandbox is somebody's already
 ├── InvalidError
 └── TooLargeError
 """
@@ -58,6 +59,12 @@ class ConflictError(ToolApiError):
     """It can't be done in the present state."""
 
     code = "conflict"
+
+
+class ClaimedError(ConflictError):
+    """The sandbox is somebody's already."""
+
+    code = "claimed"
 
 
 class InvalidError(ToolApiError):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from socket import socket
 
 import uvicorn
@@ -14,12 +15,15 @@ from fastapi import FastAPI
 from tool_api.app import create_app
 from tool_api.bootstrap.settings import Settings
 from tool_api.bootstrap.wiring import open_services
+from tool_api.door import Door
 from tool_api.services import Services
 
 READY_LINE = "tool-api: ready desktop={}"
 _DESKTOP_WAIT_S = 60.0
 _GOODBYE_S = 2
 _KEEP_ALIVE_S = 75
+_OVERTIME_S = 60.0
+_LOOK_AT_CLOCK_S = 30.0
 
 
 class _Server(uvicorn.Server):
@@ -68,6 +72,15 @@ async def _announce(server: _Server, services: Services) -> None:
     print(READY_LINE.format("yes" if has_desktop else "no"), flush=True)  # noqa: T201
 
 
+async def _end_in_time(door: Door, end: Callable[[], None]) -> None:
+    """A claimed sandbox does not outlive its time, whatever became of its manager, which has the first go."""
+    await door.claimed.wait()
+    # The machine's clock may be set: nothing but a look tells.
+    while door.ends_at is not None and (left := door.ends_at + _OVERTIME_S - time.time()) > 0:  # noqa: ASYNC110
+        await asyncio.sleep(min(left, _LOOK_AT_CLOCK_S))
+    end()
+
+
 async def serve(settings: Settings) -> None:
     """Run the sandbox's parts and the door; returns after SIGTERM or SIGINT, when all children have ended."""
     async with open_services(settings) as services:
@@ -81,9 +94,13 @@ async def serve(settings: Settings) -> None:
 
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, end)
-        announcement = loop.create_task(_announce(server, services))
+        beside = [
+            loop.create_task(_announce(server, services), name="announcement"),
+            loop.create_task(_end_in_time(services.door, end), name="end-in-time"),
+        ]
         try:
             await server.serve()
         finally:
-            announcement.cancel()
-            await asyncio.gather(announcement, *goodbye, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, *goodbye, return_exceptions=True)

@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from contracts.sandboxes import UNCLAIMED
+
 
 class SettingsError(Exception):
     """The start is refused; the message names each setting at fault."""
@@ -52,7 +54,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(frozen=True, extra="ignore")
 
     sandbox_id: str = Field(min_length=1, max_length=128)
-    sandbox_generation: int = Field(ge=1)
+    sandbox_generation: int = Field(ge=UNCLAIMED)
     sandbox_public_key: Annotated[str, AfterValidator(_public_key_pem)]
     sandbox_door: Annotated[str, AfterValidator(_door)] = "tcp://0.0.0.0:7000"
     sandbox_desktop: bool = True

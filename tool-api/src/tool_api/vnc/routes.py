@@ -8,7 +8,7 @@ from fastapi import APIRouter, WebSocket
 
 from contracts.sandboxes import Scope
 from tool_api.door import Door, Grant
-from tool_api.errors import UnauthenticatedError
+from tool_api.errors import ClaimedError, UnauthenticatedError
 from tool_api.vnc.bridge import CloseCode, bridge
 
 SUBPROTOCOL = "binary"
@@ -37,6 +37,6 @@ def vnc_router(door: Callable[[WebSocket], Door], vnc_socket: Callable[[WebSocke
 def _grant(door: Door, websocket: WebSocket) -> Grant | None:
     try:
         grant = door.verify_header(websocket.headers.get("authorization"))
-    except UnauthenticatedError:
+    except (UnauthenticatedError, ClaimedError):
         return None
     return grant if grant.allows(Scope.VNC_VIEW) or grant.allows(Scope.VNC_CONTROL) else None
