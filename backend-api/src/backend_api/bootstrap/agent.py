@@ -41,6 +41,7 @@ from backend_api.infrastructure.tools.local import LocalToolBox
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox, manifest_tools
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.utc_now import utc_now
+from backend_api.infrastructure.tools.watched import WatchedToolBox
 from backend_api.infrastructure.tools.web_search import web_search
 
 
@@ -94,7 +95,7 @@ async def open_agent(settings: Settings, catalogue: Catalogue, ports: AgentPorts
         if search is not None:
             local.append(web_search(search))
         sandbox = SandboxToolBox(manifest_tools(), ports.computers, ports.sandbox_tools)
-        tools = CompositeToolBox([LocalToolBox(local), sandbox])
+        tools = WatchedToolBox(CompositeToolBox([LocalToolBox(local), sandbox]))
         driver = RunDriver(
             ledger=ports.ledger,
             log=ports.log,

@@ -6,9 +6,10 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from backend_api.application import measures
 from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, MessageDelta, ThinkingDelta, ToolOutput
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.ports import LiveTail
@@ -43,10 +44,16 @@ class _Piece:
 
 
 class Outbox:
-    """The first piece of text goes at once; while one is on its way, or within 16 ms, the next ones are merged."""
+    """The first piece of text goes at once; while one is on its way, or within 16 ms, the next ones are merged.
 
-    def __init__(self, tail: LiveTail, session_id: SessionId, run_id: RunId) -> None:
+    Nothing is shown while `may_show` says no: a writer that lost its run must not speak over the next one.
+    """
+
+    def __init__(
+        self, tail: LiveTail, session_id: SessionId, run_id: RunId, *, may_show: Callable[[], bool] = lambda: True
+    ) -> None:
         self._tail = tail
+        self._may_show = may_show
         self._session_id = session_id
         self._run_id = run_id
         self._waiting: deque[_Piece | ContextUsage | list[Event]] = deque()
@@ -125,12 +132,15 @@ class Outbox:
             pass
 
     async def _deliver(self, item: _Piece | ContextUsage | list[Event]) -> None:
+        if not isinstance(item, list) and not self._may_show():
+            return
         try:
             async with asyncio.timeout(PUBLISH_DEADLINE_S):
                 if isinstance(item, list):
                     await self._tail.publish(self._session_id, item)
                 else:
                     payload = item.payload() if isinstance(item, _Piece) else item
+                    measures.DELTAS.add(payload.type)
                     await self._tail.publish_delta(self._session_id, self._run_id, payload)
         except Exception:
             # The live channel may be lost at any moment; readers repair from the log.

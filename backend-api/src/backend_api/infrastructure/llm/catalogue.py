@@ -10,6 +10,7 @@ from typing import Protocol
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.model import ChatModel, ModelInfo, UnknownModelError
 from backend_api.infrastructure.llm.demo import DEMO_MODEL, DemoModel
+from backend_api.infrastructure.llm.watched import WatchedModel
 
 
 class LlmSettingError(ValueError):
@@ -99,7 +100,9 @@ class Catalogue:
             context_window=settings.context_window,
             notes=DEMO_MODEL.notes,
         )
-        self._chosen[demo.id] = ChosenModel(info=demo, chat=DemoModel(delay_s=settings.demo_delay_s))
+        self._chosen[demo.id] = ChosenModel(
+            info=demo, chat=WatchedModel(DemoModel(delay_s=settings.demo_delay_s), demo.provider)
+        )
         self._default = next(model.info for model in self._chosen.values() if model.info.is_default)
 
     async def __aenter__(self) -> Catalogue:
@@ -133,7 +136,7 @@ class Catalogue:
                 is_default=not self._chosen,
                 context_window=settings.context_window,
             )
-            self._chosen.setdefault(name, ChosenModel(info=info, chat=chat))
+            self._chosen.setdefault(name, ChosenModel(info=info, chat=WatchedModel(chat, provider)))
 
 
 def _provider_name(settings: LlmSettings) -> str:

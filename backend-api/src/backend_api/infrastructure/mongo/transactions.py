@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 from pymongo.asynchronous.client_session import AsyncClientSession
@@ -13,6 +14,9 @@ from pymongo.errors import ConnectionFailure, DuplicateKeyError, ExecutionTimeou
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
+from backend_api.application import measures
+from backend_api.application.runs.stored_events import count_stored
+from backend_api.domain.agent.events import Event
 from backend_api.infrastructure.mongo.connection import Database, StoreUnavailableError
 
 DURABLE = WriteConcern("majority")
@@ -23,6 +27,7 @@ REPEATABLE = WriteConcern(1)
 
 _DEADLINE_S = 10.0
 _Result = TypeVar("_Result")
+_written: ContextVar[list[Event] | None] = ContextVar("written", default=None)
 
 
 @asynccontextmanager
@@ -43,24 +48,40 @@ async def in_transaction(
 
     Raises `StoreUnavailableError` when it can't be done in ten seconds.
     """
+    outcome = "failed"
     try:
         async with asyncio.timeout(_DEADLINE_S), store_errors(), database.client.start_session() as session:
             attempt = 0
             while True:
                 try:
-                    return await _attempt(session, work, concern)
+                    result = await _attempt(session, work, concern)
+                    outcome = "committed"
+                    return result
                 except PyMongoError as error:
                     if not error.has_error_label("TransientTransactionError"):
                         raise
                 attempt += 1
+                measures.TRANSACTION_RETRIES.add()
                 await asyncio.sleep(random.uniform(0, min(0.001 * 2**attempt, 0.05)))
     except TimeoutError as error:
+        outcome = "timed_out"
         raise StoreUnavailableError("The database is too busy. Try again in a moment.") from error
+    finally:
+        measures.TRANSACTIONS.add(outcome)
+
+
+def wrote(events: Sequence[Event]) -> None:
+    """Events inserted by the transaction at work: counted when it is committed."""
+    written = _written.get()
+    if written is not None:
+        written += events
 
 
 async def _attempt(
     session: AsyncClientSession, work: Callable[[AsyncClientSession], Awaitable[_Result]], concern: WriteConcern
 ) -> _Result:
+    written: list[Event] = []
+    _written.set(written)
     async with await session.start_transaction(read_concern=ReadConcern("snapshot"), write_concern=concern):
         result = await work(session)
         while session.in_transaction:
@@ -70,4 +91,5 @@ async def _attempt(
             except PyMongoError as error:
                 if not error.has_error_label("UnknownTransactionCommitResult"):
                     raise
+    count_stored(written)
     return result

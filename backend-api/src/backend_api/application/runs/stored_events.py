@@ -1,0 +1,22 @@
+"""What stored events say of runs, counted once they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backend_api.application import measures
+from backend_api.domain.agent.events import Event, RunFinished, RunQueued, RunStarted
+
+
+def count_stored(events: Sequence[Event]) -> None:
+    """Every run passes through its events, so they count it, whoever wrote them."""
+    for event in events:
+        payload = event.payload
+        measures.EVENTS_STORED.add(payload.type)
+        if isinstance(payload, RunQueued):
+            measures.RUNS_QUEUED.add()
+        elif isinstance(payload, RunStarted):
+            (measures.RUNS_STARTED if payload.attempt == 1 else measures.RUN_TAKEOVERS).add()
+        elif isinstance(payload, RunFinished):
+            measures.RUNS_ENDED.add(payload.status)
+            measures.RUN_SECONDS.observe(payload.duration_ms / 1000, payload.status)
