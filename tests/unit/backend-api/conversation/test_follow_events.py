@@ -9,6 +9,7 @@ from contextlib import aclosing
 import pytest
 
 from backend_api.application.conversation.follow_events import FollowEvents
+from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.domain.agent.events import Event, FilesChanged, MessageCompleted, MessageDelta, MessageUser
 from backend_api.domain.conversation.entity import RunId, SessionId, Taker
 from backend_api.domain.conversation.errors import SessionNotFoundError
@@ -24,7 +25,9 @@ class Stage:
     def __init__(self) -> None:
         self.stores: ConversationStores = memory_stores()
         self.tail = MemoryLiveTail()
-        self.follow = FollowEvents(self.stores.sessions, self.stores.log, self.tail, poll_s=0.01)
+        self.follow = FollowEvents(
+            self.stores.sessions, self.stores.log, self.tail, SessionHeads(self.stores.log, 0.0), poll_s=0.01
+        )
 
     async def store(self, session_id: SessionId, count: int = 1) -> list[Event]:
         return await self.stores.log.append(session_id, [FilesChanged(paths=["a"], origin="user")] * count)

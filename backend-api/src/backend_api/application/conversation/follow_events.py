@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, replace
 from typing import cast
 
+from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.domain.agent.events import Event, RunStarted
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.conversation.live_text import TextPayload, begun_text, ended_text, text_key
 from backend_api.domain.conversation.ports import EventLog, LiveTail, SessionRepository
+from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
 
+logger = logging.getLogger(__name__)
+
 PAGE = 500
-_CHECK_EVERY_S = 15.0
+FIRST_PAGE = 50
+"""Small, so that whoever comes back sees the first event at once."""
 _MAX_ENDED = 4096
 
 
@@ -31,40 +37,38 @@ class FollowEvents:
     sessions: SessionRepository
     log: EventLog
     tail: LiveTail
+    heads: SessionHeads
     poll_s: float = 1.0
 
     async def __call__(self, session_id: SessionId, user_id: UserId, after: int) -> AsyncGenerator[Event | None]:
-        await self.sessions.get(session_id, user_id)
-        place = _Place(after)
-        async with self.tail.follow(session_id) as live:
-            async for event in self._stored(session_id, place):
-                yield event
-            checked = time.monotonic()
-            while True:
-                event = await self._next(live)
-                if event is None:
-                    is_silent = True
-                    async for stored in self._stored(session_id, place):
-                        is_silent = False
-                        yield stored
-                    if is_silent:
-                        yield None
-                    if time.monotonic() - checked > _CHECK_EVERY_S:
-                        await self.sessions.get(session_id, user_id)
-                        checked = time.monotonic()
-                elif event.seq is None:
-                    if event.run_id not in (None, place.run_id):
-                        # Its run.started may still be on the way, and belongs before it.
+        session = await self.sessions.get(session_id, user_id)
+        # A number beyond the last one is of a history that is gone; waiting for it would be waiting for ever.
+        place = _Place(min(after, session.last_seq))
+        with self.heads.follow(session_id):
+            async with self.tail.follow(session_id) as live:
+                async for event in self._stored(session_id, place, FIRST_PAGE):
+                    yield event
+                while True:
+                    event = await self._next(live)
+                    if event is None:
+                        if await self._is_behind(session_id, place):
+                            async for stored in self._stored(session_id, place):
+                                yield stored
+                        else:
+                            yield None
+                    elif event.seq is None:
+                        if event.run_id not in (None, place.run_id):
+                            # Its run.started may still be on the way, and belongs before it.
+                            async for stored in self._stored(session_id, place):
+                                yield stored
+                            place.run_id = event.run_id
+                        if (shown := place.live(event)) is not None:
+                            yield shown
+                    elif event.seq == place.last + 1:
+                        yield place.stored(event)
+                    elif event.seq > place.last:
                         async for stored in self._stored(session_id, place):
                             yield stored
-                        place.run_id = event.run_id
-                    if (shown := place.live(event)) is not None:
-                        yield shown
-                elif event.seq == place.last + 1:
-                    yield place.stored(event)
-                elif event.seq > place.last:
-                    async for stored in self._stored(session_id, place):
-                        yield stored
 
     async def _next(self, live: AsyncIterator[Event]) -> Event | None:
         try:
@@ -73,13 +77,25 @@ class FollowEvents:
         except TimeoutError:
             return None
 
-    async def _stored(self, session_id: SessionId, place: _Place) -> AsyncIterator[Event]:
+    async def _is_behind(self, session_id: SessionId, place: _Place) -> bool:
+        """Whether the log holds more. A store that is away for a moment ends no stream."""
+        try:
+            head = await self.heads.look(session_id)
+        except UnavailableError:
+            logger.warning("a stream waits for the store", extra={"session_id": session_id})
+            return False
+        if head is None:
+            raise SessionNotFoundError("The session was removed.")
+        return head > place.last
+
+    async def _stored(self, session_id: SessionId, place: _Place, limit: int = PAGE) -> AsyncIterator[Event]:
         while True:
-            events = await self.log.read(session_id, after=place.last, limit=PAGE)
+            events = await self.log.read(session_id, after=place.last, limit=limit)
             for event in events:
                 yield place.stored(event)
-            if len(events) < PAGE:
+            if len(events) < limit:
                 return
+            limit = PAGE
 
 
 class _Place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.domain.errors import ConflictError, NotFoundError, TooLargeError, UnavailableError
+from backend_api.domain.errors import ConflictError, LimitError, NotFoundError, TooLargeError, UnavailableError
 
 
 class SessionNotFoundError(NotFoundError):
@@ -33,3 +33,15 @@ class SlowReaderError(UnavailableError):
     """A reader of the live tail did not keep up; it resumes from its last number."""
 
     code = "slow_reader"
+
+
+class FeedLostError(UnavailableError):
+    """The feed of sessions lost its place; its readers come again and get every session as it is."""
+
+    code = "feed_lost"
+
+
+class TooManyStreamsError(LimitError):
+    """This user has as many streams open as one may have at this gateway."""
+
+    code = "too_many_streams"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backend_api.domain.agent.events import Event, StoredPayload, Usage
+from backend_api.domain.agent.events import Event, MessageCompleted, SandboxUpdated, StoredPayload, Usage
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Body, SessionPage
@@ -77,6 +77,9 @@ class MemoryEventLog:
                 raise SessionNotFoundError("There is no such session.")
             events = self._store.store(row, None, payloads)
             row.session = replace(row.session, last_seq=len(row.events), updated_at=self._store.clock())
+            for payload in payloads:
+                if isinstance(payload, SandboxUpdated):
+                    row.session = replace(row.session, sandbox=payload.status)
             return events
 
     async def read(self, session_id: SessionId, *, after: int, limit: int) -> list[Event]:
@@ -84,12 +87,38 @@ class MemoryEventLog:
         row = self._store.sessions.get(session_id)
         return row.events[after : after + limit] if row else []
 
+    async def read_back(self, session_id: SessionId, *, before: int, limit: int) -> list[Event]:
+        """A slice."""
+        row = self._store.sessions.get(session_id)
+        return row.events[: max(before - 1, 0)][-limit:] if row else []
+
+    async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
+        """As many as there are events."""
+        rows = self._store.sessions
+        return {session_id: len(rows[session_id].events) for session_id in session_ids if session_id in rows}
+
     async def body(self, session_id: SessionId, seq: int) -> Body:
         """As it was recorded."""
         row = self._store.sessions.get(session_id)
         if row is None or seq not in row.bodies:
             raise EventBodyNotFoundError("This event has no body.")
         return row.bodies[seq]
+
+
+class MemoryReadMarkers:
+    """`ReadMarkers` on a `MemoryStore`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def mark(self, session_id: SessionId, user_id: UserId, seq: int) -> Session:
+        """Under the lock."""
+        async with self._store.lock:
+            row = self._store.own(session_id, user_id)
+            marker = max(row.session.read_seq, min(seq, row.session.last_seq))
+            unread = sum(isinstance(event.payload, MessageCompleted) for event in row.events[marker:])
+            row.session = replace(row.session, read_seq=marker, unread=unread)
+            return row.session
 
 
 class MemoryTranscripts:

@@ -52,10 +52,12 @@ class RefreshTokenDocument(Document):
 
 
 class SessionDocument(Document):
-    """A session: its size does not depend on the conversation's. A user id of "" marks one being removed."""
+    """A session: its size does not depend on the conversation's. A user id of "" marks one being removed,
+    whose user was `owner`."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     user_id: str
+    owner: str | None = None
     title: str
     status: str
     model: str | None = None
@@ -65,11 +67,15 @@ class SessionDocument(Document):
     created_at: datetime
     updated_at: datetime
     last_seq: int = 0
+    read_seq: int = 0
+    unread: int = 0
+    sandbox: str | None = None
     active_run_id: str | None = None
     fence: int = 0
     started_seq: int = 0
     last_user_seq: int = 0
     last_user_message_id: str | None = None
+    last_user_origin: dict[str, str] | None = None
 
     class Settings:
         name = "sessions"
@@ -92,13 +98,17 @@ class RunDocument(Document):
     fence: int = 0
     worker: str | None = None
     lease_expires_at: datetime | None = None
-    stop_requested: bool = False
+    handovers: int = 0
+    inbox: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    inbox_last: int = 0
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
     reason: str | None = None
     retryable: bool = False
     usage: str | None = None
+    request_id: str | None = None
+    trace: str | None = None
 
     class Settings:
         name = "runs"
@@ -110,7 +120,8 @@ class RunDocument(Document):
 
 
 class EventDocument(Document):
-    """One stored event; `data` is the payload as JSON, so that no key of a tool's arguments can trouble the store."""
+    """One stored event; `data` is the payload as JSON, so that no key of a tool's arguments can trouble the store.
+    Of a long one it is the beginning; `parts` documents beside hold the rest."""
 
     session_id: str
     seq: int
@@ -119,6 +130,7 @@ class EventDocument(Document):
     run_id: str | None = None
     client_message_id: str | None = None
     data: str
+    parts: int | None = None
 
     class Settings:
         name = "events"
@@ -130,6 +142,21 @@ class EventDocument(Document):
                 partialFilterExpression={"client_message_id": {"$exists": True}},
             ),
             IndexModel([("session_id", ASCENDING), ("type", ASCENDING), ("seq", DESCENDING)]),
+        ]
+
+
+class EventPartDocument(Document):
+    """The next part of a long event's `data`."""
+
+    session_id: str
+    seq: int
+    part: int
+    data: str
+
+    class Settings:
+        name = "event_parts"
+        indexes: ClassVar = [
+            IndexModel([("session_id", ASCENDING), ("seq", ASCENDING), ("part", ASCENDING)], unique=True)
         ]
 
 
@@ -149,4 +176,12 @@ class BodyDocument(Document):
         ]
 
 
-DOCUMENTS = [UserDocument, RefreshTokenDocument, SessionDocument, RunDocument, EventDocument, BodyDocument]
+DOCUMENTS = [
+    UserDocument,
+    RefreshTokenDocument,
+    SessionDocument,
+    RunDocument,
+    EventDocument,
+    EventPartDocument,
+    BodyDocument,
+]

@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from backend_api.application.conversation.event_json import dump, payload_fields, payload_from
 from backend_api.domain.agent.events import Event, MessageUser, StoredPayload
+from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.conversation.ports import Body
 from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.transactions import wrote
 
-BODY_PART_BYTES = 8 * 1024 * 1024
+PART_CHARACTERS = 60_000
+"""Of an event's JSON text: at four bytes each and with its envelope a document stays below 256 KB."""
+BODY_PART_BYTES = 240_000
 MAX_BODY_BYTES = 64 * 1024 * 1024
+_DUPLICATE = 11000
 
 
 def number(
@@ -28,24 +34,31 @@ def number(
     ]
 
 
-def to_document(event: Event) -> Document:
-    """The document of a stored event."""
+def to_documents(event: Event) -> list[Document]:
+    """The document of a stored event, and those that hold the rest of one that is too long for it."""
     payload = event.payload
+    data = dump(payload_fields(payload))
     document: Document = {
         "session_id": event.session_id,
         "seq": event.seq,
         "type": payload.type,
         "at": event.at,
         "run_id": event.run_id,
-        "data": dump(payload_fields(payload)),
+        "data": data[:PART_CHARACTERS],
     }
     if isinstance(payload, MessageUser) and payload.client_message_id is not None:
         document["client_message_id"] = payload.client_message_id
-    return document
+    rest: list[Document] = [
+        {"session_id": event.session_id, "seq": event.seq, "part": part, "data": data[start : start + PART_CHARACTERS]}
+        for part, start in enumerate(range(PART_CHARACTERS, len(data), PART_CHARACTERS), start=1)
+    ]
+    if rest:
+        document["parts"] = len(rest)
+    return [document, *rest]
 
 
 def from_document(document: Document) -> Event:
-    """The event of a document."""
+    """The event of a document that is whole."""
     return Event(
         seq=document["seq"],
         at=document["at"],
@@ -57,11 +70,33 @@ def from_document(document: Document) -> Event:
 
 async def insert_events(database: Database, session: AsyncClientSession, events: Sequence[Event]) -> None:
     """Insert events inside a transaction."""
-    documents = [to_document(event) for event in events]
-    if len(documents) == 1:
-        await database["events"].insert_one(documents[0], session=session)
-    else:
-        await database["events"].insert_many(documents, session=session)
+    documents: list[Document] = []
+    parts: list[Document] = []
+    for event in events:
+        document, *rest = to_documents(event)
+        documents.append(document)
+        parts += rest
+    await _insert(database["events"], session, documents)
+    if parts:
+        await _insert(database["event_parts"], session, parts)
+    wrote(events)
+
+
+async def read_events(database: Database, documents: Sequence[Document]) -> list[Event]:
+    """The events of documents of one session; what stands beside them is fetched in one go.
+
+    Raises `SessionNotFoundError` when that is gone already: it is removed first.
+    """
+    split = {document["seq"]: [document["data"]] for document in documents if document.get("parts")}
+    if split:
+        wanted = {"session_id": documents[0]["session_id"], "seq": {"$in": list(split)}}
+        async for part in database["event_parts"].find(wanted).sort([("seq", 1), ("part", 1)]):
+            split[part["seq"]].append(part["data"])
+        if any(len(split[document["seq"]]) != document["parts"] + 1 for document in documents if document.get("parts")):
+            raise SessionNotFoundError("The session is being removed.")
+        whole = {seq: "".join(texts) for seq, texts in split.items()}
+        documents = [document | {"data": whole.get(document["seq"], document["data"])} for document in documents]
+    return [from_document(document) for document in documents]
 
 
 async def insert_body(
@@ -69,7 +104,7 @@ async def insert_body(
 ) -> None:
     """Insert a body in parts that fit into documents; what is over the bound is cut."""
     content = body.content[:MAX_BODY_BYTES]
-    parts: list[dict[str, Any]] = [
+    parts: list[Document] = [
         {
             "session_id": session_id,
             "seq": seq,
@@ -79,5 +114,19 @@ async def insert_body(
         }
         for index, start in enumerate(range(0, max(len(content), 1), BODY_PART_BYTES))
     ]
-    for part in parts:
-        await database["bodies"].insert_one(part, session=session)
+    await _insert(database["bodies"], session, parts)
+
+
+async def _insert(
+    collection: AsyncCollection[Document], session: AsyncClientSession, documents: list[Document]
+) -> None:
+    if len(documents) == 1:
+        await collection.insert_one(documents[0], session=session)
+    else:
+        try:
+            await collection.insert_many(documents, session=session)
+        except BulkWriteError as error:
+            failed: list[Document] = (error.details or {}).get("writeErrors", [])
+            if failed and failed[0]["code"] == _DUPLICATE:
+                raise DuplicateKeyError("One of these is there already.", _DUPLICATE) from error
+            raise

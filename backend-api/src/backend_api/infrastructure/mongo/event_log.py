@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
-from backend_api.domain.agent.events import Event, StoredPayload
+from backend_api.domain.agent.events import Event, SandboxUpdated, StoredPayload
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Body
 from backend_api.infrastructure.mongo.connection import Database
-from backend_api.infrastructure.mongo.event_documents import from_document, insert_events, number
+from backend_api.infrastructure.mongo.event_documents import insert_events, number, read_events
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 
 
@@ -26,11 +26,13 @@ class MongoEventLog:
         """Number and store the payloads in one transaction."""
         if not payloads:
             return []
+        told = [payload.status for payload in payloads if isinstance(payload, SandboxUpdated)]
+        sandbox = {"sandbox": told[-1]} if told else {}
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             session = await self._database["sessions"].find_one_and_update(
                 {"_id": session_id, "user_id": {"$ne": ""}},
-                [{"$set": {"last_seq": {"$add": ["$last_seq", len(payloads)]}, "updated_at": "$$NOW"}}],
+                [{"$set": {"last_seq": {"$add": ["$last_seq", len(payloads)]}, "updated_at": "$$NOW", **sandbox}}],
                 projection={"last_seq": 1, "updated_at": 1},
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
@@ -53,7 +55,26 @@ class MongoEventLog:
                 .sort("seq", 1)
                 .limit(limit)
             )
-            return [from_document(document) async for document in cursor]
+            return await read_events(self._database, await cursor.to_list())
+
+    async def read_back(self, session_id: SessionId, *, before: int, limit: int) -> list[Event]:
+        """The same range from its end."""
+        async with store_errors():
+            cursor = (
+                self._database["events"]
+                .find({"session_id": session_id, "seq": {"$lt": before}}, batch_size=limit)
+                .sort("seq", -1)
+                .limit(limit)
+            )
+            return await read_events(self._database, (await cursor.to_list())[::-1])
+
+    async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
+        """By primary key, in few round trips."""
+        async with store_errors():
+            cursor = self._database["sessions"].find(
+                {"_id": {"$in": session_ids}, "user_id": {"$ne": ""}}, projection={"last_seq": 1}
+            )
+            return {SessionId(found["_id"]): found["last_seq"] async for found in cursor}
 
     async def body(self, session_id: SessionId, seq: int) -> Body:
         """The parts put together."""

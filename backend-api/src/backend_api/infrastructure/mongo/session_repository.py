@@ -42,6 +42,8 @@ class MongoSessionRepository:
             "created_at": session.created_at,
             "updated_at": session.updated_at,
             "last_seq": 0,
+            "read_seq": 0,
+            "unread": 0,
             "active_run_id": None,
             "fence": 0,
             "started_seq": 0,
@@ -55,7 +57,7 @@ class MongoSessionRepository:
         """By id and owner at once."""
         async with store_errors():
             document = await self._sessions.find_one({"_id": session_id, "user_id": user_id})
-        return _session_from(document)
+        return session_from(document)
 
     async def page(self, user_id: UserId, *, limit: int, cursor: str | None, query: str | None) -> SessionPage:
         """Key-set paging by creation time."""
@@ -67,7 +69,7 @@ class MongoSessionRepository:
             wanted["$or"] = [{"created_at": {"$lt": at}}, {"created_at": at, "_id": {"$lt": last_id}}]
         async with store_errors():
             found = self._sessions.find(wanted).sort([("created_at", -1), ("_id", -1)]).limit(limit + 1)
-            items = [_session_from(document) async for document in found]
+            items = [session_from(document) async for document in found]
         has_more = len(items) > limit
         items = items[:limit]
         return SessionPage(items=items, next_cursor=_encode(items[-1]) if has_more else None)
@@ -81,13 +83,15 @@ class MongoSessionRepository:
                 {"$set": wanted, "$currentDate": {"updated_at": True}},
                 return_document=ReturnDocument.AFTER,
             )
-        return _session_from(document)
+        return session_from(document)
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
         """Disown first, which fences every writer; then remove what belongs to it, the session last."""
         async with store_errors():
             found = await self._sessions.find_one_and_update(
-                {"_id": session_id, "user_id": user_id}, {"$set": {"user_id": "", "active_run_id": None}}
+                {"_id": session_id, "user_id": user_id},
+                # The former owner stands in this change, so that the feed knows whom to tell.
+                {"$set": {"user_id": "", "owner": user_id, "active_run_id": None}},
             )
             if found is None:
                 raise SessionNotFoundError("There is no such session.")
@@ -100,12 +104,13 @@ class MongoSessionRepository:
                 await self._remove(document["_id"])
 
     async def _remove(self, session_id: str) -> None:
-        for name in ("runs", "bodies", "events"):
+        for name in ("runs", "bodies", "event_parts", "events"):
             await self._database[name].delete_many({"session_id": session_id})
         await self._sessions.delete_one({"_id": session_id})
 
 
-def _session_from(document: Document | None) -> Session:
+def session_from(document: Document | None) -> Session:
+    """The entity of a document. Raises `SessionNotFoundError` for none."""
     if document is None:
         raise SessionNotFoundError("There is no such session.")
     run_id = document.get("active_run_id")
@@ -121,6 +126,9 @@ def _session_from(document: Document | None) -> Session:
         created_at=document["created_at"],
         updated_at=document["updated_at"],
         last_seq=document["last_seq"],
+        read_seq=document.get("read_seq", 0),
+        unread=document.get("unread", 0),
+        sandbox=document.get("sandbox"),
         active_run_id=RunId(run_id) if run_id else None,
     )
 

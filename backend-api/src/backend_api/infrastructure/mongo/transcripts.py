@@ -8,7 +8,7 @@ from backend_api.domain.agent.events import Event, Usage
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.usage import total_usage
 from backend_api.infrastructure.mongo.connection import Database
-from backend_api.infrastructure.mongo.event_documents import from_document
+from backend_api.infrastructure.mongo.event_documents import read_events
 from backend_api.infrastructure.mongo.transactions import store_errors
 
 _SAID = ("message.user", "message.completed")
@@ -29,7 +29,7 @@ class MongoTranscripts:
                 .sort("seq", -1)
                 .limit(limit)
             )
-            events = [from_document(document) async for document in found]
+            events = await read_events(self._database, await found.to_list())
         return events[::-1]
 
     async def usage(self, session_id: SessionId) -> Usage:

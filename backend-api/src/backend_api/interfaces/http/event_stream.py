@@ -6,18 +6,22 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, suppress
 from typing import TypeVar
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from backend_api.application import measures
 from backend_api.application.conversation.event_json import dump, event_fields
 from backend_api.domain.agent.events import Event
+from backend_api.domain.conversation.errors import SlowReaderError
 from backend_api.domain.errors import DomainError
 
 logger = logging.getLogger(__name__)
 
-SEND_DEADLINE_S = 30.0
+SEND_DEADLINE_S = 35.0
+LAST_DEADLINE_S = 1.0
 _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 _Item = TypeVar("_Item")
 
@@ -30,45 +34,64 @@ def event_frame(event: Event) -> bytes:
 
 
 class EventStream(Response):
-    """Streams items until they end, the client goes, or it does not take what is sent."""
+    """Streams items until they end, the client goes or does not take what is sent, or the gateway ends.
+
+    Its place is taken before anything is answered, so that one too many is a problem like any other.
+    """
 
     def __init__(
-        self, items: AsyncGenerator[_Item | None], render: Callable[[_Item], bytes], *, heartbeat_s: float
+        self,
+        items: AsyncGenerator[_Item | None],
+        render: Callable[[_Item], bytes],
+        *,
+        place: AbstractContextManager[asyncio.Future[None]],
+        heartbeat_s: float,
     ) -> None:
         super().__init__(headers=_HEADERS, media_type="text/event-stream")
         del self.headers["content-length"]
+        self._place = place
         self._frames = _frames(items, render, heartbeat_s)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        streaming = asyncio.create_task(self._stream(send))
-        leaving = asyncio.create_task(_gone(receive))
-        try:
-            await asyncio.wait({streaming, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in (streaming, leaving):
-                task.cancel()
-            results = await asyncio.gather(streaming, leaving, return_exceptions=True)
-            await self._frames.aclose()
-        for result in results:
-            if isinstance(result, Exception):
-                raise result
+        with self._place as ended:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            streaming = asyncio.create_task(self._stream(send))
+            leaving = asyncio.create_task(_gone(receive))
+            try:
+                await asyncio.wait({streaming, leaving, ended}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (streaming, leaving):
+                    task.cancel()
+                results = await asyncio.gather(streaming, leaving, return_exceptions=True)
+                await self._frames.aclose()
+            for result in results:
+                if isinstance(result, Exception):
+                    raise result
+            if isinstance(results[0], asyncio.CancelledError) and ended.done():
+                await _last(send)
 
     async def _stream(self, send: Send) -> None:
         try:
             async for frame in self._frames:
-                await self._send(frame, send)
+                async with asyncio.timeout(SEND_DEADLINE_S):
+                    await send({"type": "http.response.body", "body": frame, "more_body": True})
+            await _last(send)
         except TimeoutError:
+            # The server cuts the connection of a reader that takes nothing.
             logger.info("slow reader disconnected")
-            return
+        except SlowReaderError as error:
+            measures.SLOW_READERS.add("sse")
+            logger.info("slow reader disconnected", extra={"code": error.code})
+            await _last(send)
         except DomainError as error:
             logger.info("stream ended", extra={"code": error.code})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await _last(send)
 
-    @staticmethod
-    async def _send(frame: bytes, send: Send) -> None:
-        async with asyncio.timeout(SEND_DEADLINE_S):
-            await send({"type": "http.response.body", "body": frame, "more_body": True})
+
+async def _last(send: Send) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LAST_DEADLINE_S):
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _frames(

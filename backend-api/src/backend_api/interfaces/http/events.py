@@ -6,10 +6,13 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Response
 
-from backend_api.application.conversation.event_json import dump, event_fields, format_time
-from backend_api.domain.conversation.entity import Session, SessionId
+from backend_api.application.conversation.event_json import dump, event_fields
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.errors import InvalidError
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame
+from backend_api.interfaces.http.feed_frames import feed_frame, feed_schema
+from backend_api.interfaces.http.session_schemas import EventPageBody
 from backend_api.interfaces.http.use_cases import Calls, Options
 from backend_api.interfaces.http.user_content import content_headers
 
@@ -18,28 +21,53 @@ router = APIRouter(prefix="/api", tags=["events"])
 _MAX_SEQ = 2**53
 
 
-@router.get("/sessions/{session_id}/events", response_class=Response)
+After = Annotated[int | None, Query(ge=0, le=_MAX_SEQ)]
+LastEventId = Annotated[str | None, Header(max_length=32)]
+
+
+def start_of(after: int | None, last_event_id: str | None) -> int | None:
+    """Where a reader goes on: what a browser says of itself goes before what stands in the address.
+
+    Raises `InvalidError` for what is no number of ours, as starting anew would repeat everything.
+    """
+    if not last_event_id:
+        return after
+    if not (last_event_id.isascii() and last_event_id.isdecimal()) or int(last_event_id) > _MAX_SEQ:
+        raise InvalidError("Last-Event-ID is the number of an event.", field="header.last-event-id")
+    return int(last_event_id)
+
+
+@router.get(
+    "/sessions/{session_id}/events",
+    responses={200: {"model": EventPageBody, "content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    response_class=Response,
+)
 async def events(
     session_id: str,
     caller: CurrentCaller,
     calls: Calls,
     options: Options,
-    after: Annotated[int | None, Query(ge=0, le=_MAX_SEQ)] = None,
+    after: After = None,
+    before: Annotated[int | None, Query(ge=0, le=_MAX_SEQ)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
     format: Annotated[Literal["sse", "json"], Query()] = "sse",  # noqa: A002 -- the name on the wire
-    last_event_id: Annotated[str | None, Header()] = None,
+    last_event_id: LastEventId = None,
 ) -> Response:
-    """Follow from `Last-Event-ID` or `after` on. With `format=json` one page of what is stored."""
+    """Follow from `Last-Event-ID` or `after` on. With `format=json` one page of what is stored: the first events after
+    `after`, or the last ones before `before`."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    start = after or 0
-    if last_event_id is not None and last_event_id.isdecimal() and len(last_event_id) < 16:
-        start = int(last_event_id)
     if format == "sse":
-        followed = calls.follow_events(session.id, caller.user.id, start)
-        return EventStream(followed, event_frame, heartbeat_s=options.heartbeat_s)
-    found = await calls.log.read(session.id, after=start, limit=limit + 1)
-    items = [event_fields(event) for event in found[:limit]]
+        followed = calls.follow_events(session.id, caller.user.id, start_of(after, last_event_id) or 0)
+        place = calls.stream_places.take(caller.user.id, "sse")
+        return EventStream(followed, event_frame, place=place, heartbeat_s=options.heartbeat_s)
+    if before is not None:
+        found = await calls.log.read_back(session.id, before=before, limit=limit + 1)
+        page = found[-limit:]
+    else:
+        found = await calls.log.read(session.id, after=after or 0, limit=limit + 1)
+        page = found[:limit]
     last_seq = max([session.last_seq, *(event.seq or 0 for event in found)])
+    items = [event_fields(event) for event in page]
     body = dump({"items": items, "last_seq": last_seq, "has_more": len(found) > limit})
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
 
@@ -52,22 +80,15 @@ async def event_body(session_id: str, seq: int, caller: CurrentCaller, calls: Ca
     return Response(body.content, headers=content_headers(f"body-{seq}", body.media_type, inline=True))
 
 
-@router.get("/events", response_class=Response)
-async def feed(caller: CurrentCaller, calls: Calls, options: Options) -> Response:
-    """Titles and states of all own sessions as they change."""
-    return EventStream(calls.follow_sessions(caller.user.id), _session_frame, heartbeat_s=options.heartbeat_s)
-
-
-def _session_frame(session: Session) -> bytes:
-    fields = {
-        "seq": None,
-        "type": "session.updated",
-        "at": format_time(session.updated_at),
-        "session_id": session.id,
-        "run_id": None,
-        "title": session.title,
-        "status": session.status.value,
-        "model": session.model,
-        "options": None,
-    }
-    return f"event: session.updated\ndata: {dump(fields)}\n\n".encode()
+@router.get(
+    "/events",
+    responses={200: {"content": {"text/event-stream": {"schema": feed_schema()}}}},
+    response_class=Response,
+)
+async def feed(
+    caller: CurrentCaller, calls: Calls, options: Options, after: After = None, last_event_id: LastEventId = None
+) -> Response:
+    """What changes of all own sessions, from `Last-Event-ID` or `after` on; without either from now on."""
+    followed = calls.follow_sessions(caller.user.id, start_of(after, last_event_id))
+    place = calls.stream_places.take(caller.user.id, "sse")
+    return EventStream(followed, feed_frame, place=place, heartbeat_s=options.heartbeat_s)

@@ -36,9 +36,11 @@ async def stream_run(
     session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options
 ) -> Response:
     """Say something and read the events of the run until `run.finished`."""
+    calls.stream_places.check(caller.user.id)
     accepted = await calls.follow_run.start(SessionId(session_id), caller.user.id, body.message())
     events = calls.follow_run.follow(SessionId(session_id), caller.user.id, accepted)
-    return EventStream(events, event_frame, heartbeat_s=options.heartbeat_s)
+    place = calls.stream_places.take(caller.user.id, "sse")
+    return EventStream(events, event_frame, place=place, heartbeat_s=options.heartbeat_s)
 
 
 @router.post("/stop", status_code=202, responses={204: {"description": "The session is idle."}}, response_model=None)

@@ -10,6 +10,7 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.session_schemas import (
     CreateSessionBody,
+    ReadBody,
     SessionBody,
     SessionPageBody,
     StateBody,
@@ -59,6 +60,12 @@ async def delete_session(session_id: str, caller: CurrentCaller, calls: Calls) -
     """Remove a session with its computer, files and events."""
     await calls.delete_session(SessionId(session_id), caller.user.id)
     return Response(status_code=204)
+
+
+@router.post("/{session_id}/read")
+async def mark_read(session_id: str, body: ReadBody, caller: CurrentCaller, calls: Calls) -> SessionBody:
+    """Say up to which event the session was read; `unread` counts the agent's messages after it."""
+    return SessionBody.of(await calls.mark_read(SessionId(session_id), caller.user.id, body.seq))
 
 
 @router.get("/{session_id}/state")

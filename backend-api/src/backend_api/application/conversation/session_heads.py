@@ -1,0 +1,51 @@
+"""Last numbers of the sessions followed in this process: one question for all of them, not one a reader."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import EventLog
+
+
+class SessionHeads:
+    """Whoever looks first after `every_s` asks the store for everybody."""
+
+    def __init__(self, log: EventLog, every_s: float = 1.0) -> None:
+        self._log = log
+        self._every_s = every_s
+        self._followed: Counter[SessionId] = Counter()
+        self._heads: dict[SessionId, int] = {}
+        self._asked_at = 0.0
+        self._asking = asyncio.Lock()
+
+    @contextmanager
+    def follow(self, session_id: SessionId) -> Generator[None]:
+        """Inside, the session is among those asked for."""
+        self._followed[session_id] += 1
+        try:
+            yield
+        finally:
+            self._followed[session_id] -= 1
+            if not self._followed[session_id]:
+                del self._followed[session_id]
+                self._heads.pop(session_id, None)
+
+    async def look(self, session_id: SessionId) -> int | None:
+        """Number of the last stored event, as of `every_s` ago at most; None when there is no such session any more.
+
+        Raises an `UnavailableError` while the store is away.
+        """
+        if self._is_old() or session_id not in self._heads:
+            async with self._asking:
+                if self._is_old() or session_id not in self._heads:
+                    self._heads = await self._log.heads(list(self._followed))
+                    self._asked_at = time.monotonic()
+        return self._heads.get(session_id)
+
+    def _is_old(self) -> bool:
+        return time.monotonic() - self._asked_at >= self._every_s

@@ -1,0 +1,46 @@
+"""How far a user has read, beside the session's counters."""
+
+from __future__ import annotations
+
+from pymongo import ReturnDocument
+from pymongo.asynchronous.client_session import AsyncClientSession
+
+from backend_api.domain.conversation.entity import Session, SessionId
+from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.session_repository import session_from
+from backend_api.infrastructure.mongo.transactions import REPEATABLE, in_transaction, store_errors
+
+MAX_UNREAD = 1_000
+"""Nobody reads a larger number."""
+
+
+class MongoReadMarkers:
+    """`ReadMarkers` on the collections sessions and events."""
+
+    def __init__(self, database: Database) -> None:
+        self._sessions = database["sessions"]
+        self._database = database
+
+    async def mark(self, session_id: SessionId, user_id: UserId, seq: int) -> Session:
+        """Counted in the same transaction, so that a message stored meanwhile is counted once."""
+        own = {"_id": session_id, "user_id": user_id}
+        async with store_errors():
+            session = session_from(await self._sessions.find_one(own))
+        if min(seq, session.last_seq) <= session.read_seq:
+            return session
+
+        async def work(transaction: AsyncClientSession) -> Session:
+            session = session_from(await self._sessions.find_one(own, session=transaction))
+            marker = max(session.read_seq, min(seq, session.last_seq))
+            later = {"session_id": session_id, "type": "message.completed", "seq": {"$gt": marker}}
+            unread = await self._database["events"].count_documents(later, limit=MAX_UNREAD, session=transaction)
+            marked = await self._sessions.find_one_and_update(
+                own,
+                {"$set": {"read_seq": marker, "unread": unread}},
+                return_document=ReturnDocument.AFTER,
+                session=transaction,
+            )
+            return session_from(marked)
+
+        return await in_transaction(self._database, work, REPEATABLE)

@@ -1,0 +1,236 @@
+"""The feed of sessions over one change stream of the process (docs/decisions/0010)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from bson.timestamp import Timestamp
+from pymongo.asynchronous.change_stream import AsyncCollectionChangeStream
+from pymongo.errors import OperationFailure, PyMongoError
+
+from backend_api.domain.conversation.errors import FeedLostError, SlowReaderError
+from backend_api.domain.conversation.feed import SessionChange
+from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.mongo.connection import Database, Document, StoreUnavailableError
+from backend_api.infrastructure.mongo.feed_documents import (
+    PIPELINE,
+    change_from,
+    number_of,
+    seconds_of,
+    updated_fields,
+)
+
+logger = logging.getLogger(__name__)
+
+KEPT_S = 900
+"""How far back a process that starts reads, so that readers of another one may come to it."""
+KEPT_CHANGES = 20_000
+READER_BUFFER = 1_024
+_AWAIT_MS = 500
+_READY_S = 5.0
+_MAX_BACKOFF_S = 2.0
+_AHEAD_S = 300
+_MAX_OWNERS = 50_000
+_HISTORY_LOST = frozenset({260, 280, 286})
+
+
+class MongoSessionFeed:
+    """`SessionFeed`; an async context manager that watches while it is open."""
+
+    def __init__(self, database: Database, *, kept_s: int = KEPT_S, kept_changes: int = KEPT_CHANGES) -> None:
+        self._database = database
+        self._kept_s = kept_s
+        self._kept: deque[SessionChange] = deque()
+        self._kept_changes = kept_changes
+        self._readers: dict[UserId, set[_Reader]] = {}
+        self._owners: dict[str, UserId] = {}
+        self._ready = asyncio.Event()
+        self._token: Mapping[str, Any] | None = None
+        self._floor = 0
+        self._position = 0
+        self._last: tuple[Timestamp, int] | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> MongoSessionFeed:
+        self._watching = asyncio.create_task(self._run(), name="feed")
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+
+    @asynccontextmanager
+    async def follow(self, user_id: UserId, after: int | None) -> AsyncGenerator[_Reader]:
+        """Taken from the changes kept here and those to come; no reader costs the server anything."""
+        try:
+            async with asyncio.timeout(_READY_S):
+                await self._ready.wait()
+        except TimeoutError as error:
+            raise StoreUnavailableError("The feed is not ready. Try again in a moment.") from error
+        reader = self._place(user_id, after)
+        readers = self._readers.setdefault(user_id, set())
+        readers.add(reader)
+        try:
+            yield reader
+        finally:
+            readers.discard(reader)
+            if not readers and self._readers.get(user_id) is readers:
+                del self._readers[user_id]
+
+    def _place(self, user_id: UserId, after: int | None) -> _Reader:
+        if after is None:
+            return _Reader(self._position)
+        if after < self._floor or seconds_of(after) > time.time() + _AHEAD_S:
+            return _Reader(self._position, has_gap=True)
+        missed: deque[SessionChange] = deque()
+        for change in reversed(self._kept):
+            if change.seq <= after:
+                break
+            if change.user_id == user_id:
+                missed.appendleft(change)
+        return _Reader(after, missed)
+
+    async def _run(self) -> None:
+        backoff = 0.1
+        while True:
+            try:
+                await self._watch()
+                backoff = 0.1
+            except PyMongoError as error:
+                if isinstance(error, OperationFailure) and error.code in _HISTORY_LOST:
+                    self._lose()
+                logger.warning("feed interrupted; coming back", extra={"backoff_s": backoff}, exc_info=True)
+            except Exception:
+                logger.exception("feed failed; coming back", extra={"backoff_s": backoff})
+            await asyncio.sleep(backoff)
+            backoff = min(backoff * 2, _MAX_BACKOFF_S)
+
+    async def _watch(self) -> None:
+        async with await self._open() as stream:
+            while stream.alive:
+                change = await stream.try_next()
+                if change is not None:
+                    await self._take(change)
+                else:
+                    self._ready.set()
+                self._token = stream.resume_token or self._token
+        # The collection is gone, and its changes with it.
+        self._lose()
+        self._kept_s = 0
+
+    async def _open(self) -> AsyncCollectionChangeStream[Document]:
+        sessions = self._database["sessions"]
+        if self._token is not None:
+            return await sessions.watch(PIPELINE, resume_after=self._token, max_await_time_ms=_AWAIT_MS)
+        hello = await self._database.client.admin.command("hello")
+        now: Timestamp = hello["operationTime"]
+        start = Timestamp(now.time - self._kept_s, 1)
+        try:
+            stream = await sessions.watch(PIPELINE, start_at_operation_time=start, max_await_time_ms=_AWAIT_MS)
+        except OperationFailure as error:
+            if error.code not in _HISTORY_LOST:
+                raise
+            start = now
+            stream = await sessions.watch(PIPELINE, start_at_operation_time=start, max_await_time_ms=_AWAIT_MS)
+        self._floor = number_of(start) - 1
+        self._position = max(self._position, self._floor)
+        return stream
+
+    def _lose(self) -> None:
+        """Whoever reads must come again, and is told that there is a gap."""
+        self._ready.clear()
+        self._token = self._last = None
+        self._kept.clear()
+        for readers in self._readers.values():
+            for reader in readers:
+                reader.lose()
+
+    async def _take(self, document: Mapping[str, Any]) -> None:
+        number = self._number(document["clusterTime"])
+        user_id = await self._owner(document)
+        self._position = number
+        if user_id is None:
+            return
+        change = change_from(document, user_id, number)
+        self._kept.append(change)
+        if len(self._kept) > self._kept_changes:
+            self._floor = self._kept.popleft().seq
+        for reader in self._readers.get(user_id, ()):
+            reader.take(change)
+
+    def _number(self, at: Timestamp) -> int:
+        """Changes of one transaction have one time; they keep their order."""
+        nth = self._last[1] + 1 if self._last is not None and self._last[0] == at else 0
+        self._last = (at, nth)
+        return number_of(at, nth)
+
+    async def _owner(self, document: Mapping[str, Any]) -> UserId | None:
+        """None for a session that is gone by now: its deletion, which names the owner, is told later."""
+        session_id: str = document["documentKey"]["_id"]
+        found: Document | None
+        if document["operationType"] == "insert":
+            found = document["fullDocument"]
+        elif (deleted := updated_fields(document).get("owner")) is not None:
+            self._owners.pop(session_id, None)
+            return UserId(deleted)
+        elif (known := self._owners.get(session_id)) is not None:
+            return known
+        else:
+            wanted = {"user_id": 1, "owner": 1}
+            found = await self._database["sessions"].find_one({"_id": session_id}, projection=wanted)
+        owner = (found.get("user_id") or found.get("owner")) if found else None
+        if owner is None:
+            return None
+        if len(self._owners) >= _MAX_OWNERS:
+            del self._owners[next(iter(self._owners))]
+        self._owners[session_id] = UserId(owner)
+        return UserId(owner)
+
+
+class _Reader:
+    """`FeedPlace`: what was missed, then a bounded buffer."""
+
+    def __init__(self, position: int, missed: deque[SessionChange] | None = None, *, has_gap: bool = False) -> None:
+        self.position = position
+        self.has_gap = has_gap
+        self._last = position
+        self._buffer = missed if missed is not None else deque[SessionChange]()
+        self._limit = READER_BUFFER + len(self._buffer)
+        self._ready = asyncio.Event()
+        self._is_slow = self._is_lost = False
+
+    def take(self, change: SessionChange) -> None:
+        if change.seq <= self._last:
+            return
+        if len(self._buffer) >= self._limit:
+            self._is_slow = True
+        else:
+            self._buffer.append(change)
+        self._ready.set()
+
+    def lose(self) -> None:
+        self._is_lost = True
+        self._ready.set()
+
+    def __aiter__(self) -> AsyncIterator[SessionChange]:
+        return self
+
+    async def __anext__(self) -> SessionChange:
+        while True:
+            if self._is_slow:
+                raise SlowReaderError("This reader did not keep up; it may go on from its last number.")
+            if self._is_lost:
+                raise FeedLostError("The feed was interrupted; go on from the last number.")
+            if self._buffer:
+                change = self._buffer.popleft()
+                self._last = change.seq
+                return change
+            self._ready.clear()
+            await self._ready.wait()

@@ -1,0 +1,114 @@
+"""Nothing that is said is too long for the store, and no document grows large by it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import pymongo
+import pytest
+
+from backend_api.domain.agent.events import (
+    BodyReference,
+    MessageCompleted,
+    MessageUser,
+    RunFinished,
+    StoredPayload,
+    ThinkingCompleted,
+    ToolCalled,
+    ToolFinished,
+)
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.errors import SessionNotFoundError
+from backend_api.domain.conversation.ports import Body, Recorded
+from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores, mongo_stores
+from support.servers import Server
+
+SMILE = "\U0001f600"
+MAX_DOCUMENT = 256 * 1024
+
+
+@pytest.fixture(params=["memory", "mongo"])
+async def stores(request: pytest.FixtureRequest) -> AsyncGenerator[ConversationStores]:
+    if request.param == "memory":
+        yield memory_stores()
+        return
+    server: Server = request.getfixturevalue("mongo_server")
+    async with mongo_stores(server.uri, request.getfixturevalue("mongo_database_name")) as opened:
+        yield opened
+
+
+def largest_document(uri: str, name: str) -> int:
+    with pymongo.MongoClient[dict[str, object]](uri) as client:
+        sizes = [
+            found["size"]
+            for collection in client[name].list_collection_names()
+            for found in client[name][collection].aggregate([{"$project": {"size": {"$bsonSize": "$$ROOT"}}}])
+        ]
+    return max(sizes)
+
+
+async def long_session(stores: ConversationStores) -> tuple[SessionId, list[StoredPayload]]:
+    """Everything as long as it may get, and a lone half of a character."""
+    session_id = await stores.session()
+    said = MessageUser(message_id="u", text=SMILE * 100_000, attachments=["ü" * 4096] * 50, client_message_id="c" * 200)
+    await stores.ledger.accept(session_id, ANNA, said)
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    body = Body(content=bytes(range(256)) * 12_000, media_type="image/png")
+    recorded: list[StoredPayload] = [
+        ThinkingCompleted(message_id="a", text=SMILE * 70_000 + "\ud83d", signature="s" * 100_000),
+        MessageCompleted(message_id="a", text='\n"' * 200_000),
+        ToolCalled(call_id="t", name="write", arguments={"text": "中" * 300_000}, phrase="Writing"),
+        ToolFinished(call_id="t", success=True, preview="p", body=BodyReference(size=len(body.content))),
+    ]
+    await stores.ledger.record(lease, [Recorded(payload=payload) for payload in recorded[:3]])
+    (finished,) = await stores.ledger.record(lease, [Recorded(payload=recorded[3], body=body)])
+    end = RunFinished(run_id=lease.run.id, status="completed", files=[f"file-{n}.txt" for n in range(20_000)])
+    assert await stores.ledger.finish(lease, end, seen_seq=9)
+    assert (await stores.log.body(session_id, finished.seq or 0)).content == body.content
+    return session_id, [said, *recorded, end]
+
+
+async def test_long_texts_come_back_whole(stores: ConversationStores) -> None:
+    session_id, payloads = await long_session(stores)
+    events = await stores.log.read(session_id, after=0, limit=100)
+    found = [event.payload for event in events if event.payload.type not in ("run.queued", "run.started")]
+    # Compared one by one: their difference is unreadable.
+    assert [a == b for a, b in zip(found, payloads, strict=True)] == [True] * len(payloads)
+    messages = await stores.transcripts.messages(session_id, up_to=99, limit=10)
+    assert [message.payload for message in messages] == [payloads[0], payloads[2]]
+    said = payloads[0]
+    assert isinstance(said, MessageUser)
+    again = await stores.ledger.accept(session_id, ANNA, said)
+    assert (again.duplicate, again.message_id, again.seq) == (True, "u", 1)
+
+
+async def test_no_document_is_over_256_kb_and_none_outlives_its_session(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with mongo_stores(mongo_server.uri, mongo_database_name) as stores:
+        session_id, _ = await long_session(stores)
+        assert 100_000 < largest_document(mongo_server.uri, mongo_database_name) <= MAX_DOCUMENT
+        await stores.sessions.delete(session_id, ANNA)
+        with pymongo.MongoClient[dict[str, object]](mongo_server.uri) as client:
+            names = ("sessions", "runs", "events", "event_parts", "bodies")
+            assert [client[mongo_database_name][name].count_documents({}) for name in names] == [0] * len(names)
+
+
+async def test_messages_of_the_agent_are_unread_until_the_marker_passes_them(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="u", text="hello"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    for text in ("one", "two"):
+        await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id=text, text=text))])
+    assert (await stores.sessions.get(session_id, ANNA)).unread == 2
+    seen = [(4, 4, 1), (3, 4, 1), (99, 5, 0), (0, 5, 0)]
+    for seq, marker, unread in seen:
+        session = await stores.markers.mark(session_id, ANNA, seq)
+        assert (session.read_seq, session.unread) == (marker, unread)
+        assert session == await stores.sessions.get(session_id, ANNA)
+    await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="three", text="three"))])
+    assert (await stores.sessions.get(session_id, ANNA)).unread == 1
+    with pytest.raises(SessionNotFoundError):
+        await stores.markers.mark(session_id, BERT, 1)

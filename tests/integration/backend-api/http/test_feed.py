@@ -1,0 +1,200 @@
+"""The feed of all own sessions: exactly once, in order, from any gateway, across restarts of the database."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.events import MessageCompleted, RunFinished, SandboxUpdated
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import Recorded
+from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
+from support.gateway import Gateway, run_gateway
+from support.servers import Server, run_mongod
+from support.streams import Frame, reading
+
+FEED = "/api/events"
+SHOWN = ("title", "status", "model", "options", "pinned", "archived", "read_seq", "unread", "sandbox")
+
+
+@pytest.fixture
+async def gateways(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> AsyncGenerator[list[Gateway]]:
+    """Two over the same stores."""
+    async with AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri))
+            for _ in range(2)
+        ]
+
+
+def shown(frame: Frame) -> tuple[str, dict[str, Any]]:
+    return frame.event, {name: frame.data[name] for name in SHOWN if name in frame.data}
+
+
+async def one_run(gateway: Gateway, headers: dict[str, str], session_id: str) -> None:
+    """Play a worker that answers one message."""
+    await gateway.client.post(f"/api/sessions/{session_id}/messages", json={"text": "hello"}, headers=headers)
+    ledger = gateway.ports.ledger
+    lease = await ledger.claim("w", lease_s=30, model="demo")
+    assert lease is not None
+    await ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="Hi"))])
+    await ledger.finish(lease, RunFinished(run_id=lease.run.id, status="completed"), seen_seq=99)
+
+
+async def test_everything_that_changes_a_session_is_told(gateways: list[Gateway]) -> None:
+    near, far = gateways
+    anna, bert = await near.user("anna"), await near.user("bert")
+    async with reading(far.client, FEED, anna) as reader:
+        (started,) = await reader.take(1)
+        assert (started.event, started.id, started.data["session_id"]) == (
+            "feed.started",
+            str(started.data["seq"]),
+            None,
+        )
+        await near.session(bert)
+        session_id = await near.session(anna)
+        url = f"/api/sessions/{session_id}"
+        await near.client.patch(url, json={"title": "Plans", "options": {"max_turns": 5}}, headers=anna)
+        await one_run(near, anna, session_id)
+        await near.ports.log.append(SessionId(session_id), [SandboxUpdated(status="ready")])
+        read = await near.client.post(f"{url}/read", json={"seq": 99}, headers=anna)
+        assert (read.json()["read_seq"], read.json()["unread"]) == (read.json()["last_seq"], 0)
+        await near.client.patch(url, json={"pinned": True, "archived": True}, headers=anna)
+        await near.client.delete(url, headers=anna)
+        frames = await reader.until("session.deleted")
+    assert frames[0].event == "session.created"
+    assert (frames[0].data["status"], frames[0].data["unread"]) == ("idle", 0)
+    assert [shown(frame) for frame in frames[1:]] == [
+        ("session.updated", {"title": "Plans", "options": {"max_turns": 5}}),
+        ("session.updated", {"status": "queued"}),
+        ("session.updated", {"status": "running"}),
+        ("session.updated", {"unread": 1}),
+        ("session.updated", {"status": "idle"}),
+        ("session.updated", {"sandbox": "ready"}),
+        ("session.updated", {"read_seq": read.json()["read_seq"], "unread": 0}),
+        ("session.updated", {"pinned": True, "archived": True}),
+        ("session.deleted", {}),
+    ]
+    assert {frame.data["session_id"] for frame in frames} == {session_id}
+    numbers = [frame.data["seq"] for frame in (started, *frames)]
+    assert numbers == sorted(set(numbers))
+    assert max(numbers) < 2**53
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_readers_that_come_and_go_anywhere_see_each_change_once_in_order(
+    gateways: list[Gateway], seed: int
+) -> None:
+    chance = random.Random(seed)
+    anna = await gateways[0].user("anna")
+    async with reading(gateways[0].client, FEED, anna) as reader:
+        start = (await reader.next()).id
+
+    async def change() -> None:
+        sessions = [await chance.choice(gateways).session(anna) for _ in range(3)]
+        for number in range(60):
+            url = f"/api/sessions/{chance.choice(sessions)}"
+            await chance.choice(gateways).client.patch(url, json={"title": f"Title {number}"}, headers=anna)
+        last = f"/api/sessions/{sessions[0]}"
+        await gateways[0].client.patch(last, json={"title": "The end"}, headers=anna)
+
+    async def follow(moves: random.Random) -> list[str]:
+        seen: list[str] = []
+        last = start
+        while not seen or '"The end"' not in seen[-1]:
+            async with reading(moves.choice(gateways).client, FEED, anna, last_id=last) as reader:
+                for _ in range(moves.randint(1, 15)):
+                    frame = await reader.next()
+                    seen.append(json.dumps(frame.data))
+                    last = frame.id
+                    if '"The end"' in seen[-1]:
+                        break
+        return seen
+
+    changing = asyncio.create_task(change())
+    seen = await asyncio.gather(*(follow(random.Random(f"{seed}-{number}")) for number in range(3)))
+    await changing
+    assert len(seen[0]) == 64
+    assert seen[0] == seen[1] == seen[2]
+    late = await follow(random.Random(seed))
+    assert late == seen[0]
+
+
+async def test_a_number_that_is_too_old_gets_every_session_as_it_is(gateways: list[Gateway]) -> None:
+    gateway = gateways[0]
+    anna = await gateway.user("anna")
+    kept = [await gateway.session(anna) for _ in range(3)]
+    for number in ("0", "7", str(2**53)):
+        async with reading(gateway.client, FEED, anna, last_id=number) as reader:
+            frames = await reader.until("feed.ready")
+            assert [frame.event for frame in frames] == ["feed.reset", *["session.snapshot"] * 3, "feed.ready"]
+            assert [frame.id for frame in frames[:-1]] == [None] * 4
+            assert {frame.data["session_id"] for frame in frames[1:-1]} == set(kept)
+            await gateway.client.patch(f"/api/sessions/{kept[0]}", json={"title": number}, headers=anna)
+            assert (await reader.next()).data["title"] == number
+
+
+async def test_numbers_that_are_none_are_refused_by_name(gateways: list[Gateway]) -> None:
+    gateway = gateways[0]
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    for path in (FEED, f"/api/sessions/{session_id}/events"):
+        for garbage in ("abc", "-1", "1.5", "1e3", "9" * 20, "٣", "0x10", "1" * 5000, "\t7 8", "null"):
+            answer = await gateway.client.get(path, headers=anna | {"Last-Event-ID": garbage.encode()})
+            assert answer.status_code == 422, garbage
+            assert answer.json()["errors"][0]["field"] == "header.last-event-id"
+        for after in ("abc", "-1", "1.5", str(2**60), ""):
+            assert (await gateway.client.get(path, params={"after": after}, headers=anna)).status_code == 422
+
+
+async def test_the_feed_goes_on_when_the_database_comes_back(redis_server: Server, tmp_path: Path) -> None:
+    with run_mongod(tmp_path) as first:
+        name = "feed"
+        async with run_gateway(first.uri, name, redis_server.uri) as gateway:
+            anna = await gateway.user("anna")
+            async with reading(gateway.client, FEED, anna) as reader:
+                await reader.until("feed.started")
+                session_id = await gateway.session(anna)
+                await reader.until("session.created")
+                first.process.terminate()
+                await asyncio.to_thread(first.process.wait, 20)
+                with run_mongod(tmp_path, first.port):
+                    url = f"/api/sessions/{session_id}"
+                    await gateway.client.patch(url, json={"title": "Back"}, headers=anna)
+                    assert (await reader.next()).data["title"] == "Back"
+                    async with reading(gateway.client, FEED, anna, last_id="1") as late:
+                        assert (await late.next()).event == "feed.reset"
+
+
+async def test_what_is_kept_is_bounded_and_a_slow_reader_is_cut_off(gateways: list[Gateway]) -> None:
+    gateway = gateways[0]
+    anna = await gateway.user("anna")
+    me = (await gateway.client.get("/api/auth/me", headers=anna)).json()["id"]
+    async with MongoSessionFeed(gateway.database, kept_changes=10) as feed, feed.follow(me, None) as place:
+        start = place.position
+        session_id = await gateway.session(anna)
+        for number in range(12):
+            await gateway.client.patch(f"/api/sessions/{session_id}", json={"title": str(number)}, headers=anna)
+        titles: list[str] = []
+        numbers: list[int] = []
+        async with asyncio.timeout(20):
+            async for change in place:
+                numbers.append(change.seq)
+                titles.append(str(change.fields["title"]))
+                if titles[-1] == "11":
+                    break
+        assert titles == ["", *map(str, range(12))]
+        async with feed.follow(me, start) as old:
+            assert old.has_gap
+        async with feed.follow(me, numbers[-8]) as new:
+            assert not new.has_gap
+            assert [(await anext(aiter(new))).seq for _ in range(7)] == numbers[-7:]
