@@ -17,10 +17,13 @@ from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import Tool
 from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryScreens, MemoryWorkspace
+from backend_api.infrastructure.memory.snapshots import MemorySnapshots
 from backend_api.infrastructure.mongo.connection import Database, connect
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
+from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.users import MongoUsers
@@ -71,13 +74,18 @@ async def run_gateway(
     options: WebOptions | None = None,
     limits: Limits | None = None,
     expires_s: int = 600,
+    streams_per_user: int = 50,
 ) -> AsyncGenerator[Gateway]:
     """On a free loopback port; `is_local` of the options decides the mode."""
     options = options or WebOptions()
     limits = limits or Limits(login_per_minute=0, register_per_hour=0, messages_per_minute=0)
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
     computers, workspace = MemoryComputers(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
-    async with connect(mongo_uri, database_name) as database, redis_channels(redis_uri) as live:
+    async with (
+        connect(mongo_uri, database_name) as database,
+        redis_channels(redis_uri) as live,
+        MongoSessionFeed(database) as feed,
+    ):
         ports = Ports(
             users=MongoUsers(database),
             refresh_tokens=MongoRefreshTokens(database),
@@ -88,18 +96,23 @@ async def run_gateway(
             ledger=MongoRunLedger(database),
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
+            markers=MongoReadMarkers(database),
+            feed=feed,
             tail=live.tail,
             signals=live.signals,
             queue=live.queue,
             computers=computers,
             workspace=workspace,
+            snapshots=MemorySnapshots(workspace, computers),
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
             models=(MODEL,),
             tools=(TOOL,),
         )
-        use_cases = assemble(ports, Policy(is_local=options.is_local, limits=limits, poll_s=0.2))
+        use_cases = assemble(
+            ports, Policy(is_local=options.is_local, limits=limits, poll_s=0.2, streams_per_user=streams_per_user)
+        )
 
         @asynccontextmanager
         async def wire() -> AsyncGenerator[UseCases]:

@@ -13,12 +13,17 @@ from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
 from backend_api.application.conversation.follow_run import FollowRun
 from backend_api.application.conversation.follow_sessions import FollowSessions
+from backend_api.application.conversation.mark_read import MarkRead
 from backend_api.application.conversation.read_state import ReadState
 from backend_api.application.conversation.send_message import SendMessage
+from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.application.conversation.stop_run import StopRun
+from backend_api.application.conversation.stream_places import StreamPlaces
 from backend_api.application.conversation.update_session import UpdateSession
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_computer import OwnComputer
+from backend_api.application.files.restore_snapshot import RestoreSnapshot
+from backend_api.application.files.take_snapshot import TakeSnapshot
 from backend_api.application.files.upload_files import UploadFiles
 from backend_api.application.identity.authenticate import Authenticate
 from backend_api.application.identity.issue_grant import IssueGrant
@@ -29,6 +34,7 @@ from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import Tool
+from backend_api.domain.conversation.feed import ReadMarkers, SessionFeed
 from backend_api.domain.conversation.ports import (
     Desk,
     EventLog,
@@ -41,6 +47,7 @@ from backend_api.domain.conversation.ports import (
 )
 from backend_api.domain.identity.ports import AccessTokens, PasswordHasher, RateLimiter, RefreshTokens, Users
 from backend_api.domain.sandbox.ports import Computers, Screens, Workspace
+from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
 from backend_api.interfaces.http.use_cases import Probe, UseCases
 
@@ -58,11 +65,14 @@ class Ports:
     ledger: RunLedger
     log: EventLog
     transcripts: Transcripts
+    markers: ReadMarkers
+    feed: SessionFeed
     tail: LiveTail
     signals: RunSignals
     queue: WorkQueue
     computers: Computers
     workspace: Workspace
+    snapshots: Snapshots
     screens: Screens
     tickets: Tickets
     links: FileLinks
@@ -82,6 +92,7 @@ class Policy:
     limits: Limits = field(default_factory=Limits)
     refresh_lifetime: timedelta = timedelta(days=30)
     poll_s: float = 1.0
+    streams_per_user: int = 50
 
 
 def assemble(ports: Ports, policy: Policy) -> UseCases:
@@ -90,7 +101,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     send_message = SendMessage(
         ports.ledger, ports.tail, ports.signals, ports.queue, ports.limiter, policy.limits, ports.desk
     )
-    follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, policy.poll_s)
+    heads = SessionHeads(ports.log, policy.poll_s)
+    follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, heads, policy.poll_s)
     own_computer = OwnComputer(ports.sessions, ports.computers)
     return UseCases(
         register=Register(
@@ -106,16 +118,21 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.signals, ports.computers),
         sessions=ports.sessions,
         read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.computers),
+        mark_read=MarkRead(ports.markers),
         send_message=send_message,
         stop_run=StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.signals),
         follow_events=follow_events,
         follow_run=FollowRun(send_message, follow_events),
-        follow_sessions=FollowSessions(ports.sessions, policy.poll_s),
+        follow_sessions=FollowSessions(ports.sessions, ports.feed, policy.poll_s),
+        stream_places=StreamPlaces(policy.streams_per_user),
         log=ports.log,
         own_computer=own_computer,
         computers=ports.computers,
         workspace=ports.workspace,
         upload_files=UploadFiles(own_computer, ports.workspace, ports.log, ports.tail),
+        snapshots=ports.snapshots,
+        take_snapshot=TakeSnapshot(ports.sessions, ports.snapshots),
+        restore_snapshot=RestoreSnapshot(ports.sessions, ports.snapshots, ports.log, ports.tail),
         link_file=LinkFile(ports.sessions, ports.links),
         links=ports.links,
         issue_ticket=IssueTicket(ports.sessions, ports.tickets),

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.sandbox.ports import Computers, SandboxTools, Screens, Workspace
+from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient, manager_http
+from backend_api.infrastructure.sandbox_manager.snapshots import ManagerSnapshots
 from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools
 from backend_api.infrastructure.tool_api.screens import DoorScreens
@@ -22,6 +24,7 @@ class ComputerPorts:
 
     computers: Computers
     workspace: Workspace
+    snapshots: Snapshots
     screens: Screens
     tools: SandboxTools
     probe: Probe
@@ -42,6 +45,7 @@ async def open_computers(settings: Settings) -> AsyncGenerator[ComputerPorts]:
             yield ComputerPorts(
                 computers=client,
                 workspace=DoorWorkspace(doors),
+                snapshots=ManagerSnapshots(http, client.forget_session),
                 screens=DoorScreens(doors),
                 tools=DoorTools(doors),
                 probe=probe,

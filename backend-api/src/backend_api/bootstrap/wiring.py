@@ -14,7 +14,10 @@ from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.runtime import Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings
+from backend_api.domain.conversation.feed import SessionFeed
+from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
+from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
@@ -54,9 +57,9 @@ def wire_with(settings: Settings) -> Wire:
 
     @asynccontextmanager
     async def wire() -> AsyncGenerator[UseCases]:
-        async with open_runtime(planned) as runtime:
+        async with open_runtime(planned) as runtime, MongoSessionFeed(runtime.stores.database) as feed:
             worker = None if settings.use_background_jobs else runtime.agent.worker
-            use_cases = assemble(_ports(runtime, planned.links, access_tokens, worker), policy)
+            use_cases = assemble(_ports(runtime, feed, planned.links, access_tokens, worker), policy)
             async with working(worker):
                 settle_memory()
                 yield use_cases
@@ -88,10 +91,13 @@ def _policy(settings: Settings) -> Policy:
             messages_per_minute=settings.rate_limit_messages_per_minute,
         ),
         refresh_lifetime=timedelta(days=settings.refresh_token_expire_days),
+        streams_per_user=settings.max_streams_per_user,
     )
 
 
-def _ports(runtime: Runtime, links: JwtFileLinks, access_tokens: JwtAccessTokens, desk: Worker | None) -> Ports:
+def _ports(
+    runtime: Runtime, feed: SessionFeed, links: JwtFileLinks, access_tokens: JwtAccessTokens, desk: Worker | None
+) -> Ports:
     stores = runtime.stores
     return Ports(
         users=MongoUsers(stores.database),
@@ -103,11 +109,14 @@ def _ports(runtime: Runtime, links: JwtFileLinks, access_tokens: JwtAccessTokens
         ledger=runtime.ledger,
         log=runtime.log,
         transcripts=MongoTranscripts(stores.database),
+        markers=MongoReadMarkers(stores.database),
+        feed=feed,
         tail=stores.tail,
         signals=stores.signals,
         queue=stores.queue,
         computers=runtime.announced,
         workspace=runtime.computers.workspace,
+        snapshots=runtime.computers.snapshots,
         screens=runtime.computers.screens,
         tickets=RedisTickets(stores.redis),
         links=links,

@@ -20,6 +20,10 @@ CALLS = [
     ("GET", "/files/download?path=a.txt", None),
     ("POST", "/files/link", {"path": "a.txt"}),
     ("POST", "/vnc/ticket", {"mode": "view"}),
+    ("GET", "/snapshots", None),
+    ("POST", "/snapshots", {"name": "mine"}),
+    ("POST", "/snapshots/abc/restore", None),
+    ("DELETE", "/snapshots/abc", None),
     ("DELETE", "", None),
 ]
 

@@ -176,10 +176,8 @@ async def test_activity_is_told_at_most_every_twenty_seconds() -> None:
 async def test_status_and_delete_know_sessions_without_a_computer() -> None:
     manager = Manager()
     assert (await manager.client().status("s")).status == "none"
-    await manager.client().delete("s")
-    manager.statuses = [READY]
-    await manager.client().delete("s")
-    assert manager.calls[-1] == "DELETE /sandboxes/b1"
+    await manager.client().delete("s", "u")
+    assert manager.calls[-1] == "DELETE /workspaces/s"
 
 
 class SlowComputers(MemoryComputers):

@@ -26,9 +26,9 @@ class DeleteSession:
     async def __call__(self, session_id: SessionId, user_id: UserId) -> None:
         run = await self.ledger.request_stop(session_id, user_id)
         if run is not None:
-            await self.signals.send_stop(run.id)
+            await self.signals.knock(run.id)
         await self.sessions.delete(session_id, user_id)
         try:
-            await self.computers.delete(session_id)
+            await self.computers.delete(session_id, user_id)
         except UnavailableError:
             logger.warning("computer not removed with its session", extra={"session_id": session_id})

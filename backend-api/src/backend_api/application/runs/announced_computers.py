@@ -51,8 +51,8 @@ class AnnouncedComputers:
     async def keep_alive(self, session_id: str) -> None:
         await self._inner.keep_alive(session_id)
 
-    async def delete(self, session_id: str) -> None:
-        await self._inner.delete(session_id)
+    async def delete(self, session_id: str, user_id: str) -> None:
+        await self._inner.delete(session_id, user_id)
         self._told.pop(session_id, None)
 
     async def _tell(self, session_id: str, event: SandboxUpdated, told: tuple[str, int] | None) -> None:

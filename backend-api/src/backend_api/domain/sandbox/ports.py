@@ -25,8 +25,8 @@ class Computers(Protocol):
         """Count as activity; throttled by the adapter."""
         ...
 
-    async def delete(self, session_id: str) -> None:
-        """Remove the computer and its workspace. Raises `ComputerUnavailableError`."""
+    async def delete(self, session_id: str, user_id: str) -> None:
+        """Remove the computer, its workspace and its snapshots. Raises `ComputerUnavailableError`."""
         ...
 
 

@@ -58,8 +58,13 @@ class MemoryComputers:
         """Count."""
         self.activity[session_id] = self.activity.get(session_id, 0) + 1
 
-    async def delete(self, session_id: str) -> None:
+    async def delete(self, session_id: str, user_id: str) -> None:
         """Gone, also when there was none."""
+        del user_id
+        await self.end(session_id)
+
+    async def end(self, session_id: str) -> None:
+        """As when it ran out."""
         self.living.pop(session_id, None)
 
 

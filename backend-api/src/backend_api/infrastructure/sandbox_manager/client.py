@@ -96,14 +96,13 @@ class SandboxManagerClient:
         for identifier in ids:
             response = await self._send("POST", f"/sandboxes/{identifier}/renew", reach_for_s=0.0)
             if response.status_code in (404, 409):
-                self._drop_session(session_id)
+                self.forget_session(session_id)
             else:
                 _raise_for(response)
 
-    async def delete(self, session_id: str) -> None:
-        for sandbox in await self._find(session_id):
-            _raise_for(await self._send("DELETE", f"/sandboxes/{sandbox.id}", params={"keep_workspace": "false"}))
-        self._drop_session(session_id)
+    async def delete(self, session_id: str, user_id: str) -> None:
+        _raise_for(await self._send("DELETE", f"/workspaces/{session_id}", params={"user_id": user_id}))
+        self.forget_session(session_id)
 
     async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
         """A door token, from the cache until shortly before it ends. Raises `ComputerUnavailableError`."""
@@ -175,7 +174,8 @@ class SandboxManagerClient:
             await asyncio.sleep(pause)
             pause = min(pause * 2, 1.0)
 
-    def _drop_session(self, session_id: str) -> None:
+    def forget_session(self, session_id: str) -> None:
+        """Believe nothing of a session's computer any more."""
         believed = self._computers.get(session_id)
         if believed is not None:
             self.forget(believed.computer)

@@ -19,6 +19,7 @@ from backend_api.interfaces.http import (
     messages,
     problems,
     sessions,
+    snapshots,
 )
 from backend_api.interfaces.http.edge import Edge
 from backend_api.interfaces.http.page import page_router
@@ -58,6 +59,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         messages.router,
         events.router,
         files.router,
+        snapshots.router,
         computer.router,
         catalogue.router,
         health.router,

@@ -17,12 +17,16 @@ from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
 from backend_api.application.conversation.follow_run import FollowRun
 from backend_api.application.conversation.follow_sessions import FollowSessions
+from backend_api.application.conversation.mark_read import MarkRead
 from backend_api.application.conversation.read_state import ReadState
 from backend_api.application.conversation.send_message import SendMessage
 from backend_api.application.conversation.stop_run import StopRun
+from backend_api.application.conversation.stream_places import StreamPlaces
 from backend_api.application.conversation.update_session import UpdateSession
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_computer import OwnComputer
+from backend_api.application.files.restore_snapshot import RestoreSnapshot
+from backend_api.application.files.take_snapshot import TakeSnapshot
 from backend_api.application.files.upload_files import UploadFiles
 from backend_api.application.identity.authenticate import Authenticate
 from backend_api.application.identity.log_in import LogIn
@@ -34,6 +38,7 @@ from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.ports import EventLog, SessionRepository
 from backend_api.domain.identity.ports import Users
 from backend_api.domain.sandbox.ports import Computers, Workspace
+from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks
 
 Probe = Callable[[], Awaitable[None]]
@@ -55,16 +60,21 @@ class UseCases:
     delete_session: DeleteSession
     sessions: SessionRepository
     read_state: ReadState
+    mark_read: MarkRead
     send_message: SendMessage
     stop_run: StopRun
     follow_events: FollowEvents
     follow_run: FollowRun
     follow_sessions: FollowSessions
+    stream_places: StreamPlaces
     log: EventLog
     own_computer: OwnComputer
     computers: Computers
     workspace: Workspace
     upload_files: UploadFiles
+    snapshots: Snapshots
+    take_snapshot: TakeSnapshot
+    restore_snapshot: RestoreSnapshot
     link_file: LinkFile
     links: FileLinks
     issue_ticket: IssueTicket

@@ -1,0 +1,35 @@
+"""Bring a session's files back to how they were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend_api.domain.agent.events import FilesChanged, SandboxUpdated
+from backend_api.domain.conversation.entity import SessionId, SessionStatus
+from backend_api.domain.conversation.ports import EventLog, LiveTail, SessionRepository
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.snapshots import SessionBusyError, Snapshot, Snapshots
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreSnapshot:
+    """All files or none, and everyone who watches is told.
+
+    Raises `SessionNotFoundError`, `SessionBusyError`, `SnapshotNotFoundError`, `SnapshotRefusedError`,
+    `ComputerUnavailableError`.
+    """
+
+    sessions: SessionRepository
+    snapshots: Snapshots
+    log: EventLog
+    tail: LiveTail
+
+    async def __call__(self, session_id: SessionId, user_id: UserId, snapshot_id: str) -> Snapshot:
+        session = await self.sessions.get(session_id, user_id)
+        if session.status in (SessionStatus.QUEUED, SessionStatus.RUNNING):
+            raise SessionBusyError("The agent is working on these files. Stop it first, then restore.")
+        restored = await self.snapshots.restore(session_id, user_id, snapshot_id)
+        reason = f"The files were restored from “{restored.name}”. The computer starts again when it is used."
+        told = [SandboxUpdated(status="gone", reason=reason), FilesChanged(paths=["."], origin="user")]
+        await self.tail.publish(session_id, await self.log.append(session_id, told))
+        return restored

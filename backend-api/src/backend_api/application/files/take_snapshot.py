@@ -1,0 +1,22 @@
+"""Keep a session's files as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import SessionRepository
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.snapshots import Snapshot, Snapshots
+
+
+@dataclass(frozen=True, slots=True)
+class TakeSnapshot:
+    """What runs goes on. Raises `SessionNotFoundError`, `SnapshotRefusedError`, `ComputerUnavailableError`."""
+
+    sessions: SessionRepository
+    snapshots: Snapshots
+
+    async def __call__(self, session_id: SessionId, user_id: UserId, name: str) -> Snapshot:
+        await self.sessions.get(session_id, user_id)
+        return await self.snapshots.take(session_id, user_id, name)

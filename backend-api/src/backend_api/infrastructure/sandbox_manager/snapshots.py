@@ -1,0 +1,68 @@
+"""`Snapshots` from the sandbox manager over its REST contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+from pydantic import ValidationError
+
+from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.domain.sandbox.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
+from contracts.errors import Problem
+from contracts.workspaces import Snapshot as WireSnapshot
+from contracts.workspaces import SnapshotList
+
+_PACKING_S = 330.0
+
+
+class ManagerSnapshots:
+    """`forget` is told of a session whose computer ended with a restore."""
+
+    def __init__(self, http: httpx.AsyncClient, forget: Callable[[str], None]) -> None:
+        self._http = http
+        self._forget = forget
+
+    async def kept(self, session_id: str, user_id: str) -> KeptSnapshots:
+        found = SnapshotList.model_validate_json((await self._send("GET", session_id, user_id)).content)
+        return KeptSnapshots(items=[_snapshot(one) for one in found.items], max_count=found.max_count)
+
+    async def take(self, session_id: str, user_id: str, name: str) -> Snapshot:
+        return _read(await self._send("POST", session_id, user_id, json={"name": name}))
+
+    async def restore(self, session_id: str, user_id: str, snapshot_id: str) -> Snapshot:
+        try:
+            return _read(await self._send("POST", session_id, user_id, f"/{snapshot_id}/restore"))
+        finally:
+            self._forget(session_id)
+
+    async def delete(self, session_id: str, user_id: str, snapshot_id: str) -> None:
+        await self._send("DELETE", session_id, user_id, f"/{snapshot_id}")
+
+    async def _send(self, method: str, session_id: str, user_id: str, path: str = "", **fields: Any) -> httpx.Response:
+        url = f"/workspaces/{session_id}/snapshots{path}"
+        timeout = httpx.Timeout(_PACKING_S, connect=5.0)
+        try:
+            response = await self._http.request(method, url, params={"user_id": user_id}, timeout=timeout, **fields)
+        except httpx.TransportError as error:
+            raise ComputerUnavailableError("The sandbox manager can't be reached. Try again in a moment.") from error
+        if response.is_success:
+            return response
+        try:
+            detail = Problem.model_validate_json(response.content).detail
+        except ValidationError:
+            detail = f"The sandbox manager answered {response.status_code}."
+        if response.status_code == 404:
+            raise SnapshotNotFoundError("There is no such snapshot.")
+        if response.status_code == 409:
+            raise SnapshotRefusedError(detail)
+        raise ComputerUnavailableError(detail)
+
+
+def _read(response: httpx.Response) -> Snapshot:
+    return _snapshot(WireSnapshot.model_validate_json(response.content))
+
+
+def _snapshot(wire: WireSnapshot) -> Snapshot:
+    return Snapshot(**wire.model_dump())

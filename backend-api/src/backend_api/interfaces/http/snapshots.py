@@ -1,0 +1,65 @@
+"""Snapshots of a session's files."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from pydantic import StringConstraints
+
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
+from backend_api.interfaces.http.use_cases import Calls
+
+router = APIRouter(prefix="/api/sessions/{session_id}/snapshots", tags=["files"])
+
+_SnapshotId = Annotated[str, Path(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+
+
+class TakeSnapshotBody(RequestBody):
+    name: Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
+
+
+class SnapshotBody(AnswerBody):
+    id: str
+    name: str
+    created_at: Time
+    bytes: int
+    content_bytes: int
+    files: int
+
+
+class SnapshotListBody(AnswerBody):
+    items: list[SnapshotBody]
+    max_count: int
+
+
+@router.get("")
+async def list_snapshots(session_id: str, caller: CurrentCaller, calls: Calls) -> SnapshotListBody:
+    """What is kept, newest first."""
+    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
+    return SnapshotListBody.model_validate(await calls.snapshots.kept(session.id, caller.user.id))
+
+
+@router.post("", status_code=201)
+async def take_snapshot(session_id: str, body: TakeSnapshotBody, caller: CurrentCaller, calls: Calls) -> SnapshotBody:
+    """Keep the files as they are now; the agent goes on meanwhile."""
+    return SnapshotBody.model_validate(await calls.take_snapshot(SessionId(session_id), caller.user.id, body.name))
+
+
+@router.post("/{snapshot_id}/restore")
+async def restore_snapshot(
+    session_id: str, snapshot_id: _SnapshotId, caller: CurrentCaller, calls: Calls
+) -> SnapshotBody:
+    """Bring the files back, all or none. Refused while the agent works; the computer starts again at its next use."""
+    restored = await calls.restore_snapshot(SessionId(session_id), caller.user.id, snapshot_id)
+    return SnapshotBody.model_validate(restored)
+
+
+@router.delete("/{snapshot_id}", status_code=204)
+async def delete_snapshot(session_id: str, snapshot_id: _SnapshotId, caller: CurrentCaller, calls: Calls) -> Response:
+    """Give a snapshot up; 204 too when there is none."""
+    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
+    await calls.snapshots.delete(session.id, caller.user.id, snapshot_id)
+    return Response(status_code=204)
