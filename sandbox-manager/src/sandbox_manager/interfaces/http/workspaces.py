@@ -1,0 +1,59 @@
+"""Routes of `/workspaces`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+
+from contracts.workspaces import Snapshot, SnapshotList, TakeSnapshot
+from sandbox_manager.domain import workspace as domain
+from sandbox_manager.interfaces.http.service_token import require_service_token
+from sandbox_manager.interfaces.http.use_cases import Wired
+
+_ID = r"^[A-Za-z0-9_-]+$"
+_Session = Annotated[str, Path(max_length=64, pattern=_ID)]
+_Owner = Annotated[str, Query(min_length=1, max_length=64, pattern=_ID)]
+_Snapshot = Annotated[str, Path(max_length=64, pattern=_ID)]
+
+router = APIRouter(
+    prefix="/workspaces/{session_id}", tags=["workspaces"], dependencies=[Depends(require_service_token)]
+)
+
+
+@router.get("/snapshots")
+async def list_(session_id: _Session, user_id: _Owner, wired: Wired) -> SnapshotList:
+    """What is kept of a session."""
+    workspace = await wired.workspaces.work.get(session_id, user_id)
+    return SnapshotList(
+        items=[_to_wire(one) for one in workspace.snapshots], max_count=wired.workspaces.take.limits.max_count
+    )
+
+
+@router.post("/snapshots", status_code=201)
+async def take(session_id: _Session, user_id: _Owner, body: TakeSnapshot, wired: Wired) -> Snapshot:
+    """Keep the files as they are now; what runs goes on running."""
+    return _to_wire(await wired.workspaces.take(session_id, user_id, body.name))
+
+
+@router.post("/snapshots/{snapshot_id}/restore")
+async def restore(session_id: _Session, snapshot_id: _Snapshot, user_id: _Owner, wired: Wired) -> Snapshot:
+    """Bring the files back to how they were; the session's sandbox ends, its next one starts on them."""
+    return _to_wire(await wired.workspaces.restore(session_id, user_id, snapshot_id))
+
+
+@router.delete("/snapshots/{snapshot_id}", status_code=204)
+async def delete(session_id: _Session, snapshot_id: _Snapshot, user_id: _Owner, wired: Wired) -> None:
+    """Give a snapshot up; 204 too when there is none."""
+    await wired.workspaces.delete(session_id, user_id, snapshot_id)
+
+
+@router.delete("", status_code=204)
+async def remove(session_id: _Session, user_id: _Owner, wired: Wired) -> None:
+    """End the session's sandbox and remove its files and snapshots, after the delay that is set."""
+    await wired.workspaces.remove(session_id, user_id)
+
+
+def _to_wire(snapshot: domain.Snapshot) -> Snapshot:
+    return Snapshot(**asdict(snapshot))

@@ -1,0 +1,77 @@
+"""One suite for snapshots and restores on every runtime."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sandbox_manager.domain.sandbox import Identity, Started
+from sandbox_manager.domain.workspace import ArchiveBounds, SnapshotRefusedError
+from support.runtime_labs import Lab
+from support.sandboxes import START_S, new_identity, spec_of
+
+pytestmark = pytest.mark.timeout(180)
+BOUNDS = ArchiveBounds(max_bytes=50_000_000)
+
+
+async def start(lab: Lab, identity: Identity) -> Started:
+    async with asyncio.timeout(START_S):
+        return await lab.runtime.start(spec_of(identity))
+
+
+async def test_files_come_back_as_they_were_for_the_next_generation(lab: Lab) -> None:
+    old = new_identity()
+    started = await start(lab, old)
+    archives, who = lab.runtime.archives, (old.session_id, old.user_id)
+    await lab.write(old, started, "first")
+    packed = await archives.pack(*who, "one", BOUNDS)
+    await lab.write(old, started, "second")
+    await archives.pack(*who, "two", BOUNDS)
+    await lab.runtime.remove(old, keep_workspace=True)
+
+    await archives.unpack(*who, "one", BOUNDS)
+
+    assert packed.files >= 1
+    assert packed.content_bytes > 0
+    new = new_identity(old.session_id, generation=2)
+    started = await start(lab, new)
+    assert await lab.read(new, started) == "first"
+    await lab.write(new, started, "third")
+    await lab.runtime.remove(new, keep_workspace=True)
+    await archives.drop(*who, "one")
+    with pytest.raises(SnapshotRefusedError, match="gone"):
+        await archives.unpack(*who, "one", BOUNDS)
+    await archives.unpack(*who, "two", BOUNDS)
+    last = new_identity(old.session_id, generation=3)
+    assert await lab.read(last, await start(lab, last)) == "second"
+
+
+async def test_nothing_is_packed_of_a_session_without_files_or_with_too_many(lab: Lab) -> None:
+    identity = new_identity()
+    archives, who = lab.runtime.archives, (identity.session_id, identity.user_id)
+    with pytest.raises(SnapshotRefusedError, match="no files"):
+        await archives.pack(*who, "one", BOUNDS)
+    await lab.write(identity, await start(lab, identity), "something")
+
+    with pytest.raises(SnapshotRefusedError, match="larger"):
+        await archives.pack(*who, "one", ArchiveBounds(max_bytes=3))
+
+
+async def test_a_removed_workspace_takes_its_archives_along(lab: Lab) -> None:
+    identity = new_identity()
+    archives, who = lab.runtime.archives, (identity.session_id, identity.user_id)
+    await lab.write(identity, await start(lab, identity), "something")
+    await archives.pack(*who, "one", BOUNDS)
+    await lab.runtime.remove(identity, keep_workspace=True)
+    assert lab.left(identity)
+
+    await archives.remove(*who)
+    await archives.remove(*who)
+
+    assert lab.left(identity) == []
+    with pytest.raises(SnapshotRefusedError):
+        await archives.unpack(*who, "one", BOUNDS)
+    await archives.remove(*who)
+    await archives.mend(*who)
+    await archives.drop(*who, "one")

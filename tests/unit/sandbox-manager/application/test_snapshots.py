@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pytest
+
+from sandbox_manager.application.delete_snapshot import DeleteSnapshot
+from sandbox_manager.application.remove_workspace import RemoveWorkspace
+from sandbox_manager.application.restore_snapshot import RestoreSnapshot
+from sandbox_manager.application.take_snapshot import SnapshotLimits, TakeSnapshot
+from sandbox_manager.application.tend_workspaces import TendWorkspaces
+from sandbox_manager.application.workspace_work import WORK_LEASE, WorkspaceWork
+from sandbox_manager.domain.errors import EngineUnavailableError, NotFoundError
+from sandbox_manager.domain.sandbox import Status
+from sandbox_manager.domain.workspace import (
+    ArchiveBounds,
+    SnapshotLimitError,
+    SnapshotNotFoundError,
+    SnapshotRefusedError,
+    Work,
+    WorkKind,
+    Workspace,
+    WorkspaceBusyError,
+)
+from sandbox_manager.infrastructure.memory.workspaces import MemoryWorkspaces
+from support.keeping import Keeping
+
+WHO = ("s1", "u1")
+BOUNDS = ArchiveBounds(max_bytes=100)
+
+
+@dataclass
+class Files:
+    """The use cases of workspaces over a manager in memory."""
+
+    keeping: Keeping = field(default_factory=Keeping)
+    records: MemoryWorkspaces = field(default_factory=MemoryWorkspaces)
+    delay: timedelta = timedelta(0)
+
+    def __post_init__(self) -> None:
+        self.archives = self.keeping.runtime.archives
+        self.work = WorkspaceWork(self.records, self.archives, self.keeping.clock, "manager-1")
+        self.take = TakeSnapshot(self.work, SnapshotLimits(max_count=2, max_bytes=12, bounds=BOUNDS))
+        self.restore = RestoreSnapshot(self.work, self.keeping.registry, self.keeping.delete, BOUNDS)
+        self.delete = DeleteSnapshot(self.work)
+        self.remove = RemoveWorkspace(self.work, self.keeping.registry, self.keeping.delete, self.delay)
+        self.tend = TendWorkspaces(self.work, self.remove)
+        self.archives.files["s1"] = "first"
+
+    async def names(self) -> list[str]:
+        return [one.name for one in (await self.work.get(*WHO)).snapshots]
+
+    async def hold(self, kind: WorkKind, *, lapsed: bool = False) -> None:
+        """What another manager left or does."""
+        until = self.keeping.clock.now() + (-WORK_LEASE if lapsed else WORK_LEASE)
+        known = await self.work.get(*WHO)
+        other = Work(kind=kind, snapshot_id="x", owner="manager-2", until=until)
+        assert await self.records.save(replace(known, work=other))
+
+
+async def test_a_snapshot_is_taken_while_the_sandbox_runs_and_brought_back_for_the_next_one() -> None:
+    files = Files()
+    sandbox = await files.keeping.ready()
+    taken = await files.take(*WHO, "before the change")
+    assert (await files.keeping.get(sandbox.id)).status is Status.READY
+    files.archives.files["s1"] = "second"
+
+    restored = await files.restore(*WHO, taken.id)
+
+    assert restored.name == "before the change"
+    assert files.archives.files["s1"] == "first"
+    ended = await files.keeping.get(sandbox.id)
+    assert (ended.status, ended.occupied) == (Status.GONE, False)
+    assert "restored" in (ended.reason or "")
+    again = await files.keeping.ready()
+    assert again.identity.generation == 2
+    assert (await files.work.get(*WHO)).work is None
+
+
+async def test_count_and_bytes_are_bounded_and_nothing_is_left_of_one_too_many() -> None:
+    files = Files()
+    await files.take(*WHO, "one")
+    files.archives.files["s1"] = "too much by"
+    with pytest.raises(SnapshotLimitError, match="room"):
+        await files.take(*WHO, "two")
+    files.archives.files["s1"] = "ok"
+    await files.take(*WHO, "two")
+    with pytest.raises(SnapshotLimitError, match="2 snapshots"):
+        await files.take(*WHO, "three")
+
+    assert await files.names() == ["two", "one"]
+    assert len(files.archives.kept) == 2
+
+
+async def test_a_snapshot_given_up_makes_room() -> None:
+    files = Files()
+    first = await files.take(*WHO, "one")
+    await files.take(*WHO, "two")
+
+    await files.delete(*WHO, first.id)
+    await files.delete(*WHO, first.id)
+    await files.take(*WHO, "three")
+
+    assert await files.names() == ["three", "two"]
+    with pytest.raises(SnapshotNotFoundError):
+        await files.restore(*WHO, first.id)
+
+
+async def test_another_persons_workspace_does_not_exist() -> None:
+    files = Files()
+    taken = await files.take(*WHO, "mine")
+    for call in (
+        files.take("s1", "u2", "theirs"),
+        files.restore("s1", "u2", taken.id),
+        files.delete("s1", "u2", taken.id),
+        files.remove("s1", "u2"),
+    ):
+        with pytest.raises(NotFoundError):
+            await call
+    assert await files.names() == ["mine"]
+
+
+async def test_one_piece_of_work_at_a_time() -> None:
+    files = Files()
+    taken = await files.take(*WHO, "one")
+    await files.hold(WorkKind.PACK)
+    for call in (files.take(*WHO, "two"), files.restore(*WHO, taken.id), files.delete(*WHO, taken.id)):
+        with pytest.raises(WorkspaceBusyError):
+            await call
+
+
+async def test_a_restore_that_fails_leaves_files_and_snapshots_and_lets_the_next_try() -> None:
+    files = Files()
+    taken = await files.take(*WHO, "one")
+    files.archives.files["s1"] = "second"
+    files.archives.fail = EngineUnavailableError("The engine is away.")
+    with pytest.raises(EngineUnavailableError):
+        await files.restore(*WHO, taken.id)
+    assert files.archives.files["s1"] == "second"
+    assert files.archives.mended == ["s1"]
+    files.archives.fail = None
+
+    await files.restore(*WHO, taken.id)
+
+    assert files.archives.files["s1"] == "first"
+
+
+async def test_an_empty_workspace_is_refused_and_stays_usable() -> None:
+    files = Files()
+    del files.archives.files["s1"]
+    with pytest.raises(SnapshotRefusedError):
+        await files.take(*WHO, "nothing")
+    files.archives.files["s1"] = "some"
+    await files.take(*WHO, "something")
+
+
+async def test_work_of_a_manager_that_died_is_mended_by_whoever_comes_next() -> None:
+    files = Files()
+    await files.hold(WorkKind.RESTORE, lapsed=True)
+
+    await files.take(*WHO, "after")
+
+    assert files.archives.mended == ["s1"]
+    assert await files.names() == ["after"]
+
+
+async def test_a_sweep_mends_lapsed_work_and_removes_the_rest_of_a_snapshot_never_finished() -> None:
+    files = Files()
+    files.archives.kept["s1", "x"] = "half"
+    await files.hold(WorkKind.PACK, lapsed=True)
+
+    await files.tend()
+
+    assert files.archives.kept == {}
+    assert (await files.work.get(*WHO)).work is None
+
+
+async def test_a_start_waits_for_a_restore_to_end_but_not_for_a_snapshot() -> None:
+    files = Files()
+    identity = (await files.keeping.ready()).identity
+    await files.hold(WorkKind.PACK)
+    await files.work.ready_to_start(identity)
+    await files.work.change(*WHO, lambda now: now.ended("manager-2"))
+    await files.hold(WorkKind.RESTORE)
+    starting = asyncio.create_task(files.work.ready_to_start(identity))
+    await asyncio.wait({starting}, timeout=0.05)
+    assert not starting.done()
+
+    files.keeping.clock.move(WORK_LEASE * 2)  # its manager died
+
+    async with asyncio.timeout(10):
+        await starting
+    assert files.archives.mended == ["s1"]
+
+
+async def test_files_of_a_deleted_session_go_at_once_or_when_their_delay_is_over() -> None:
+    for delay in (timedelta(0), timedelta(hours=1)):
+        files = Files(delay=delay)
+        sandbox = await files.keeping.ready()
+        await files.take(*WHO, "one")
+
+        await files.remove(*WHO)
+        await files.remove(*WHO)
+        await files.tend()
+
+        assert not (await files.keeping.get(sandbox.id)).occupied
+        assert ("s1" in files.archives.files) is bool(delay)
+        if delay:
+            with pytest.raises(NotFoundError):
+                await files.take(*WHO, "late")
+            files.keeping.clock.move(delay)
+            await files.tend()
+        assert files.archives.files == {}
+        assert files.archives.kept == {}
+        assert await files.records.get("s1") is None
+
+
+async def test_records_changed_by_somebody_else_are_read_again() -> None:
+    files = Files()
+    await files.records.save(Workspace(session_id="s1", user_id="u1"))
+    stale = await files.work.get(*WHO)
+    await files.take(*WHO, "one")
+    assert await files.records.save(stale) is False
