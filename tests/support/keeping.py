@@ -5,17 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from sandbox_manager.application.admission import Admission
 from sandbox_manager.application.clean_sandbox import CleanSandbox
-from sandbox_manager.application.create_sandbox import CreateSandbox, Limits
+from sandbox_manager.application.create_sandbox import CreateSandbox
 from sandbox_manager.application.delete_sandbox import DeleteSandbox
 from sandbox_manager.application.get_sandbox import GetSandbox
+from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.launch_sandbox import Launcher
 from sandbox_manager.application.list_sandboxes import ListSandboxes
 from sandbox_manager.application.mint_token import MintToken
+from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.reconcile import Reconcile
 from sandbox_manager.application.remove_all import RemoveAll
 from sandbox_manager.application.renew_sandbox import RenewSandbox
+from sandbox_manager.application.sandbox_work import SandboxWork
+from sandbox_manager.domain.admission import Limits, Room
+from sandbox_manager.domain.clocks import Clocks
 from sandbox_manager.domain.sandbox import Sandbox
+from sandbox_manager.infrastructure.memory.leases import MemoryLeases
 from sandbox_manager.infrastructure.memory.registry import MemoryRegistry
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from support.sandboxes import KEYS
@@ -44,37 +51,72 @@ class Keeping:
     registry: MemoryRegistry = field(default_factory=MemoryRegistry)
     runtime: FakeRuntime = field(default_factory=FakeRuntime)
     clock: HandClock = field(default_factory=HandClock)
+    leases: MemoryLeases = field(default_factory=MemoryLeases)
     max_per_user: int = 5
+    max_per_user_total: int = 10
     max_total: int = 20
+    max_queued: int = 100
+    room: Room = field(default_factory=Room)
     start_deadline_s: float = 5.0
     owner: str = "manager-1"
 
     def __post_init__(self) -> None:
-        self.clean = CleanSandbox(self.registry, self.runtime, self.clock, deadline_s=1.0)
+        self.registry.clock = self.leases.clock = self.clock
+        work = SandboxWork(self.registry, self.owner)
+        self.clean = CleanSandbox(self.registry, self.runtime, self.clock, work, deadline_s=1.0, wait_s=1.0)
         self.launcher = Launcher(
             registry=self.registry,
             runtime=self.runtime,
             keys=KEYS,
-            clock=self.clock,
             clean=self.clean,
-            owner=self.owner,
+            work=work,
             deadline_s=self.start_deadline_s,
+        )
+        self.renew = RenewSandbox(self.registry, self.clock, IDLE)
+        self.admission = Admission(
+            registry=self.registry,
+            runtime=self.runtime,
+            launcher=self.launcher,
+            clean=self.clean,
+            limits=Limits(
+                max_per_user=self.max_per_user,
+                max_per_user_total=self.max_per_user_total,
+                max_total=self.max_total,
+                max_queued=self.max_queued,
+                hard=HARD,
+                idle=IDLE,
+            ),
+            room=self._room,
         )
         self.create = CreateSandbox(
             registry=self.registry,
             runtime=self.runtime,
             clock=self.clock,
-            launcher=self.launcher,
             clean=self.clean,
-            limits=Limits(max_per_user=self.max_per_user, max_total=self.max_total, hard=HARD, idle=IDLE),
+            renew=self.renew,
+            admission=self.admission,
         )
-        self.get = GetSandbox(self.registry, self.launcher)
+        self.get = GetSandbox(self.registry, self.launcher, self.clock)
         self.list = ListSandboxes(self.registry)
-        self.renew = RenewSandbox(self.registry, self.clock, IDLE)
         self.mint = MintToken(self.registry, KEYS, self.clock, self.renew)
         self.delete = DeleteSandbox(self.registry, self.launcher, self.clean)
-        self.reconcile = Reconcile(self.registry, self.runtime, self.clock, self.clean)
-        self.remove_all = RemoveAll(self.registry, self.delete)
+        self.presence = Presence(self.leases, self.runtime, self.clock, self.owner)
+        self.keep_alive = KeepAlive(
+            registry=self.registry, runtime=self.runtime, keys=KEYS, clock=self.clock, wall=self.clock, idle=IDLE
+        )
+        self.reconcile = Reconcile(
+            registry=self.registry,
+            runtime=self.runtime,
+            clock=self.clock,
+            clean=self.clean,
+            clocks=Clocks(idle=IDLE),
+            presence=self.presence,
+            keep_alive=self.keep_alive,
+        )
+        self.remove_all = RemoveAll(self.registry, self.delete, self.clean)
+
+    async def _room(self) -> Room:
+        return self.room
 
     async def ready(self, session_id: str = "s1", user_id: str = "u1") -> Sandbox:
         """A sandbox that is ready."""

@@ -36,6 +36,14 @@ class Lab(Protocol):
 
     async def has_note(self, identity: Identity, started: Started) -> bool: ...
 
+    async def write(self, identity: Identity, started: Started, text: str) -> None:
+        """Make this the only thing the workspace says."""
+        ...
+
+    async def read(self, identity: Identity, started: Started) -> str:
+        """What it says."""
+        ...
+
     async def answers(self, identity: Identity, started: Started) -> bool:
         """Whether the door is open."""
         ...
@@ -60,6 +68,12 @@ class FakeLab:
     async def has_note(self, identity: Identity, started: Started) -> bool:
         return identity.session_id in self._notes & self.runtime.workspaces
 
+    async def write(self, identity: Identity, started: Started, text: str) -> None:
+        self.runtime.archives.files[identity.session_id] = text
+
+    async def read(self, identity: Identity, started: Started) -> str:
+        return self.runtime.archives.files.get(identity.session_id, "")
+
     async def answers(self, identity: Identity, started: Started) -> bool:
         return identity.sandbox_id in started.door and self.runtime.things[identity.sandbox_id].running
 
@@ -68,7 +82,7 @@ class FakeLab:
 
     def left(self, identity: Identity) -> list[str]:
         return [name for name in self.runtime.things if name == identity.sandbox_id] + [
-            name for name in self.runtime.workspaces if name == identity.session_id
+            name for name in [*self.runtime.workspaces, *self.runtime.archives.files] if name == identity.session_id
         ]
 
 
@@ -78,6 +92,15 @@ class _DoorLab:
 
     async def has_note(self, identity: Identity, started: Started) -> bool:
         return "kept" in await run_inside(started, identity, "cat /workspace/note")
+
+    async def write(self, identity: Identity, started: Started, text: str) -> None:
+        assert "exit=0" in await run_inside(started, identity, f"rm -rf /workspace/*; echo {text} > /workspace/said")
+
+    async def read(self, identity: Identity, started: Started) -> str:
+        look = "cat /workspace/*; touch /workspace/mine; stat -c %U /workspace/said"
+        told = await run_inside(started, identity, look)
+        assert "agent" in told
+        return told.split()[0]
 
     async def answers(self, identity: Identity, started: Started) -> bool:
         return "exit=0" in await run_inside(started, identity, "true")
@@ -98,6 +121,7 @@ class ProcessLab(_DoorLab):
 
     def left(self, identity: Identity) -> list[str]:
         paths = [self._store.live(identity.sandbox_id).folder, self._store.workspace(identity.session_id)]
+        paths.append(self._store.archives(identity.session_id))
         paths += Path("/sys/fs/cgroup").glob(f"**/agent-sandboxes/{identity.sandbox_id}")
         processes = marked(MARK).get(mark_of(identity, self._stack), [])
         return [str(one) for one in paths if one.exists()] + [f"process {one.pid}" for one in processes]

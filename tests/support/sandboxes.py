@@ -14,7 +14,7 @@ import docker
 import httpx
 
 from sandbox_manager.domain.ports import SandboxSpec
-from sandbox_manager.domain.sandbox import Identity, Started
+from sandbox_manager.domain.sandbox import Identity, Started, pool_session
 from sandbox_manager.infrastructure.door_keys import Es256DoorKeys, generate_private_key
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, DoorClients
 from sandbox_manager.infrastructure.runtimes.inside import Inside
@@ -92,14 +92,22 @@ def new_identity(session_id: str | None = None, generation: int = 1) -> Identity
     )
 
 
+def new_pooled() -> Identity:
+    """Of a sandbox nobody claimed yet."""
+    sandbox_id = secrets.token_hex(8)
+    return Identity(sandbox_id=sandbox_id, session_id=pool_session(sandbox_id), user_id="", generation=0)
+
+
 def spec_of(identity: Identity) -> SandboxSpec:
     return SandboxSpec(identity=identity, public_key=KEYS.public_key)
 
 
 def door_client(started: Started, identity: Identity) -> httpx.AsyncClient:
-    """A client of a sandbox's door with a token for all scopes."""
+    """A client of a sandbox's door with a token for all scopes, which also claims one from the pool."""
     now = datetime.now(UTC)
-    headers = {"Authorization": f"Bearer {KEYS.sign(identity, SCOPES, now, now + timedelta(minutes=10))}"}
+    end = now + timedelta(hours=1)
+    token = KEYS.sign(identity, SCOPES, now, now + timedelta(minutes=10), claim_until=end)
+    headers = {"Authorization": f"Bearer {token}"}
     return client_at(started.door, headers)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
-from sandbox_manager.domain.errors import DomainError
+from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, WorkspaceExistsError
 from sandbox_manager.domain.sandbox import Identity, Started
 from support.runtime_labs import Lab
-from support.sandboxes import START_S, new_identity, run_inside, spec_of
+from support.sandboxes import START_S, new_identity, new_pooled, run_inside, spec_of
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -130,3 +131,81 @@ async def test_a_sandbox_that_can_not_start_says_why(tight_lab: Lab) -> None:
         await start(tight_lab, identity)
 
     assert raised.value.detail
+
+
+async def test_a_paused_sandbox_is_found_as_paused_and_goes_on_where_it_was(lab: Lab) -> None:
+    identity = new_identity()
+    started = await start(lab, identity)
+
+    await lab.runtime.pause(identity)
+    await lab.runtime.pause(identity)
+    (paused,) = await lab.runtime.found()
+    await lab.runtime.resume(identity)
+    await lab.runtime.resume(identity)
+    (resumed,) = await lab.runtime.found()
+
+    assert (paused.running, paused.paused) == (True, True)
+    assert (resumed.running, resumed.paused) == (True, False)
+    assert await lab.answers(identity, started)
+
+
+async def test_a_paused_sandbox_is_removed_whole(lab: Lab) -> None:
+    identity = new_identity()
+    await start(lab, identity)
+    await lab.runtime.pause(identity)
+
+    await lab.runtime.remove(identity, keep_workspace=False)
+
+    assert lab.left(identity) == []
+
+
+async def test_what_died_or_never_was_can_neither_be_paused_nor_resumed(lab: Lab) -> None:
+    dead = new_identity()
+    await start(lab, dead)
+    lab.kill(dead)
+    async with asyncio.timeout(10):
+        while (await lab.runtime.found())[0].running:
+            await asyncio.sleep(0.02)
+
+    for identity in (dead, new_identity()):
+        with pytest.raises(EngineUnavailableError):
+            await lab.runtime.pause(identity)
+        with pytest.raises(EngineUnavailableError):
+            await lab.runtime.resume(identity)
+
+
+async def test_a_pooled_sandbox_takes_its_workspace_to_the_session_it_was_claimed_for(lab: Lab) -> None:
+    pooled = new_pooled()
+    claimed = replace(pooled, session_id=f"session-{pooled.sandbox_id}", user_id="user-1", generation=1)
+    started = await start(lab, pooled)
+    await lab.runtime.pause(pooled)
+
+    await lab.runtime.hand_over(claimed)
+    await lab.runtime.resume(claimed)
+    await lab.write_note(claimed, started)
+    await lab.runtime.remove(claimed, keep_workspace=True)
+    again = new_identity(claimed.session_id, generation=2)
+    kept = await lab.has_note(again, await start(lab, again))
+    await lab.runtime.remove(again, keep_workspace=False)
+
+    assert kept
+    assert lab.left(pooled) == lab.left(claimed) == lab.left(again) == []
+
+
+async def test_a_workspace_is_never_exchanged_for_a_pooled_one(lab: Lab) -> None:
+    old, pooled = new_identity(), new_pooled()
+    await lab.write_note(old, await start(lab, old))
+    await lab.runtime.remove(old, keep_workspace=True)
+    await start(lab, pooled)
+
+    with pytest.raises(WorkspaceExistsError):
+        await lab.runtime.hand_over(replace(pooled, session_id=old.session_id, user_id="user-1", generation=2))
+    await lab.runtime.remove(pooled, keep_workspace=True)
+    new = new_identity(old.session_id, generation=2)
+
+    assert await lab.has_note(new, await start(lab, new))
+    assert lab.left(pooled) == []
+
+
+async def test_what_sandboxes_are_made_of_stays_the_same_until_it_changes(lab: Lab) -> None:
+    assert await lab.runtime.recipe() == await lab.runtime.recipe() != ""

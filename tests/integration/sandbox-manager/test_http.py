@@ -15,6 +15,7 @@ from sandbox_manager.bootstrap.wiring import keep
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
 from sandbox_manager.infrastructure.clock import SystemClock
 from sandbox_manager.infrastructure.mongo.connect import connected, load_door_keys
+from sandbox_manager.infrastructure.mongo.leases import MongoLeases
 from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from sandbox_manager.interfaces.http.use_cases import UseCases
@@ -41,7 +42,7 @@ async def client(
     async def wiring() -> AsyncGenerator[UseCases]:
         async with connected(mongo_server.uri, mongo_database_name):
             keys = await load_door_keys()
-            async with keep(settings, MongoRegistry(), runtime, keys, SystemClock()) as use_cases:
+            async with keep(settings, MongoRegistry(), MongoLeases(), runtime, keys, SystemClock()) as use_cases:
                 yield use_cases
 
     app = create_app(wiring)
@@ -146,3 +147,28 @@ async def test_waiting_ends_at_its_deadline(client: httpx.AsyncClient, runtime: 
         answer = await client.get(f"/sandboxes/{created.json()['id']}", params={"wait_ms": 100})
 
     assert answer.json()["status"] == "starting"
+
+
+async def test_snapshots_are_taken_listed_restored_and_given_up(
+    client: httpx.AsyncClient, runtime: FakeRuntime
+) -> None:
+    path, who = "/workspaces/s1/snapshots", {"user_id": "u1"}
+    runtime.archives.files["s1"] = "first"
+    created = await client.post("/sandboxes", json=ask())
+    await client.get(f"/sandboxes/{created.json()['id']}", params={"wait_ms": 5000})
+    taken = await client.post(path, params=who, json={"name": "before"})
+    runtime.archives.files["s1"] = "second"
+
+    restored = await client.post(f"{path}/{taken.json()['id']}/restore", params=who)
+
+    assert (taken.status_code, restored.status_code) == (201, 200)
+    assert runtime.archives.files["s1"] == "first"
+    ended = (await client.get(f"/sandboxes/{created.json()['id']}")).json()
+    assert (ended["status"], "restored" in ended["reason"]) == ("gone", True)
+    assert [one["name"] for one in (await client.get(path, params=who)).json()["items"]] == ["before"]
+    assert (await client.get(path, params={"user_id": "u2"})).status_code == 404
+    for _ in range(2):
+        assert (await client.delete(f"{path}/{taken.json()['id']}", params=who)).status_code == 204
+    assert (await client.get(path, params=who)).json()["items"] == []
+    assert (await client.delete("/workspaces/s1", params=who)).status_code == 204
+    assert runtime.archives.files == {}

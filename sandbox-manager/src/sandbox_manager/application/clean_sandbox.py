@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sandbox_manager.application.change import change_sandbox
-from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.application.sandbox_work import SandboxWork
+from sandbox_manager.domain.errors import EngineUnavailableError, SandboxBusyError
 from sandbox_manager.domain.ports import Clock, Runtime, SandboxRegistry
-from sandbox_manager.domain.sandbox import Cleanup, Identity, Sandbox
+from sandbox_manager.domain.sandbox import ANY_PLACE, Cleanup, Identity, Sandbox
 
 _log = logging.getLogger(__name__)
 
@@ -18,34 +19,46 @@ _log = logging.getLogger(__name__)
 class CleanSandbox:
     """Remove from the machine what the record of a finished sandbox still asks to remove, then free its place.
 
-    Idempotent. Raises `EngineUnavailableError`; the reconciler tries again.
+    Idempotent. Raises `EngineUnavailableError`, `SandboxBusyError` when another manager works on it for longer than
+    `wait_s`; the reconciler tries again. What is at a place with other managers is theirs.
     """
 
     registry: SandboxRegistry
     runtime: Runtime
     clock: Clock
+    work: SandboxWork
     deadline_s: float = 60.0
-    removals: dict[str, asyncio.Lock] = field(default_factory=dict[str, asyncio.Lock])
+    wait_s: float = 20.0
 
-    async def __call__(self, sandbox: Sandbox) -> None:
+    async def __call__(self, sandbox: Sandbox, *, wait_s: float | None = None) -> None:
         if sandbox.lives or not sandbox.occupied:
             return
-        if sandbox.runtime == self.runtime.name:
+        async with self.work.on(sandbox.id, wait_s=self.wait_s if wait_s is None else wait_s) as newest:
+            await self.settle(newest)
+
+    async def settle(self, sandbox: Sandbox) -> None:
+        """The same for who works on it already."""
+        if sandbox.lives or not sandbox.occupied:
+            return
+        if not await self.is_here(sandbox):
+            raise SandboxBusyError
+        ran_here = sandbox.place and sandbox.runtime == self.runtime.name
+        if ran_here or sandbox.cleanup is Cleanup.ALL:
             await self.remove(sandbox.identity, keep_workspace=sandbox.cleanup is not Cleanup.ALL)
         await change_sandbox(self.registry, sandbox.id, lambda now: now.settled(sandbox.cleanup, self.clock.now()))
         _log.info("sandbox removed", extra=log_fields(sandbox.identity))
 
+    async def is_here(self, sandbox: Sandbox) -> bool:
+        """Whether it is at this manager's place: what never ran is everywhere."""
+        return sandbox.place in ("", ANY_PLACE) or sandbox.place == await self.runtime.place()
+
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
-        """Remove from the machine only; the registry stays as it is. One removal of a sandbox at a time."""
-        removal = self.removals.setdefault(identity.sandbox_id, asyncio.Lock())
+        """Remove from the machine only; the registry stays as it is."""
         try:
-            async with asyncio.timeout(self.deadline_s), removal:
+            async with asyncio.timeout(self.deadline_s):
                 await self.runtime.remove(identity, keep_workspace=keep_workspace)
         except TimeoutError as error:
             raise EngineUnavailableError("The engine took too long to remove a sandbox; it is tried again.") from error
-        finally:
-            if not removal.locked():
-                self.removals.pop(identity.sandbox_id, None)
 
 
 def log_fields(identity: Identity) -> dict[str, object]:

@@ -8,12 +8,13 @@ from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox
 from sandbox_manager.application.launch_sandbox import Launcher
 from sandbox_manager.domain.ports import SandboxRegistry
-from sandbox_manager.domain.sandbox import Cleanup, Sandbox
+from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteSandbox:
-    """Remove all of a sandbox, also in the middle of its start, and its workspace unless that is to be kept.
+    """Remove all of a sandbox, also in the middle of its start by any manager, and its workspace unless that is to be
+    kept; with `only_queued`, nothing but one that waits.
 
     Idempotent. Raises `EngineUnavailableError`; what is left is then removed by the reconciler.
     """
@@ -23,10 +24,23 @@ class DeleteSandbox:
     clean: CleanSandbox
 
     async def __call__(
-        self, sandbox_id: str, *, keep_workspace: bool, reason: str = "The sandbox was deleted."
+        self,
+        sandbox_id: str,
+        *,
+        keep_workspace: bool,
+        reason: str = "The sandbox was deleted.",
+        only_queued: bool = False,
     ) -> None:
         cleanup = Cleanup.KEEP_WORKSPACE if keep_workspace else Cleanup.ALL
-        await change_sandbox(self.registry, sandbox_id, lambda now: now.retired(reason, cleanup, retryable=False))
+
+        def move(now: Sandbox) -> Sandbox | None:
+            if only_queued and now.status is not Status.QUEUED:
+                return None
+            return now.retired(reason, cleanup, retryable=False)
+
+        retired = await change_sandbox(self.registry, sandbox_id, move)
+        if only_queued and retired is None:
+            return
         await self.launcher.cancel(sandbox_id)
         sandbox = await self.registry.get(sandbox_id)
         if sandbox is None:

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import AsyncGenerator
-from datetime import timedelta
+from collections.abc import Awaitable, Callable
 
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
+from sandbox_manager.application.sandbox_work import SandboxWork
 from sandbox_manager.domain.errors import DomainError, StartFailedError
-from sandbox_manager.domain.ports import Clock, DoorKeys, Runtime, SandboxRegistry, SandboxSpec
-from sandbox_manager.domain.sandbox import Sandbox
+from sandbox_manager.domain.ports import DoorKeys, Runtime, SandboxRegistry, SandboxSpec
+from sandbox_manager.domain.sandbox import Identity, Sandbox, Status
 
 _log = logging.getLogger(__name__)
-
-LEASE = timedelta(seconds=15)
-_HEARTBEAT_S = 5.0
 
 
 class Launcher:
     """Owner of the start of every sandbox this manager was asked for.
 
-    A start ends as ready, or as failed with all its remains removed; while it goes on its lease is renewed, so that
-    another manager knows a start nobody works on. Whoever cancels a start takes over its clean-up.
+    A start ends as ready, or as failed with all its remains removed; while it goes on its lease is kept, so that
+    another manager knows a start nobody works on. One that was given up meanwhile, by any manager, is ended; whoever
+    gave it up or cancels it takes over its clean-up.
     """
 
     def __init__(
@@ -33,19 +30,24 @@ class Launcher:
         registry: SandboxRegistry,
         runtime: Runtime,
         keys: DoorKeys,
-        clock: Clock,
         clean: CleanSandbox,
-        owner: str,
+        work: SandboxWork,
         deadline_s: float,
+        files_ready: Callable[[Identity], Awaitable[None]] | None = None,
     ) -> None:
         self._registry = registry
         self._runtime = runtime
         self._keys = keys
-        self._clock = clock
         self._clean = clean
+        self._work = work
         self._deadline_s = deadline_s
+        self._files_ready = files_ready
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self.owner = owner
+
+    @property
+    def owner(self) -> str:
+        """Whose starts these are."""
+        return self._work.owner
 
     def launch(self, sandbox: Sandbox) -> None:
         task = asyncio.create_task(self._bring_up(sandbox), name=f"launch-{sandbox.id}")
@@ -81,55 +83,44 @@ class Launcher:
             _log.exception("sandbox start crashed", extra=log_fields(sandbox.identity))
 
     async def _start(self, sandbox: Sandbox) -> None:
+        async with self._work.on(sandbox.id, wait_s=0, goes_on=_still_wanted) as newest:
+            if newest.status is not Status.STARTING:
+                return
+            error = await self._trouble_of(sandbox)
+            if error is None:
+                return
+            _log.warning("sandbox failed to start", extra={**log_fields(sandbox.identity), "reason": error.detail})
+            failed = await change_sandbox(
+                self._registry, sandbox.id, lambda now: now.failed(error.detail, retryable=error.retryable)
+            )
+            if failed is not None:
+                await self._clean.settle(failed)
+
+    async def _trouble_of(self, sandbox: Sandbox) -> DomainError | None:
         began = asyncio.get_running_loop().time()
+        limit = asyncio.timeout(self._deadline_s)
         try:
-            async with asyncio.timeout(self._deadline_s), self._lease_kept(sandbox.id):
+            async with limit:
+                if self._files_ready is not None:
+                    await self._files_ready(sandbox.identity)
                 started = await self._runtime.start(
                     SandboxSpec(identity=sandbox.identity, public_key=self._keys.public_key)
                 )
         except TimeoutError:
+            if not limit.expired():
+                raise
             reason = f"The sandbox did not become ready within {self._deadline_s:.0f} s; the machine may be overloaded."
-            await self._fail(sandbox, StartFailedError(reason, retryable=True))
-            return
+            return StartFailedError(reason, retryable=True)
         except DomainError as error:
-            await self._fail(sandbox, error)
-            return
+            return error
         except Exception:  # noqa: BLE001 - edge of an owned task
             _log.exception("sandbox start crashed", extra=log_fields(sandbox.identity))
-            await self._fail(
-                sandbox, StartFailedError("The sandbox could not be started; see the manager's log.", retryable=True)
-            )
-            return
-        ready = await change_sandbox(self._registry, sandbox.id, lambda now: now.made_ready(started))
-        if ready is None:
-            await self._clean.remove(sandbox.identity, keep_workspace=True)
-            return
+            return StartFailedError("The sandbox could not be started; see the manager's log.", retryable=True)
+        await change_sandbox(self._registry, sandbox.id, lambda now: now.made_ready(started, self.owner))
         took = round((asyncio.get_running_loop().time() - began) * 1000)
-        _log.info("sandbox ready", extra={**log_fields(sandbox.identity), "duration_ms": took})
+        _log.info("sandbox started", extra={**log_fields(sandbox.identity), "duration_ms": took})
+        return None
 
-    async def _fail(self, sandbox: Sandbox, error: DomainError) -> None:
-        _log.warning("sandbox failed to start", extra={**log_fields(sandbox.identity), "reason": error.detail})
-        failed = await change_sandbox(
-            self._registry, sandbox.id, lambda now: now.failed(error.detail, retryable=error.retryable)
-        )
-        if failed is not None:
-            await self._clean(failed)
-        else:
-            await self._clean.remove(sandbox.identity, keep_workspace=True)
 
-    @contextlib.asynccontextmanager
-    async def _lease_kept(self, sandbox_id: str) -> AsyncGenerator[None]:
-        heartbeat = asyncio.create_task(self._keep_lease(sandbox_id), name=f"lease-{sandbox_id}")
-        try:
-            yield
-        finally:
-            heartbeat.cancel()
-            await asyncio.wait({heartbeat})
-
-    async def _keep_lease(self, sandbox_id: str) -> None:
-        while True:
-            await asyncio.sleep(_HEARTBEAT_S)
-            with contextlib.suppress(DomainError):
-                await change_sandbox(
-                    self._registry, sandbox_id, lambda now: now.leased(self.owner, self._clock.now() + LEASE)
-                )
+def _still_wanted(sandbox: Sandbox) -> bool:
+    return sandbox.status in (Status.STARTING, Status.READY)

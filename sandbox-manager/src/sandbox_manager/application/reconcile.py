@@ -2,76 +2,145 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
 
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
+from sandbox_manager.application.keep_alive import KeepAlive
+from sandbox_manager.application.presence import Presence
+from sandbox_manager.domain.clocks import Clocks
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.domain.ports import Clock, Found, Runtime, SandboxRegistry
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 _log = logging.getLogger(__name__)
 
+_AT_ONCE = 8
+_STOPPED = "The manager stopped while it started the sandbox."
+Pause = Callable[[Sandbox], Awaitable[object]]
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reconcile:
     """One sweep, both ways: what nobody owns is removed, what died or ran out is given up, its workspace kept.
 
-    Safe to run in several managers at once. Raises `EngineUnavailableError`, `RegistryUnavailableError`.
+    Safe to run in several managers at once: whoever ends a sandbox holds its lease. What is at another place is left to
+    the managers there, and given up only when there are none. `pause` freezes what is idle; without it that ends.
+    Raises `EngineUnavailableError`, `RegistryUnavailableError`.
     """
 
     registry: SandboxRegistry
     runtime: Runtime
     clock: Clock
     clean: CleanSandbox
+    clocks: Clocks
+    presence: Presence
+    keep_alive: KeepAlive
+    pause: Pause | None = None
+    bound: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def __call__(self) -> None:
         # Found is read first: a record is written before anything is made, so what is found then has its record.
         found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
         wanted = {one.id: one for one in await self.registry.find(occupied=True)}
-        for sandbox in wanted.values():
-            await self._keep(sandbox, found.get(sandbox.id))
+        await asyncio.gather(*(self._keep(one, found.get(one.id)) for one in wanted.values()))
         for stray in found.values():
             if stray.identity.sandbox_id not in wanted:
                 await self._remove_stray(stray)
 
+    async def one(self, sandbox_id: str) -> None:
+        """Look at one sandbox only: something happened to it."""
+        sandbox = await self.registry.get(sandbox_id)
+        if sandbox is None or not sandbox.occupied or sandbox.status in (Status.QUEUED, Status.STARTING):
+            return
+        found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
+        await self._keep(sandbox, found.get(sandbox_id))
+
     async def _keep(self, sandbox: Sandbox, found: Found | None) -> None:
         try:
-            reason = self._reason_to_end(sandbox, found)
-            if reason is not None:
-                _log.info("sandbox given up", extra={**log_fields(sandbox.identity), "reason": reason})
-                await change_sandbox(self.registry, sandbox.id, lambda now: self._ended(now, sandbox.version, reason))
-            newest = await self.registry.get(sandbox.id)
-            if newest is not None and not newest.lives:
-                await self.clean(newest)
+            async with self.bound:
+                if sandbox.status is Status.QUEUED:
+                    return
+                if not await self.clean.is_here(sandbox):
+                    await self._leave_or_give_up(sandbox)
+                elif sandbox.status is Status.STARTING:
+                    await self._keep_starting(sandbox)
+                elif sandbox.lives:
+                    await self._keep_running(sandbox, found)
+                else:
+                    await self.clean(sandbox, wait_s=0)
         except DomainError as error:
             _log.warning("sandbox not reconciled", extra={**log_fields(sandbox.identity), "reason": error.detail})
 
-    def _ended(self, now: Sandbox, seen_version: int, reason: str) -> Sandbox | None:
-        if now.version != seen_version:
-            return None  # it moved on since we looked (renewed, ready, deleted); the next sweep looks again
-        if now.status is Status.STARTING:
-            return now.failed(reason, retryable=True)
-        return now.retired(reason, Cleanup.KEEP_WORKSPACE)
+    async def _keep_starting(self, sandbox: Sandbox) -> None:
+        if sandbox.lease_until > self.clock.now():
+            return
+        async with self.clean.work.on(sandbox.id, wait_s=0) as newest:
+            if newest.status is not Status.STARTING:
+                return
+            failed = await change_sandbox(self.registry, sandbox.id, lambda now: now.failed(_STOPPED, retryable=True))
+            if failed is not None:
+                _log.warning("start of a dead manager undone", extra=log_fields(sandbox.identity))
+                await self.clean.settle(failed)
 
-    def _reason_to_end(self, sandbox: Sandbox, found: Found | None) -> str | None:
+    async def _keep_running(self, sandbox: Sandbox, found: Found | None) -> None:
+        reason = self._death(sandbox, found)
+        if reason is None and sandbox.status is Status.READY:
+            sandbox = await self.keep_alive(sandbox)
         now = self.clock.now()
-        if not sandbox.lives:
-            return None
+        reason = reason or self.clocks.over(sandbox, now)
+        if reason is not None:
+            await self._end(sandbox, reason)
+        elif sandbox.status is Status.READY and sandbox.idle_expires_at <= now:
+            if self.pause is not None:
+                await self.pause(sandbox)
+            else:
+                await self._end(sandbox, "The sandbox was idle for too long.")
+        else:
+            notice = self.clocks.notice(sandbox, now)
+            if notice is not None:
+                await change_sandbox(
+                    self.registry, sandbox.id, lambda one: _unchanged(one, sandbox, one.warned(notice))
+                )
+
+    def _death(self, sandbox: Sandbox, found: Found | None) -> str | None:
         if sandbox.runtime != self.runtime.name:
             return "The manager was started with another runtime."
-        if sandbox.expires_at <= now:
-            return "The sandbox reached its longest lifetime."
-        if sandbox.idle_expires_at <= now:
-            return "The sandbox was idle for too long."
-        if sandbox.status is Status.STARTING:
-            return "The manager stopped while it started the sandbox." if sandbox.lease_until <= now else None
         if found is None:
             return "The sandbox was removed from outside."
         if not found.running:
             return found.reason or "The sandbox stopped."
         return None
+
+    async def _end(self, sandbox: Sandbox, reason: str) -> None:
+        # One that moved on since we looked (renewed, resumed, deleted) is looked at by the next sweep.
+        over = await change_sandbox(
+            self.registry,
+            sandbox.id,
+            lambda now: _unchanged(now, sandbox, now.retired(reason, Cleanup.KEEP_WORKSPACE)),
+        )
+        if over is not None:
+            _log.info("sandbox given up", extra={**log_fields(sandbox.identity), "reason": reason})
+            await self.clean(over)
+
+    async def _leave_or_give_up(self, sandbox: Sandbox) -> None:
+        patience = self.clocks.orphan if sandbox.runtime == self.runtime.name else timedelta()
+        if await self.presence.is_kept(sandbox.place, within=patience):
+            return
+
+        def forsaken(now: Sandbox) -> Sandbox | None:
+            over = now.failed(_STOPPED, retryable=True) or now.retired(
+                "The machine it ran on is away.", Cleanup.KEEP_WORKSPACE
+            )
+            newest = over or now
+            return newest.settled(newest.cleanup, self.clock.now())
+
+        if await change_sandbox(self.registry, sandbox.id, forsaken) is not None:
+            _log.warning("sandbox of a place without managers given up", extra=log_fields(sandbox.identity))
 
     async def _remove_stray(self, stray: Found) -> None:
         try:
@@ -82,3 +151,7 @@ class Reconcile:
             await self.clean.remove(stray.identity, keep_workspace=True)
         except DomainError as error:
             _log.warning("stray not removed", extra={**log_fields(stray.identity), "reason": error.detail})
+
+
+def _unchanged(now: Sandbox, seen: Sandbox, moved: Sandbox | None) -> Sandbox | None:
+    return moved if now.version == seen.version else None

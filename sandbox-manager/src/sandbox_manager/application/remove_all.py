@@ -6,6 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
+from sandbox_manager.application.clean_sandbox import CleanSandbox
 from sandbox_manager.application.delete_sandbox import DeleteSandbox
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.domain.ports import SandboxRegistry
@@ -15,13 +16,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RemoveAll:
-    """Delete every sandbox, workspaces kept; one that can't be deleted does not hold up the others."""
+    """Delete every sandbox of this manager's place, workspaces kept; one that can't be deleted does not hold up the
+    others. For the last manager of the place only."""
 
     registry: SandboxRegistry
     delete: DeleteSandbox
+    clean: CleanSandbox
 
     async def __call__(self) -> None:
-        occupied = await self.registry.find(occupied=True)
+        occupied = [one for one in await self.registry.find(occupied=True) if await self.clean.is_here(one)]
         results = await asyncio.gather(
             *(
                 self.delete(one.id, keep_workspace=True, reason="The system was stopped; the workspace is kept.")

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.domain.errors import SandboxNotFoundError, SandboxOverError
 from sandbox_manager.domain.ports import Clock, SandboxRegistry
-from sandbox_manager.domain.sandbox import Sandbox
+from sandbox_manager.domain.sandbox import Sandbox, Status
+
+Resume = Callable[[str], Awaitable[object]]
+
+
+async def _never_paused(_: str) -> None:
+    return
 
 
 @dataclass(frozen=True, slots=True)
 class RenewSandbox:
-    """Move the idle end of a living sandbox. Raises `SandboxNotFoundError`, `SandboxOverError`."""
+    """Move the idle end of a living sandbox, resumed if it was paused; one that waits is still waited for.
+
+    Raises `SandboxNotFoundError`, `SandboxOverError`.
+    """
 
     registry: SandboxRegistry
     clock: Clock
     idle: timedelta
+    resume: Resume = _never_paused
 
     async def __call__(self, sandbox_id: str) -> Sandbox:
-        renewed = await change_sandbox(self.registry, sandbox_id, lambda now: now.renewed(self.clock.now(), self.idle))
+        known = await self.registry.get(sandbox_id)
+        if known is not None and known.status is Status.PAUSED:
+            await self.resume(sandbox_id)
+        renewed = await change_sandbox(self.registry, sandbox_id, self._move)
         if renewed is not None:
             return renewed
-        if await self.registry.get(sandbox_id) is None:
+        if known is None:
             raise SandboxNotFoundError
         raise SandboxOverError("The sandbox is gone; create it again.")
+
+    def _move(self, sandbox: Sandbox) -> Sandbox | None:
+        now = self.clock.now()
+        return sandbox.waited_for(now) or sandbox.renewed(now, self.idle)

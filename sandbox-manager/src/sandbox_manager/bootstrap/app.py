@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 
 from fastapi import FastAPI
 
-from sandbox_manager.interfaces.http import health, sandboxes
+from sandbox_manager.interfaces.http import events, health, sandboxes, stats, workspaces
 from sandbox_manager.interfaces.http.problems import install_problems
 from sandbox_manager.interfaces.http.request_id import RequestIdMiddleware
 from sandbox_manager.interfaces.http.use_cases import Wiring
@@ -26,5 +26,6 @@ def create_app(wiring: Wiring) -> FastAPI:
     app.add_middleware(RequestIdMiddleware)
     install_problems(app)
     app.include_router(health.router)
-    app.include_router(sandboxes.router)
+    for router in (events.router, stats.router, sandboxes.router, workspaces.router):
+        app.include_router(router)
     return app

@@ -30,6 +30,7 @@ def _inside(settings: Settings) -> Inside:
         memory_bytes=settings.inside.memory_mb * 1024 * 1024,
         cpus=settings.inside.cpus,
         pids=settings.inside.pids,
+        orphan_s=round(settings.keeping.orphan_minutes * 60),
     )
 
 

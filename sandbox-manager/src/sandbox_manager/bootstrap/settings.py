@@ -52,11 +52,30 @@ class KeepingSettings(BaseSettings):
     stack: str = Field(default="agent", pattern=r"^[a-z0-9][a-z0-9_-]{0,30}$", validation_alias="SANDBOX_STACK")
     hard_hours: float = Field(default=24, gt=0, validation_alias="SANDBOX_TIMEOUT_HOURS")
     idle_minutes: float = Field(default=60, gt=0, validation_alias="SANDBOX_IDLE_TIMEOUT_MINUTES")
+    pause_minutes: float = Field(default=120, ge=0, validation_alias="SANDBOX_PAUSE_LIMIT_MINUTES")
+    warning_minutes: float = Field(default=5, ge=0, validation_alias="SANDBOX_WARNING_MINUTES")
+    orphan_minutes: float = Field(default=10, ge=0, validation_alias="SANDBOX_ORPHAN_MINUTES")
+    max_per_user_total: int = Field(default=10, ge=1, validation_alias="SANDBOX_MAX_PER_USER_TOTAL")
+    max_queued: int = Field(default=100, ge=0, validation_alias="SANDBOX_MAX_QUEUED")
+    queue_timeout_s: float = Field(default=300, gt=0, validation_alias="SANDBOX_QUEUE_TIMEOUT_S")
+    admit_memory_mb: int = Field(default=320, ge=0, validation_alias="SANDBOX_ADMIT_MEMORY_MB")
+    reserve_memory_mb: int = Field(default=256, ge=0, validation_alias="SANDBOX_RESERVE_MEMORY_MB")
     max_per_user: int = Field(default=5, ge=1, validation_alias="SANDBOX_MAX_PER_USER")
     max_total: int = Field(default=20, ge=1, validation_alias="SANDBOX_MAX_TOTAL")
     start_deadline_s: float = Field(default=60, gt=0, validation_alias="SANDBOX_START_TIMEOUT_S")
     reconcile_interval_s: float = Field(default=15, gt=0, validation_alias="RECONCILE_INTERVAL_S")
     remove_on_shutdown: bool = Field(default=False, validation_alias="SANDBOX_REMOVE_ON_SHUTDOWN")
+
+
+class WorkspaceSettings(BaseSettings):
+    """What is kept of a session's files, and how long after its end."""
+
+    model_config = _CONFIG
+
+    max_snapshots: int = Field(default=10, ge=0, validation_alias="SNAPSHOT_MAX_PER_SESSION")
+    max_snapshot_mb: int = Field(default=2048, ge=1, validation_alias="SNAPSHOT_MAX_MB")
+    max_kept_mb: int = Field(default=4096, ge=1, validation_alias="SNAPSHOT_MAX_MB_PER_SESSION")
+    cleanup_delay_s: float = Field(default=0, ge=0, validation_alias="WORKSPACE_CLEANUP_DELAY")
 
 
 class InsideSettings(BaseSettings):
@@ -106,6 +125,7 @@ class Settings:
             self.server = ServerSettings()  # pyright: ignore[reportCallIssue] - the environment gives the fields
             self.registry = RegistrySettings()  # pyright: ignore[reportCallIssue] - the environment gives the fields
             self.keeping = KeepingSettings()
+            self.workspaces = WorkspaceSettings()
             self.inside = InsideSettings()
             self.docker = DockerSettings()
             self.process = ProcessSettings()

@@ -9,28 +9,44 @@ import secrets
 from collections.abc import AsyncGenerator
 from datetime import timedelta
 
+from sandbox_manager.application.admission import Admission
 from sandbox_manager.application.clean_sandbox import CleanSandbox
-from sandbox_manager.application.create_sandbox import CreateSandbox, Limits
+from sandbox_manager.application.create_sandbox import CreateSandbox
 from sandbox_manager.application.delete_sandbox import DeleteSandbox
+from sandbox_manager.application.follow_changes import FollowChanges
 from sandbox_manager.application.get_sandbox import GetSandbox
+from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.launch_sandbox import Launcher
 from sandbox_manager.application.list_sandboxes import ListSandboxes
 from sandbox_manager.application.mint_token import MintToken
+from sandbox_manager.application.presence import Presence
+from sandbox_manager.application.read_stats import ReadStats
 from sandbox_manager.application.reconcile import Reconcile
 from sandbox_manager.application.remove_all import RemoveAll
 from sandbox_manager.application.renew_sandbox import RenewSandbox
+from sandbox_manager.application.sandbox_work import SandboxWork
+from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.bootstrap.runtimes import RUNTIMES
-from sandbox_manager.bootstrap.settings import Settings
+from sandbox_manager.bootstrap.settings import KeepingSettings, Settings
+from sandbox_manager.bootstrap.upkeep import Upkeep
+from sandbox_manager.bootstrap.workspaces import workspace_cases
+from sandbox_manager.domain.admission import Limits, Room
+from sandbox_manager.domain.clocks import Clocks
 from sandbox_manager.domain.errors import DomainError
-from sandbox_manager.domain.ports import Clock, DoorKeys, Runtime, SandboxRegistry
+from sandbox_manager.domain.ports import Clock, DoorKeys, Leases, Runtime, SandboxRegistry
 from sandbox_manager.infrastructure.clock import SystemClock
+from sandbox_manager.infrastructure.free_memory import free_memory
+from sandbox_manager.infrastructure.mongo.clock import database_clock
 from sandbox_manager.infrastructure.mongo.connect import connected, load_door_keys
+from sandbox_manager.infrastructure.mongo.leases import MongoLeases
 from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
+from sandbox_manager.infrastructure.mongo.workspaces import MongoWorkspaces
 from sandbox_manager.interfaces.http.use_cases import UseCases
 
 _log = logging.getLogger(__name__)
 
 _SHUTDOWN_S = 30.0
+_MIB = 1024 * 1024
 
 
 @contextlib.asynccontextmanager
@@ -40,72 +56,122 @@ async def wire(settings: Settings) -> AsyncGenerator[UseCases]:
         keys = await load_door_keys()
         async with RUNTIMES[settings.keeping.runtime](settings) as runtime:
             _log.info("runtime chosen", extra={"runtime": runtime.name, "stack": settings.keeping.stack})
-            async with keep(settings, MongoRegistry(), runtime, keys, SystemClock()) as use_cases:
+            async with (
+                database_clock() as clock,
+                keep(settings, MongoRegistry(), MongoLeases(), runtime, keys, clock) as use_cases,
+            ):
                 yield use_cases
 
 
 @contextlib.asynccontextmanager
 async def keep(
-    settings: Settings, registry: SandboxRegistry, runtime: Runtime, keys: DoorKeys, clock: Clock
+    settings: Settings, registry: SandboxRegistry, leases: Leases, runtime: Runtime, keys: DoorKeys, clock: Clock
 ) -> AsyncGenerator[UseCases]:
-    """The use cases over given adapters, with the reconciler running."""
-    idle = timedelta(minutes=settings.keeping.idle_minutes)
-    clean = CleanSandbox(registry, runtime, clock)
+    """The use cases over given adapters, with the upkeep running. Tokens go by this machine's clock, as doors do."""
+    keeping, wall, owner = settings.keeping, SystemClock(), secrets.token_hex(8)
+    limits, clocks = _limits(keeping), _clocks(keeping)
+    work = SandboxWork(registry, owner)
+    clean = CleanSandbox(registry, runtime, clock, work)
+    files = WorkspaceWork(MongoWorkspaces(), runtime.archives, clock, owner)
     launcher = Launcher(
         registry=registry,
         runtime=runtime,
         keys=keys,
-        clock=clock,
         clean=clean,
-        owner=secrets.token_hex(8),
-        deadline_s=settings.keeping.start_deadline_s,
+        work=work,
+        deadline_s=keeping.start_deadline_s,
+        files_ready=files.ready_to_start,
     )
-    limits = Limits(
-        max_per_user=settings.keeping.max_per_user,
-        max_total=settings.keeping.max_total,
-        hard=timedelta(hours=settings.keeping.hard_hours),
-        idle=idle,
-    )
-    renew = RenewSandbox(registry, clock, idle)
+    renew = RenewSandbox(registry, clock, clocks.idle)
     delete = DeleteSandbox(registry, launcher, clean)
+    workspaces = workspace_cases(settings.workspaces, files, registry, delete)
+    presence = Presence(leases, runtime, clock, owner)
+    keep_alive = KeepAlive(registry=registry, runtime=runtime, keys=keys, clock=clock, wall=wall, idle=clocks.idle)
+    admission = Admission(
+        registry=registry,
+        runtime=runtime,
+        launcher=launcher,
+        clean=clean,
+        limits=limits,
+        room=lambda: _room(keeping),
+    )
     use_cases = UseCases(
         create=CreateSandbox(
-            registry=registry, runtime=runtime, clock=clock, launcher=launcher, clean=clean, limits=limits
+            registry=registry, runtime=runtime, clock=clock, clean=clean, renew=renew, admission=admission
         ),
-        get=GetSandbox(registry, launcher),
+        get=GetSandbox(registry, launcher, clock),
         list=ListSandboxes(registry),
         renew=renew,
-        mint=MintToken(registry, keys, clock, renew),
+        mint=MintToken(registry, keys, wall, renew),
         delete=delete,
-        reconcile=Reconcile(registry, runtime, clock, clean),
+        reconcile=Reconcile(
+            registry=registry,
+            runtime=runtime,
+            clock=clock,
+            clean=clean,
+            clocks=clocks,
+            presence=presence,
+            keep_alive=keep_alive,
+        ),
+        follow=FollowChanges(registry),
+        workspaces=workspaces,
+        stats=ReadStats(registry=registry, runtime=runtime, keep_alive=keep_alive, room=admission.room, limits=limits),
         service_token=settings.server.token.get_secret_value(),
         dependencies={"mongo": registry.check, "runtime": runtime.check},
     )
-    sweeper = asyncio.create_task(_sweep(use_cases.reconcile, settings.keeping.reconcile_interval_s), name="reconciler")
+    upkeep = Upkeep(
+        reconcile=use_cases.reconcile,
+        tend=workspaces.tend,
+        admission=admission,
+        presence=presence,
+        leases=leases,
+        runtime=runtime,
+        owner=owner,
+        interval_s=keeping.reconcile_interval_s,
+    )
     try:
-        yield use_cases
+        async with upkeep.running():
+            yield use_cases
     finally:
-        sweeper.cancel()
-        await asyncio.wait({sweeper})
         await launcher.close()
-        if settings.keeping.remove_on_shutdown:
-            await _remove_all(RemoveAll(registry, delete))
+        await _leave(presence, RemoveAll(registry, delete, clean) if keeping.remove_on_shutdown else None)
 
 
-async def _sweep(reconcile: Reconcile, interval_s: float) -> None:
-    while True:
-        try:
-            await reconcile()
-        except DomainError as error:
-            _log.warning("sweep failed", extra={"reason": error.detail})
-        except Exception:  # noqa: BLE001 - edge of an owned task
-            _log.exception("sweep crashed")
-        await asyncio.sleep(interval_s)
+def _limits(keeping: KeepingSettings) -> Limits:
+    hard = timedelta(hours=keeping.hard_hours)
+    return Limits(
+        max_per_user=keeping.max_per_user,
+        max_per_user_total=keeping.max_per_user_total,
+        max_total=keeping.max_total,
+        max_queued=keeping.max_queued,
+        queue=timedelta(seconds=keeping.queue_timeout_s),
+        hard=hard,
+        idle=timedelta(minutes=keeping.idle_minutes),
+    )
 
 
-async def _remove_all(remove_all: RemoveAll) -> None:
+def _clocks(keeping: KeepingSettings) -> Clocks:
+    return Clocks(
+        idle=timedelta(minutes=keeping.idle_minutes),
+        pause=timedelta(minutes=keeping.pause_minutes),
+        warning=timedelta(minutes=keeping.warning_minutes),
+        orphan=timedelta(minutes=keeping.orphan_minutes),
+    )
+
+
+async def _room(keeping: KeepingSettings) -> Room:
+    return Room(
+        free=free_memory() if keeping.admit_memory_mb else None,
+        need=keeping.admit_memory_mb * _MIB,
+        reserve=keeping.reserve_memory_mb * _MIB,
+    )
+
+
+async def _leave(presence: Presence, remove_all: RemoveAll | None) -> None:
+    """Only the last manager of a place takes its sandboxes along."""
     try:
         async with asyncio.timeout(_SHUTDOWN_S):
-            await remove_all()
+            if await presence.leave() and remove_all is not None:
+                await remove_all()
     except (TimeoutError, DomainError):
         _log.exception("sandboxes left at shutdown; the next start removes them")

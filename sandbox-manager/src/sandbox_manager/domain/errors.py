@@ -81,6 +81,12 @@ class SandboxNotFoundError(NotFoundError):
         super().__init__("There is no sandbox with this id.")
 
 
+class MarkLostError(NotFoundError):
+    """What happened after a mark is no longer known; begin anew."""
+
+    code = "mark_lost"
+
+
 class SandboxNotReadyError(ConflictError):
     """A door token was asked for a sandbox whose door is not open."""
 
@@ -93,14 +99,29 @@ class SandboxOverError(ConflictError):
     code = "sandbox_over"
 
 
+class WorkspaceExistsError(ConflictError):
+    """A session that has a workspace can't take over another."""
+
+    code = "workspace_exists"
+
+    def __init__(self) -> None:
+        super().__init__("The session already has a workspace.")
+
+
 class UserLimitError(LimitError):
     """The user has as many sandboxes as allowed."""
 
     code = "sandbox_limit_user"
 
 
+class UserTotalLimitError(LimitError):
+    """The user has as many sandboxes, paused ones among them, as allowed."""
+
+    code = "sandbox_limit_user_total"
+
+
 class TotalLimitError(LimitError):
-    """The deployment has as many sandboxes as allowed."""
+    """More wait for a sandbox already than the queue holds."""
 
     code = "sandbox_limit_total"
 
@@ -115,6 +136,15 @@ class RegistryUnavailableError(UnavailableError):
     """The database of the manager does not answer."""
 
     code = "registry_unavailable"
+
+
+class SandboxBusyError(UnavailableError):
+    """Another manager starts, pauses, resumes or removes this sandbox right now."""
+
+    code = "sandbox_busy"
+
+    def __init__(self) -> None:
+        super().__init__("The sandbox is being worked on; try again in a moment.")
 
 
 class StartFailedError(DomainError):

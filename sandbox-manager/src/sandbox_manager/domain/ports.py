@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from sandbox_manager.domain.sandbox import Identity, Sandbox, Started
+from sandbox_manager.domain.workspace import WorkspaceArchives
 
 
 class Clock(Protocol):
@@ -34,8 +37,64 @@ class SandboxRegistry(Protocol):
         """Store a changed record with its version plus one. False when somebody else changed it first."""
         ...
 
+    async def take_lease(self, sandbox_id: str, owner: str, ttl: timedelta) -> Sandbox | None:
+        """Lease a record to `owner`, or lengthen its lease; the database's clock decides what has lapsed.
+
+        Answers the record, None when somebody else holds it or there is none. A record that changes hands has a new
+        version, so that its former owner can store nothing more that it read before.
+        """
+        ...
+
+    async def release_lease(self, sandbox_id: str, owner: str) -> None:
+        """Give a lease back; nothing when it is not the owner's."""
+        ...
+
+    async def admit(self, decide: Callable[[list[Sandbox], datetime], list[Sandbox]]) -> list[Sandbox]:
+        """Hand `decide` all that occupy a place, oldest first, and the present by the database's clock, while no other
+        manager can admit; store the changed records it answers and answer them as stored. A record of theirs that is
+        new is added; when its session's place is taken meanwhile, nothing is stored and nothing answered."""
+        ...
+
+    def changes(self, after: str | None) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
+        """Changes a person may want to see, from now or after a mark, from any manager; entering has subscribed.
+
+        Raises `MarkLostError` when what came after the mark is no longer known.
+        """
+        ...
+
     async def check(self) -> None:
         """Raise `RegistryUnavailableError` when the registry does not answer."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A record as it was stored, and the mark to go on after."""
+
+    mark: str
+    sandbox: Sandbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldLease:
+    """A named lease and until when it holds, or held."""
+
+    name: str
+    owner: str
+    until: datetime
+
+
+class Leases(Protocol):
+    """Named leases over all managers, by the database's clock."""
+
+    async def take(self, name: str, owner: str, ttl: timedelta) -> bool:
+        """Take it, or lengthen it. False when somebody else holds it."""
+        ...
+
+    async def release(self, name: str, owner: str) -> None: ...
+
+    async def known(self, prefix: str) -> list[HeldLease]:
+        """Leases whose name starts so, those that lapsed not long ago too."""
         ...
 
 
@@ -49,11 +108,36 @@ class SandboxSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a runtime has on the machine for one sandbox of this stack; `reason` says why it does not run."""
+    """What a runtime has on the machine for one sandbox of this stack; `reason` says why it does not run.
+
+    `identity` is the one it was started with; a paused one counts as running.
+    """
 
     identity: Identity
     running: bool
+    paused: bool = False
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a sandbox uses; None where the machine can't tell. `cpu_s` is since its start."""
+
+    cpu_s: float | None
+    memory_bytes: int | None
+    memory_limit_bytes: int
+    pids: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a sandbox tells of itself: for how long nobody has used it, and how much its workspace holds, if it knows.
+
+    Code in it may make it lie, and fools nobody but its own clock.
+    """
+
+    unused_s: float
+    disk_bytes: int | None = None
 
 
 class Runtime(Protocol):
@@ -61,6 +145,16 @@ class Runtime(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def archives(self) -> WorkspaceArchives:
+        """The files of its workspaces as a whole."""
+        ...
+
+    async def place(self) -> str:
+        """Name of the engine or data folder sandboxes run at: the same for all managers that share it, and for no
+        others. Raises `EngineUnavailableError`."""
+        ...
 
     async def check(self) -> None:
         """Raise `EngineUnavailableError` with what a person can do when no sandbox could be started."""
@@ -78,8 +172,51 @@ class Runtime(Protocol):
         """All there is for this stack, whole or in part. Raises `EngineUnavailableError`."""
         ...
 
+    async def pause(self, identity: Identity) -> None:
+        """Hold all processes of a running sandbox still; nothing when they are. On failure none is held.
+
+        Raises `EngineUnavailableError`, also when it does not run.
+        """
+        ...
+
+    async def resume(self, identity: Identity) -> None:
+        """Let a paused sandbox go on; nothing when it does. Raises `EngineUnavailableError`, also when it is dead."""
+        ...
+
+    async def hand_over(self, identity: Identity) -> None:
+        """Make the workspace of a pooled sandbox that of the session it was claimed for.
+
+        Raises `WorkspaceExistsError` when the session has one, `EngineUnavailableError`.
+        """
+        ...
+
+    async def recipe(self) -> str:
+        """Tells what sandboxes are made of: another when the image or a setting changed.
+
+        Raises `EngineUnavailableError`.
+        """
+        ...
+
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
-        """Remove all of a sandbox, whatever its state, also what does not exist. Raises `EngineUnavailableError`."""
+        """Remove all of a sandbox, whatever its state, also what does not exist. Raises `EngineUnavailableError`.
+
+        A workspace it was pooled with and nobody took over is never kept.
+        """
+        ...
+
+    async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
+        """Tell a running sandbox that a manager watches over it, and hear how it is.
+
+        Raises `EngineUnavailableError` when it does not answer.
+        """
+        ...
+
+    async def usage(self, identity: Identity) -> Usage | None:
+        """What a sandbox uses now, None when it does not run. Raises `EngineUnavailableError`."""
+        ...
+
+    def endings(self) -> AsyncIterator[str]:
+        """Ids of sandboxes that end, as it happens. Best effort: may miss some, and end at any time."""
         ...
 
 
@@ -91,6 +228,14 @@ class DoorKeys(Protocol):
         """PEM."""
         ...
 
-    def sign(self, identity: Identity, scopes: list[str], now: datetime, expires_at: datetime) -> str:
-        """A door token for one generation of one sandbox."""
+    def sign(
+        self,
+        identity: Identity,
+        scopes: list[str],
+        now: datetime,
+        expires_at: datetime,
+        *,
+        claim_until: datetime | None = None,
+    ) -> str:
+        """A door token for one generation of one sandbox; with `claim_until`, it claims a pooled one until then."""
         ...

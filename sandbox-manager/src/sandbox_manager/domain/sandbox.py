@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+ANY_PLACE = "*"
 
 
 class Status(StrEnum):
-    """Life of a sandbox."""
+    """Life of a sandbox. A queued one waits for room, a paused one is frozen until it is used.
 
+    Those of the pool belong to nobody yet: a warming one is being booted, a warm one is frozen until it is claimed.
+    """
+
+    WARMING = "warming"
+    WARM = "warm"
+    QUEUED = "queued"
     STARTING = "starting"
     READY = "ready"
+    PAUSED = "paused"
     FAILED = "failed"
     GONE = "gone"
 
@@ -34,6 +44,11 @@ class Identity:
     generation: int
 
 
+def pool_session(sandbox_id: str) -> str:
+    """What stands for the session of a sandbox nobody claimed yet; no session's id can hold a dot."""
+    return f"pool.{sandbox_id}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
     """What a runtime answers once a sandbox is ready."""
@@ -48,7 +63,11 @@ class Sandbox:
     """The record of a sandbox.
 
     `occupied` holds the session's single place: from creation until nothing of it is left on the machine, so that a
-    rebuilt sandbox can't meet the remains of the old one. `version` grows with every stored change.
+    rebuilt sandbox can't meet the remains of the old one. `version` grows with every stored change, `revision` with
+    every one a person may want to see. `place` names the engine or the data folder it runs at, empty before it ran.
+    Whoever works on it (starts, pauses, resumes or removes it) holds its lease. `notice` tells of an end that comes
+    near; `asked_at` is when somebody last waited for a queued one. `recipe` tells what one of the pool was made of;
+    `door` is known before it is ready for one that was claimed from there.
     """
 
     identity: Identity
@@ -57,8 +76,9 @@ class Sandbox:
     created_at: datetime
     expires_at: datetime
     idle_expires_at: datetime
-    lease_owner: str
-    lease_until: datetime
+    lease_owner: str = ""
+    lease_until: datetime = LONG_AGO
+    place: str = ""
     occupied: bool = True
     cleanup: Cleanup = Cleanup.NONE
     reason: str | None = None
@@ -67,6 +87,10 @@ class Sandbox:
     has_network: bool = True
     door: str | None = None
     settled_at: datetime | None = None
+    notice: str | None = None
+    asked_at: datetime | None = None
+    recipe: str | None = None
+    revision: int = 1
     version: int = 1
 
     @property
@@ -75,27 +99,103 @@ class Sandbox:
 
     @property
     def lives(self) -> bool:
-        return self.status in (Status.STARTING, Status.READY)
+        return self.status not in (Status.FAILED, Status.GONE)
 
-    def made_ready(self, started: Started) -> Sandbox | None:
-        """None when it was given up in the meantime."""
-        if self.status is not Status.STARTING:
+    @property
+    def is_pooled(self) -> bool:
+        """Whether nobody claimed it, or did before it was over."""
+        return self.identity.session_id == pool_session(self.id)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it takes up a place of its user's."""
+        return self.occupied and self.status in (Status.STARTING, Status.READY)
+
+    @property
+    def holds_memory(self) -> bool:
+        """Whether it takes up a place of the deployment: also what is not yet removed does."""
+        return self.occupied and self.status is not Status.QUEUED
+
+    @property
+    def ends_at(self) -> datetime:
+        """When it ends unless it is used."""
+        return min(self.expires_at, self.idle_expires_at)
+
+    def admitted(self, owner: str, until: datetime, runtime: str, place: str) -> Sandbox | None:
+        """There is room: `owner` starts it. None when it no longer waits."""
+        if self.status is not Status.QUEUED:
+            return None
+        return replace(
+            self,
+            status=Status.STARTING,
+            lease_owner=owner,
+            lease_until=until,
+            runtime=runtime,
+            place=place,
+            revision=self.revision + 1,
+        )
+
+    def waited_for(self, now: datetime) -> Sandbox | None:
+        """Somebody still waits. None when it is no longer queued."""
+        return replace(self, asked_at=now) if self.status is Status.QUEUED else None
+
+    def made_ready(self, started: Started, owner: str) -> Sandbox | None:
+        """None when it was given up in the meantime, or another owner works on it."""
+        if self.status is not Status.STARTING or self.lease_owner != owner:
             return None
         return replace(
             self,
             status=Status.READY,
+            revision=self.revision + 1,
             door=started.door,
             has_desktop=started.has_desktop,
             has_network=started.has_network,
         )
 
+    def made_warm(self, started: Started, owner: str) -> Sandbox | None:
+        """Booted and frozen. None when it was given up in the meantime, or another owner works on it."""
+        if self.status is not Status.WARMING or self.lease_owner != owner:
+            return None
+        return replace(
+            self,
+            status=Status.WARM,
+            door=started.door,
+            has_desktop=started.has_desktop,
+            has_network=started.has_network,
+        )
+
+    def can_be_claimed(self, place: str, recipe: str, now: datetime) -> bool:
+        """Whether it is warm, of that place and made so, and nobody works on it."""
+        is_warm = self.status is Status.WARM and self.lease_until <= now < self.expires_at
+        return is_warm and (self.place, self.recipe) == (place, recipe)
+
+    def claimed(self, wanted: Sandbox, owner: str, until: datetime) -> Sandbox:
+        """The one `wanted` by a session: from here on it starts, by `owner`, and is never anybody else's."""
+        return replace(
+            wanted,
+            identity=replace(wanted.identity, sandbox_id=self.id),
+            status=Status.STARTING,
+            runtime=self.runtime,
+            place=self.place,
+            lease_owner=owner,
+            lease_until=until,
+            has_desktop=self.has_desktop,
+            has_network=self.has_network,
+            door=self.door,
+            recipe=self.recipe,
+            revision=self.revision + 1,
+            version=self.version,
+        )
+
     def failed(self, reason: str, *, retryable: bool) -> Sandbox | None:
-        """None when it is no longer starting."""
-        if self.status is not Status.STARTING:
+        """None when it is neither queued nor starting."""
+        if self.status not in (Status.QUEUED, Status.STARTING):
             return None
         return replace(
             self,
             status=Status.FAILED,
+            revision=self.revision + 1,
+            notice=None,
             reason=reason,
             retryable=retryable,
             cleanup=Cleanup.KEEP_WORKSPACE,
@@ -108,7 +208,35 @@ class Sandbox:
         if not self.lives:
             widened = cleanup is Cleanup.ALL and self.cleanup is not Cleanup.ALL
             return replace(self, cleanup=Cleanup.ALL) if widened else None
-        return replace(self, status=Status.GONE, reason=reason, retryable=retryable, cleanup=cleanup)
+        return replace(
+            self,
+            status=Status.GONE,
+            revision=self.revision + 1,
+            notice=None,
+            reason=reason,
+            retryable=retryable,
+            cleanup=Cleanup.ALL if self.is_pooled else cleanup,
+        )
+
+    def paused(self, now: datetime, keep: timedelta) -> Sandbox | None:
+        """Frozen, to be removed after `keep` unless it is used. None when it is not ready."""
+        if self.status is not Status.READY:
+            return None
+        end = min(now + keep, self.expires_at)
+        return replace(self, status=Status.PAUSED, revision=self.revision + 1, notice=None, idle_expires_at=end)
+
+    def resumed(self, now: datetime, idle: timedelta) -> Sandbox | None:
+        """Used again. None when it is not paused."""
+        if self.status is not Status.PAUSED:
+            return None
+        end = min(now + idle, self.expires_at)
+        return replace(self, status=Status.READY, revision=self.revision + 1, notice=None, idle_expires_at=end)
+
+    def warned(self, notice: str) -> Sandbox | None:
+        """Tell of an end that comes near, once. None when it was told, or is over already."""
+        if not self.lives or self.notice is not None:
+            return None
+        return replace(self, notice=notice, revision=self.revision + 1)
 
     def settled(self, cleaned: Cleanup, now: datetime) -> Sandbox | None:
         """Nothing is left of it on the machine. None when more was asked for than `cleaned`."""
@@ -116,14 +244,11 @@ class Sandbox:
             return None
         return replace(self, occupied=False, cleanup=Cleanup.NONE, settled_at=now)
 
-    def renewed(self, now: datetime, idle: timedelta) -> Sandbox | None:
-        """Idle end moved, never over the hard one. None when it no longer lives."""
-        if not self.lives:
+    def renewed(self, active_at: datetime, idle: timedelta) -> Sandbox | None:
+        """Idle end moved, never over the hard one; a notice of it is taken back. None when it does not run."""
+        if self.status not in (Status.STARTING, Status.READY):
             return None
-        return replace(self, idle_expires_at=max(self.idle_expires_at, min(now + idle, self.expires_at)))
-
-    def leased(self, owner: str, until: datetime) -> Sandbox | None:
-        """The starting manager is alive. None when it is not its own or no longer starting."""
-        if self.status is not Status.STARTING or self.lease_owner != owner:
-            return None
-        return replace(self, lease_until=until)
+        end = max(self.idle_expires_at, min(active_at + idle, self.expires_at))
+        if self.notice is None or end == self.idle_expires_at or end == self.expires_at:
+            return replace(self, idle_expires_at=end)
+        return replace(self, idle_expires_at=end, notice=None, revision=self.revision + 1)

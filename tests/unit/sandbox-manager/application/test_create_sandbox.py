@@ -9,7 +9,6 @@ from sandbox_manager.domain.errors import (
     ConflictError,
     EngineUnavailableError,
     StartFailedError,
-    TotalLimitError,
     UserLimitError,
 )
 from sandbox_manager.domain.sandbox import Status
@@ -149,14 +148,6 @@ async def test_a_computer_in_use_keeps_its_place() -> None:
     await keeping.renew(used.id)
     with pytest.raises(UserLimitError):
         await keeping.create("s2", "u1")
-
-
-async def test_a_full_deployment_refuses_everybody() -> None:
-    keeping = Keeping(max_total=1)
-    await keeping.ready("s1", "u1")
-
-    with pytest.raises(TotalLimitError):
-        await keeping.create("s2", "u2")
 
 
 async def test_many_at_once_stay_within_the_limit() -> None:

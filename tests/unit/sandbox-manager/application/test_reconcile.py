@@ -80,7 +80,6 @@ async def test_a_start_whose_manager_died_fails_once_its_lease_is_over() -> None
     dead.runtime.hold = asyncio.Event()
     created = await dead.create("s1", "u1")
     await asyncio.sleep(0)
-    await dead.launcher.close()
     alive = Keeping(registry=dead.registry, runtime=dead.runtime, clock=dead.clock, owner="manager-2")
 
     await alive.reconcile()
@@ -92,6 +91,104 @@ async def test_a_start_whose_manager_died_fails_once_its_lease_is_over() -> None
     assert failed.status is Status.FAILED
     assert failed.retryable
     assert alive.runtime.things == {}
+    await dead.launcher.close()
+
+
+async def test_a_start_of_a_manager_that_stopped_well_is_undone_at_once() -> None:
+    stopped = Keeping()
+    stopped.runtime.hold = asyncio.Event()
+    created = await stopped.create("s1", "u1")
+    await asyncio.sleep(0)
+    await stopped.launcher.close()
+    other = Keeping(registry=stopped.registry, runtime=stopped.runtime, clock=stopped.clock, owner="manager-2")
+
+    await other.reconcile()
+
+    assert (await other.get(created.sandbox.id)).status is Status.FAILED
+    assert other.runtime.things == {}
+
+
+async def test_what_is_at_another_place_is_left_to_its_managers_and_given_up_only_without_any() -> None:
+    there = Keeping()
+    there.runtime.where = "there"
+    ready = await there.ready()
+    await there.presence.tell()
+    here = Keeping(registry=there.registry, clock=there.clock, leases=there.leases, owner="manager-2")
+
+    await here.reconcile()
+    here.clock.move(timedelta(minutes=9))
+    await here.reconcile()
+    assert (await here.get(ready.id)).status is Status.READY
+    here.clock.move(timedelta(minutes=2))
+    await here.reconcile()
+
+    over = await here.get(ready.id)
+    assert (over.status, over.occupied, over.reason) == (Status.GONE, False, "The machine it ran on is away.")
+    assert list(there.runtime.things) == [ready.id]
+
+
+async def test_a_sandbox_that_is_used_inside_is_not_idle() -> None:
+    keeping = Keeping()
+    ready = await keeping.ready()
+    keeping.runtime.unused_s[ready.id] = 60.0
+    keeping.clock.move(IDLE + timedelta(seconds=1))
+
+    await keeping.reconcile()
+
+    kept = await keeping.get(ready.id)
+    assert kept.status is Status.READY
+    assert kept.idle_expires_at == keeping.clock.now() + IDLE - timedelta(minutes=1)
+
+
+async def test_an_end_that_comes_near_is_told_once_and_taken_back_when_it_is_used() -> None:
+    keeping = Keeping()
+    ready = await keeping.ready()
+    keeping.clock.move(IDLE - timedelta(minutes=4))
+    await keeping.reconcile()
+    await keeping.reconcile()
+    warned = await keeping.get(ready.id)
+
+    renewed = await keeping.renew(ready.id)
+
+    assert warned.notice is not None
+    assert "removed in 4 minutes" in warned.notice
+    assert warned.revision == ready.revision + 1
+    assert (renewed.notice, renewed.revision) == (None, warned.revision + 1)
+
+
+async def test_a_longest_lifetime_that_ends_is_told_before() -> None:
+    keeping = Keeping()
+    ready = await keeping.ready()
+    for _ in range(47):
+        keeping.clock.move(timedelta(minutes=30))
+        await keeping.renew(ready.id)
+    keeping.clock.move(timedelta(minutes=26))
+
+    await keeping.reconcile()
+
+    assert "longest lifetime in 4 minutes" in ((await keeping.get(ready.id)).notice or "")
+
+
+async def test_two_sweeps_at_once_remove_a_dead_sandbox_once() -> None:
+    one = Keeping()
+    two = Keeping(registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2")
+    ready = await one.ready()
+    one.runtime.kill(ready.id)
+    one.runtime.removals.clear()
+
+    await asyncio.gather(one.reconcile(), two.reconcile())
+
+    assert one.runtime.removals == [ready.id]
+
+
+async def test_only_the_last_manager_of_a_place_leaves_nobody_behind() -> None:
+    one = Keeping()
+    two = Keeping(registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2")
+    await one.presence.tell()
+    await two.presence.tell()
+
+    assert not await one.presence.leave()
+    assert await two.presence.leave()
 
 
 async def test_a_living_sandbox_survives_a_new_manager() -> None:

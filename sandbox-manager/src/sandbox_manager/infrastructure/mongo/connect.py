@@ -11,7 +11,8 @@ from pymongo import AsyncMongoClient
 
 from sandbox_manager.infrastructure.door_keys import Es256DoorKeys, generate_private_key
 from sandbox_manager.infrastructure.mongo.documents import DOCUMENTS, DoorKeyDocument, collection_of
-from sandbox_manager.infrastructure.mongo.registry import registry_errors
+from sandbox_manager.infrastructure.mongo.errors import registry_errors
+from sandbox_manager.infrastructure.mongo.workspaces import WorkspaceDocument
 
 _ANSWER_MS = 5_000
 
@@ -24,7 +25,7 @@ async def connected(uri: str, database: str) -> AsyncGenerator[None]:
     )
     try:
         with registry_errors():
-            await cast("Any", init_beanie)(database=client[database], document_models=DOCUMENTS)
+            await cast("Any", init_beanie)(database=client[database], document_models=[*DOCUMENTS, WorkspaceDocument])
         yield
     finally:
         await client.close()

@@ -10,9 +10,10 @@ from pydantic import Field
 from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.asynchronous.collection import AsyncCollection
 
-from sandbox_manager.domain.sandbox import Cleanup, Status
+from sandbox_manager.domain.sandbox import ANY_PLACE, Cleanup, Status
 
 _KEPT_S = 30 * 24 * 3600
+_LEASES_KEPT_S = 7 * 24 * 3600
 
 
 class SandboxDocument(Document):
@@ -29,6 +30,8 @@ class SandboxDocument(Document):
     idle_expires_at: datetime
     lease_owner: str
     lease_until: datetime
+    # Records of before there were places were made at the one there was.
+    place: str = ANY_PLACE
     occupied: bool
     cleanup: Cleanup
     reason: str | None
@@ -37,6 +40,10 @@ class SandboxDocument(Document):
     has_network: bool
     door: str | None
     settled_at: datetime | None
+    notice: str | None = None
+    asked_at: datetime | None = None
+    recipe: str | None = None
+    revision: int = 1
     version: int
 
     class Settings:
@@ -55,6 +62,20 @@ class SandboxDocument(Document):
         ]
 
 
+class LeaseDocument(Document):
+    """A named lease; also the one document all admissions write to, which puts them one after the other."""
+
+    id: str = Field()  # pyright: ignore[reportIncompatibleVariableOverride] - its name
+    owner: str
+    until: datetime
+
+    class Settings:
+        name = "leases"
+        indexes: ClassVar = [
+            IndexModel([("until", ASCENDING)], name="forget_lapsed", expireAfterSeconds=_LEASES_KEPT_S)
+        ]
+
+
 class DoorKeyDocument(Document):
     """The private key of the doors' tokens; there is one."""
 
@@ -70,4 +91,4 @@ def collection_of(document: type[Document]) -> AsyncCollection[dict[str, Any]]:
     return cast("Any", document).get_pymongo_collection()
 
 
-DOCUMENTS = [SandboxDocument, DoorKeyDocument]
+DOCUMENTS = [SandboxDocument, LeaseDocument, DoorKeyDocument]

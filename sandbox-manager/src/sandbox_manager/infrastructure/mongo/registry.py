@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Generator
-from dataclasses import replace
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from typing import Any
 
-from pymongo.errors import DuplicateKeyError, PyMongoError
+from pymongo import ReturnDocument
+from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.errors import DuplicateKeyError, OperationFailure
 
-from sandbox_manager.domain.errors import RegistryUnavailableError
-from sandbox_manager.domain.sandbox import Identity, Sandbox
-from sandbox_manager.infrastructure.mongo.documents import SandboxDocument, collection_of
+from sandbox_manager.domain.errors import MarkLostError
+from sandbox_manager.domain.ports import Change
+from sandbox_manager.domain.sandbox import LONG_AGO, Sandbox
+from sandbox_manager.infrastructure.mongo.documents import LeaseDocument, SandboxDocument, collection_of
+from sandbox_manager.infrastructure.mongo.errors import registry_errors
+from sandbox_manager.infrastructure.mongo.records import from_mongo, to_mongo, to_sandbox, update_of
+
+_ADMISSION = "admission"
+_ADMISSION_S = 10.0
+_VISIBLE = [
+    {"$match": {"$or": [{"operationType": "insert"}, {"updateDescription.updatedFields.revision": {"$exists": True}}]}}
+]
+_LOOK_MS = 1_000
+# History lost, a fatal fault of the stream, and marks that never were.
+_MARK_LOST = frozenset({9, 40585, 40647, 50811, 260, 280, 286})
 
 
-@contextlib.contextmanager
-def registry_errors() -> Generator[None]:
-    """Driver errors as the domain names them."""
-    try:
-        yield
-    except PyMongoError as error:
-        raise RegistryUnavailableError("The manager's database does not answer; try again later.") from error
+class _SupersededError(Exception):
+    """A record was changed by others in the middle of an admission."""
 
 
 class MongoRegistry:
@@ -29,7 +38,7 @@ class MongoRegistry:
     async def add(self, sandbox: Sandbox) -> bool:
         with registry_errors():
             try:
-                await collection_of(SandboxDocument).insert_one(_to_mongo(sandbox))
+                await collection_of(SandboxDocument).insert_one(to_mongo(sandbox))
             except DuplicateKeyError:
                 return False
         return True
@@ -37,7 +46,7 @@ class MongoRegistry:
     async def get(self, sandbox_id: str) -> Sandbox | None:
         with registry_errors():
             document = await SandboxDocument.get(sandbox_id)
-        return _to_sandbox(document) if document else None
+        return to_sandbox(document) if document else None
 
     async def find(
         self, *, user_id: str | None = None, session_id: str | None = None, occupied: bool | None = None
@@ -46,68 +55,105 @@ class MongoRegistry:
         query = {name: value for name, value in wanted.items() if value is not None}
         with registry_errors():
             documents = await SandboxDocument.find(query).sort("-created_at", "-generation").to_list()
-        return [_to_sandbox(document) for document in documents]
+        return [to_sandbox(document) for document in documents]
 
     async def save(self, sandbox: Sandbox) -> bool:
-        changed = replace(sandbox, version=sandbox.version + 1)
+        query, update = update_of(sandbox, with_lease=False)
         with registry_errors():
-            result = await collection_of(SandboxDocument).replace_one(
-                {"_id": sandbox.id, "version": sandbox.version}, _to_mongo(changed)
-            )
+            result = await collection_of(SandboxDocument).update_one(query, update)
         return result.matched_count == 1
+
+    async def take_lease(self, sandbox_id: str, owner: str, ttl: timedelta) -> Sandbox | None:
+        is_own = {"$eq": ["$lease_owner", owner]}
+        is_free = {"$or": [is_own, {"$lte": ["$lease_until", "$$NOW"]}]}
+        taken = {
+            "lease_owner": owner,
+            "lease_until": {"$add": ["$$NOW", ttl // timedelta(milliseconds=1)]},
+            "version": {"$cond": [is_own, "$version", {"$add": ["$version", 1]}]},
+        }
+        with registry_errors():
+            document = await collection_of(SandboxDocument).find_one_and_update(
+                {"_id": sandbox_id, "$expr": is_free}, [{"$set": taken}], return_document=ReturnDocument.AFTER
+            )
+        return from_mongo(document) if document else None
+
+    async def release_lease(self, sandbox_id: str, owner: str) -> None:
+        with registry_errors():
+            await collection_of(SandboxDocument).update_one(
+                {"_id": sandbox_id, "lease_owner": owner}, {"$set": {"lease_owner": "", "lease_until": LONG_AGO}}
+            )
+
+    async def admit(self, decide: Callable[[list[Sandbox], datetime], list[Sandbox]]) -> list[Sandbox]:
+        async def work(session: AsyncClientSession) -> list[Sandbox]:
+            now = await self._alone(session)
+            cursor = collection_of(SandboxDocument).find({"occupied": True}, session=session).sort("created_at", 1)
+            known = [from_mongo(document) async for document in cursor]
+            changed = decide(known, now)
+            return [await self._put(one, known, session) for one in changed]
+
+        client = collection_of(SandboxDocument).database.client
+        with registry_errors():
+            async with client.start_session() as session:
+                try:
+                    return await session.with_transaction(work, max_commit_time_ms=int(_ADMISSION_S * 1000))
+                except (DuplicateKeyError, _SupersededError):
+                    return []
+
+    async def _alone(self, session: AsyncClientSession) -> datetime:
+        """From here on no other admission can commit; answers the database's present."""
+        written: Any = await collection_of(LeaseDocument).find_one_and_update(
+            {"_id": _ADMISSION},
+            [{"$set": {"owner": "", "until": "$$NOW"}}],
+            upsert=True,
+            return_document=ReturnDocument.AFTER,
+            session=session,
+        )
+        return written["until"]
+
+    async def _put(self, sandbox: Sandbox, known: list[Sandbox], session: AsyncClientSession) -> Sandbox:
+        collection = collection_of(SandboxDocument)
+        if all(one.id != sandbox.id for one in known):
+            await collection.insert_one(to_mongo(sandbox), session=session)
+            return sandbox
+        query, update = update_of(sandbox, with_lease=True)
+        document = await collection.find_one_and_update(
+            query, update, return_document=ReturnDocument.AFTER, session=session
+        )
+        if document is None:
+            raise _SupersededError
+        return from_mongo(document)
+
+    @asynccontextmanager
+    async def changes(self, after: str | None) -> AsyncGenerator[AsyncIterator[Change]]:
+        with registry_errors():
+            try:
+                stream = await collection_of(SandboxDocument).watch(
+                    _VISIBLE,
+                    full_document="updateLookup",
+                    resume_after={"_data": after} if after else None,
+                    max_await_time_ms=_LOOK_MS,
+                )
+            except OperationFailure as error:
+                raise _named(error) from error
+        async with stream:
+            yield _changes(stream)
 
     async def check(self) -> None:
         with registry_errors():
             await collection_of(SandboxDocument).database.command("ping")
 
 
-def _to_mongo(sandbox: Sandbox) -> dict[str, Any]:
-    return {
-        "_id": sandbox.id,
-        "session_id": sandbox.identity.session_id,
-        "user_id": sandbox.identity.user_id,
-        "generation": sandbox.identity.generation,
-        "runtime": sandbox.runtime,
-        "status": sandbox.status.value,
-        "created_at": sandbox.created_at,
-        "expires_at": sandbox.expires_at,
-        "idle_expires_at": sandbox.idle_expires_at,
-        "lease_owner": sandbox.lease_owner,
-        "lease_until": sandbox.lease_until,
-        "occupied": sandbox.occupied,
-        "cleanup": sandbox.cleanup.value,
-        "reason": sandbox.reason,
-        "retryable": sandbox.retryable,
-        "has_desktop": sandbox.has_desktop,
-        "has_network": sandbox.has_network,
-        "door": sandbox.door,
-        "settled_at": sandbox.settled_at,
-        "version": sandbox.version,
-    }
+async def _changes(stream: Any) -> AsyncIterator[Change]:
+    with registry_errors():
+        try:
+            async for event in stream:
+                if event.get("fullDocument"):
+                    yield Change(mark=event["_id"]["_data"], sandbox=from_mongo(event["fullDocument"]))
+        except OperationFailure as error:
+            raise _named(error) from error
 
 
-def _to_sandbox(document: SandboxDocument) -> Sandbox:
-    return Sandbox(
-        identity=Identity(
-            sandbox_id=document.id,
-            session_id=document.session_id,
-            user_id=document.user_id,
-            generation=document.generation,
-        ),
-        runtime=document.runtime,
-        status=document.status,
-        created_at=document.created_at,
-        expires_at=document.expires_at,
-        idle_expires_at=document.idle_expires_at,
-        lease_owner=document.lease_owner,
-        lease_until=document.lease_until,
-        occupied=document.occupied,
-        cleanup=document.cleanup,
-        reason=document.reason,
-        retryable=document.retryable,
-        has_desktop=document.has_desktop,
-        has_network=document.has_network,
-        door=document.door,
-        settled_at=document.settled_at,
-        version=document.version,
-    )
+def _named(error: OperationFailure) -> Exception:
+    if error.code in _MARK_LOST:
+        return MarkLostError("What happened after this mark is no longer known; list the sandboxes and begin anew.")
+    return error

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from sandbox_manager.domain.errors import DomainError
-from sandbox_manager.domain.ports import Found, SandboxSpec
-from sandbox_manager.domain.sandbox import Identity, Started
+from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, WorkspaceExistsError
+from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
+from sandbox_manager.domain.sandbox import Identity, Started, pool_session
+from sandbox_manager.infrastructure.runtimes.fake_archives import FakeArchives
 
 
 class FakeRuntime:
     """Answers like a real one. `hold` keeps starts waiting, `fail_start` and `unavailable` are raised when set."""
 
     name = "fake"
+    where = "fake-place"
 
     def __init__(self) -> None:
         self.things: dict[str, Found] = {}
         self.workspaces: set[str] = set()
+        self.archives = FakeArchives(self.workspaces)
         self.starts: list[SandboxSpec] = []
+        self.made_by = "recipe-1"
+        self.fail_pause: DomainError | None = None
+        self.fail_resume: DomainError | None = None
         self.hold: asyncio.Event | None = None
         self.fail_start: DomainError | None = None
         self.unavailable: DomainError | None = None
+        self.unused_s: dict[str, float] = {}
+        self.kept: list[str] = []
+        self.removals: list[str] = []
+        self.ended: asyncio.Queue[str] = asyncio.Queue()
+
+    async def place(self) -> str:
+        return self.where
 
     async def check(self) -> None:
         if self.unavailable is not None:
@@ -39,16 +53,67 @@ class FakeRuntime:
             raise self.fail_start
         return Started(door=f"http://fake-{identity.sandbox_id}:7000", has_desktop=True, has_network=True)
 
+    async def pause(self, identity: Identity) -> None:
+        await self._hold(identity, self.fail_pause, paused=True)
+
+    async def resume(self, identity: Identity) -> None:
+        await self._hold(identity, self.fail_resume, paused=False)
+
+    async def _hold(self, identity: Identity, failure: DomainError | None, *, paused: bool) -> None:
+        await self.check()
+        thing = self.things.get(identity.sandbox_id)
+        if failure is not None:
+            raise failure
+        if thing is None or not thing.running:
+            raise EngineUnavailableError("The sandbox does not run.")
+        self.things[identity.sandbox_id] = replace(thing, paused=paused)
+
+    async def hand_over(self, identity: Identity) -> None:
+        await self.check()
+        if identity.session_id in self.workspaces:
+            raise WorkspaceExistsError
+        self.workspaces.remove(pool_session(identity.sandbox_id))
+        self.workspaces.add(identity.session_id)
+
+    async def recipe(self) -> str:
+        await self.check()
+        return self.made_by
+
     async def found(self) -> list[Found]:
         await self.check()
         return list(self.things.values())
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         await self.check()
+        self.removals.append(identity.sandbox_id)
         self.things.pop(identity.sandbox_id, None)
+        self.workspaces.discard(pool_session(identity.sandbox_id))
         if not keep_workspace:
             self.workspaces.discard(identity.session_id)
 
+    async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
+        """Unused since long, unless `unused_s` says otherwise."""
+        await self.check()
+        thing = self.things.get(identity.sandbox_id)
+        if thing is None or not thing.running or thing.paused:
+            raise EngineUnavailableError("The sandbox does not answer.")
+        self.kept.append(identity.sandbox_id)
+        return Report(unused_s=self.unused_s.get(identity.sandbox_id, 1e6), disk_bytes=0)
+
+    async def usage(self, identity: Identity) -> Usage | None:
+        await self.check()
+        thing = self.things.get(identity.sandbox_id)
+        if thing is None or not thing.running:
+            return None
+        return Usage(cpu_s=0.0, memory_bytes=0, memory_limit_bytes=0, pids=1)
+
+    async def endings(self) -> AsyncIterator[str]:
+        while True:
+            yield await self.ended.get()
+
     def kill(self, sandbox_id: str) -> None:
         """What an outsider could do to a running sandbox."""
-        self.things[sandbox_id] = replace(self.things[sandbox_id], running=False, reason="The sandbox was killed.")
+        self.ended.put_nowait(sandbox_id)
+        self.things[sandbox_id] = replace(
+            self.things[sandbox_id], running=False, paused=False, reason="The sandbox was killed."
+        )

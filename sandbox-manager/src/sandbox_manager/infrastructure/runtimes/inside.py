@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 from dataclasses import dataclass
 
-from sandbox_manager.domain.ports import SandboxSpec
+from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.domain.ports import Report, SandboxSpec
 
 READY_LINE = "tool-api: ready "
+KEPT_LINE = "tool-api: kept "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +25,7 @@ class Inside:
     memory_bytes: int
     cpus: float
     pids: int
+    orphan_s: int = 0
 
     def environment(self, spec: SandboxSpec, door: str) -> dict[str, str]:
         """Environment of `python -m tool_api`; nothing in it is secret."""
@@ -34,9 +39,30 @@ class Inside:
             "BASH_TIMEOUT": str(self.bash_timeout),
             "ALLOWED_COMMANDS": self.allowed_commands,
             "MAX_UPLOAD_BYTES": str(self.max_upload_bytes),
+            "SANDBOX_ORPHAN_S": str(self.orphan_s),
         }
+
+
+def fingerprint(*parts: object) -> str:
+    """The same for the same parts only."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def desktop_of(ready_line: str) -> bool:
     """Whether the line that says ready also says there is a desktop."""
     return "desktop=yes" in ready_line
+
+
+def keep_line(token: str) -> str:
+    """What a sandbox is told, on its standard input, by who watches over it."""
+    return json.dumps({"keep": token})
+
+
+def report_of(line: str) -> Report:
+    """What its answer says. Raises `EngineUnavailableError`."""
+    try:
+        told = json.loads(line.removeprefix(KEPT_LINE))
+        disk = told.get("disk_bytes")
+        return Report(unused_s=float(told["unused_s"]), disk_bytes=None if disk is None else int(disk))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise EngineUnavailableError("The sandbox answered something else than it was asked.") from error

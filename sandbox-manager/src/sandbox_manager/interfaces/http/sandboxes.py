@@ -7,9 +7,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from contracts.sandboxes import CreateSandbox, DoorToken, Sandbox, SandboxList, SandboxStatus, TokenRequest
-from sandbox_manager.domain import sandbox as domain
+from contracts.sandboxes import CreateSandbox, DoorToken, Sandbox, SandboxList, TokenRequest
 from sandbox_manager.interfaces.http.service_token import require_service_token
+from sandbox_manager.interfaces.http.to_wire import to_wire
 from sandbox_manager.interfaces.http.use_cases import Wired
 
 _MAX_WAIT_MS = 120_000
@@ -20,30 +20,31 @@ router = APIRouter(prefix="/sandboxes", tags=["sandboxes"], dependencies=[Depend
 
 @router.post("", status_code=201)
 async def create(body: CreateSandbox, wired: Wired, response: Response) -> Sandbox:
-    """Give a session its one sandbox; 200 when it already has one."""
+    """Give a session its one sandbox; 200 when it already has one. It waits in line while there is no room."""
     created = await wired.create(body.session_id, body.user_id)
     if not created.is_new:
         response.status_code = 200
-    return _to_wire(created.sandbox)
+    return to_wire(created.sandbox, queue_position=await wired.get.position(created.sandbox))
 
 
 @router.get("")
 async def list_(wired: Wired, user_id: _Owner = None, session_id: _Owner = None) -> SandboxList:
     """The newest sandbox of each session that matches."""
     found = await wired.list(user_id=user_id, session_id=session_id)
-    return SandboxList(items=[_to_wire(one) for one in found])
+    return SandboxList(items=[to_wire(one) for one in found])
 
 
 @router.get("/{sandbox_id}")
 async def get(sandbox_id: str, wired: Wired, wait_ms: Annotated[int, Query(ge=0, le=_MAX_WAIT_MS)] = 0) -> Sandbox:
-    """One sandbox; with `wait_ms` once it left `starting`, or at the deadline."""
-    return _to_wire(await wired.get(sandbox_id, wait_ms / 1000))
+    """One sandbox; with `wait_ms` once it left `starting` or `queued`, or at the deadline."""
+    sandbox = await wired.get(sandbox_id, wait_ms / 1000)
+    return to_wire(sandbox, queue_position=await wired.get.position(sandbox))
 
 
 @router.post("/{sandbox_id}/renew")
 async def renew(sandbox_id: str, wired: Wired) -> Sandbox:
     """Count as activity."""
-    return _to_wire(await wired.renew(sandbox_id))
+    return to_wire(await wired.renew(sandbox_id))
 
 
 @router.post("/{sandbox_id}/tokens", status_code=201)
@@ -61,24 +62,6 @@ async def mint(sandbox_id: str, body: TokenRequest, wired: Wired) -> DoorToken:
 
 
 @router.delete("/{sandbox_id}", status_code=204)
-async def delete(sandbox_id: str, wired: Wired, *, keep_workspace: bool = False) -> None:
-    """Remove it, also in the middle of its start; 204 too when there is none."""
-    await wired.delete(sandbox_id, keep_workspace=keep_workspace)
-
-
-def _to_wire(sandbox: domain.Sandbox) -> Sandbox:
-    return Sandbox(
-        id=sandbox.id,
-        session_id=sandbox.identity.session_id,
-        user_id=sandbox.identity.user_id,
-        generation=sandbox.identity.generation,
-        runtime=sandbox.runtime,
-        status=SandboxStatus(sandbox.status.value),
-        reason=sandbox.reason,
-        retryable=sandbox.retryable,
-        has_desktop=sandbox.has_desktop,
-        has_network=sandbox.has_network,
-        created_at=sandbox.created_at,
-        expires_at=sandbox.expires_at,
-        idle_expires_at=sandbox.idle_expires_at,
-    )
+async def delete(sandbox_id: str, wired: Wired, *, keep_workspace: bool = False, only_queued: bool = False) -> None:
+    """Remove it, also in the middle of its start; 204 too when there is none. `only_queued`: unless it got its turn."""
+    await wired.delete(sandbox_id, keep_workspace=keep_workspace or only_queued, only_queued=only_queued)

@@ -13,6 +13,7 @@ from docker.types import IPAMConfig, IPAMPool
 from docker.utils import kwargs_from_env
 
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
+from sandbox_manager.infrastructure.runtimes.docker.channels import Answer, Endings
 
 _ANSWER_S = 30
 _LINE_BYTES = 4096
@@ -255,6 +256,28 @@ class Engine:
     def follow_output(self, name: str) -> Output:
         with engine_errors():
             return Output(self._api.logs(name, stdout=True, stderr=False, stream=True, follow=True))
+
+    def identity(self) -> str:
+        """What tells this engine from others, over restarts too."""
+        with engine_errors():
+            return str(self._api.info()["ID"])
+
+    def ask(self, name: str, line: str) -> Answer:
+        """Hand a line to what runs in a container, and listen to what it says from then on."""
+        with engine_errors():
+            stream = self._api.attach_socket(name, params={"stdin": 1, "stdout": 1, "stream": 1})
+            return Answer(stream, line)
+
+    def usage(self, name: str) -> Json:
+        """One reading of the container's cgroup files by the engine, without the second one it waits a second for."""
+        with engine_errors():
+            return self._api.stats(name, stream=False, one_shot=True)
+
+    def endings(self, label: str) -> Endings:
+        with engine_errors():
+            return Endings(
+                self._api.events(filters={"label": [label], "type": ["container"], "event": ["die"]}, decode=True)
+            )
 
     def last_errors(self, name: str) -> str:
         with engine_errors():

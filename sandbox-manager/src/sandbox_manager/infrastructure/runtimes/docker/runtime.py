@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
 
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, StartFailedError, WorkspaceExistsError
-from sandbox_manager.domain.ports import Found, SandboxSpec
+from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.archives import DockerArchives
@@ -18,13 +18,21 @@ from sandbox_manager.infrastructure.runtimes.docker.engine import SAME_AS, Engin
 from sandbox_manager.infrastructure.runtimes.docker.guard import closed_routes, guard_config, guard_name
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.subnets import free_subnets
-from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of, fingerprint
+from sandbox_manager.infrastructure.runtimes.inside import (
+    KEPT_LINE,
+    READY_LINE,
+    desktop_of,
+    fingerprint,
+    keep_line,
+    report_of,
+)
 from sandbox_manager.infrastructure.runtimes.threads import Threads, threads
 
 _log = logging.getLogger(__name__)
 
 _SUBNET_TRIES = 20
 _OOM_EXIT = 137
+_ANSWER_S = 4.0
 
 
 class DockerRuntime:
@@ -36,7 +44,13 @@ class DockerRuntime:
         self._options = options
         self._engine = engine
         self._threads = pool
+        self._place: str | None = None
         self.archives = DockerArchives(options, engine, pool)
+
+    async def place(self) -> str:
+        if self._place is None:
+            self._place = f"docker:{await self._threads.run(self._engine.identity)}"
+        return self._place
 
     async def check(self) -> None:
         await self._threads.run(self._check)
@@ -135,6 +149,48 @@ class DockerRuntime:
         if not address:
             raise StartFailedError("The sandbox's container has no address; it may have just ended.", retryable=True)
         return str(address)
+
+    async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
+        name = naming.container_name(self._options.stack, identity)
+        line = await self._threads.run(lambda: self._ask(name, keep_line(token)))
+        return report_of(line)
+
+    def _ask(self, name: str, question: str) -> str:
+        with _refusals():
+            answer = self._engine.ask(name, question)
+        with contextlib.closing(answer):
+            return answer.line_with(KEPT_LINE, _ANSWER_S)
+
+    async def usage(self, identity: Identity) -> Usage | None:
+        name = naming.container_name(self._options.stack, identity)
+        with _refusals():
+            told = await self._threads.run(lambda: self._engine.usage(name) if self._engine.container(name) else None)
+        limit = dig(told, "memory_stats", "limit")
+        if limit is None:
+            return None
+        return Usage(
+            cpu_s=dig(told, "cpu_stats", "cpu_usage", "total_usage") / 1e9,
+            memory_bytes=dig(told, "memory_stats", "usage"),
+            memory_limit_bytes=limit,
+            pids=dig(told, "pids_stats", "current"),
+        )
+
+    async def endings(self) -> AsyncIterator[str]:
+        endings = await self._threads.run(lambda: self._engine.endings(f"{naming.STACK}={self._options.stack}"))
+        loop = asyncio.get_running_loop()
+        while True:
+            upcoming = loop.run_in_executor(None, endings.next_labels)
+            try:
+                labels = await asyncio.shield(upcoming)
+            except asyncio.CancelledError:
+                endings.close()  # wakes the thread that still reads
+                await asyncio.wait({upcoming})
+                raise
+            if labels is None:
+                return
+            identity = naming.identity_of(labels)
+            if identity is not None:
+                yield identity.sandbox_id
 
     async def found(self) -> list[Found]:
         return await self._threads.run(self._found)

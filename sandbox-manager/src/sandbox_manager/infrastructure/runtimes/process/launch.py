@@ -21,10 +21,14 @@ _SETUP_S = 15.0
 _PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
+def mark_start(identity: Identity, stack: str) -> str:
+    """What the mark begins with, whoever the sandbox was given to since."""
+    return f"{stack}/{identity.sandbox_id}/"
+
+
 def mark_of(identity: Identity, stack: str) -> str:
-    """The mark on all processes outside that belong to a sandbox: its identity."""
-    parts = (stack, identity.sandbox_id, identity.session_id, identity.user_id, str(identity.generation))
-    return "/".join(parts)
+    """The mark on all processes outside that belong to a sandbox: the identity it was started with."""
+    return f"{mark_start(identity, stack)}{identity.session_id}/{identity.user_id}/{identity.generation}"
 
 
 def marked_identity(mark: str, stack: str) -> Identity | None:

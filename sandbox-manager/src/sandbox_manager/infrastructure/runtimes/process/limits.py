@@ -12,6 +12,7 @@ from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.inside import Inside
 
 _ROOT = Path("/sys/fs/cgroup")
+_FREEZER = _ROOT / "freezer" / "cgroup.procs"
 _PERIOD_US = 100_000
 _OPEN_FILES = 8192
 _REMOVE_S = 2.0
@@ -26,7 +27,7 @@ class Limits:
 
     def group(self, name: str) -> list[Path]:
         """Make the cgroups of a sandbox; processes join by writing their pid to `cgroup.procs` in each."""
-        folders = self._folders(name)
+        folders = self.folders(name)
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
             for file, value in self._values(folder).items():
@@ -37,7 +38,7 @@ class Limits:
     def remove_group(self, name: str) -> None:
         """Remove them once no process is left in them."""
         until = time.monotonic() + _REMOVE_S
-        for folder in self._folders(name):
+        for folder in self.folders(name):
             while folder.exists():
                 try:
                     folder.rmdir()
@@ -57,9 +58,11 @@ class Limits:
             command += [f"--nproc={self.inside.pids}"] if os.geteuid() == 0 else []
         return [*command, "--"]
 
-    def _folders(self, name: str) -> list[Path]:
+    def folders(self, name: str) -> list[Path]:
+        """Where the cgroups of a sandbox are, if there are any."""
         if self.kind == "cgroup v1":
-            return [_ROOT / controller / "agent-sandboxes" / name for controller in ("memory", "pids", "cpu")]
+            controllers = ("memory", "pids", "cpu", *(["freezer"] if _FREEZER.exists() else []))
+            return [_ROOT / controller / "agent-sandboxes" / name for controller in controllers]
         if self.kind == "cgroup v2":
             return [_ROOT / "agent-sandboxes" / name]
         return []
@@ -78,6 +81,7 @@ class Limits:
             "memory": {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory},
             "pids": {"pids.max": pids},
             "cpu": {"cpu.cfs_period_us": str(_PERIOD_US), "cpu.cfs_quota_us": quota},
+            "freezer": {},
         }[folder.parent.parent.name]
 
 

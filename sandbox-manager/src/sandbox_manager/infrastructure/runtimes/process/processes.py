@@ -63,11 +63,11 @@ def marked(name: str) -> dict[str, list[ProcessRef]]:
     return found
 
 
-def kill_marked(name: str, value: str, deadline_s: float) -> bool:
-    """Kill until no process carries the mark; False when some are left at the deadline."""
+def kill_marked(name: str, start: str, deadline_s: float) -> bool:
+    """Kill until no process carries a mark that starts so; False when some are left at the deadline."""
     until = time.monotonic() + deadline_s
     while True:
-        left = marked(name).get(value, [])
+        left = [process for value, found in marked(name).items() if value.startswith(start) for process in found]
         if not left:
             return True
         for process in left:

@@ -8,19 +8,21 @@ import logging
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
-from sandbox_manager.domain.ports import Found, SandboxSpec
+from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
-from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of
-from sandbox_manager.infrastructure.runtimes.process import network
-from sandbox_manager.infrastructure.runtimes.process.launch import MARK, Launch, mark_of, marked_identity
+from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of, fingerprint
+from sandbox_manager.infrastructure.runtimes.process import attendance, network
+from sandbox_manager.infrastructure.runtimes.process.archives import ProcessArchives
+from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
+from sandbox_manager.infrastructure.runtimes.process.launch import MARK, Launch, mark_start, marked_identity
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits, limits_here
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, kill_marked, marked, reap
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError
-from sandbox_manager.infrastructure.runtimes.process.store import Live, Store
+from sandbox_manager.infrastructure.runtimes.process.store import Live, State, Store
 from sandbox_manager.infrastructure.runtimes.threads import Threads, threads
 
 _log = logging.getLogger(__name__)
@@ -43,6 +45,10 @@ class ProcessRuntime:
         self._isolated = isolated
         self._store = Store(options.folder, options.stack)
         self._has_network = network.available()
+        self.archives = ProcessArchives(options, self._store, pool, isolated=isolated)
+
+    async def place(self) -> str:
+        return await self._threads.run(lambda: f"process:{self._store.place()}")
 
     async def check(self) -> None:
         if not self._options.python.exists():
@@ -89,6 +95,25 @@ class ProcessRuntime:
                 raise StartFailedError("The sandbox's processes ended before it was ready.", retryable=True)
             await asyncio.sleep(_LOOK_S)
 
+    async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
+        return await attendance.keep_alive(self._store.live(identity.sandbox_id).door / "door.sock", token)
+
+    async def usage(self, identity: Identity) -> Usage | None:
+        return await self._threads.run(lambda: self._usage(identity))
+
+    def _usage(self, identity: Identity) -> Usage | None:
+        state = self._store.state(identity.sandbox_id)
+        if state is None or not state.root.lives:
+            return None
+        return attendance.usage(self._limits, identity.sandbox_id, self._options.inside.memory_bytes)
+
+    def endings(self) -> AsyncIterator[str]:
+        return attendance.endings(self._running_ids)
+
+    def _running_ids(self) -> set[str]:
+        states = {one.sandbox_id: self._store.state(one.sandbox_id) for one in self._store.identities()}
+        return {sandbox_id for sandbox_id, state in states.items() if state is not None and state.root.lives}
+
     async def found(self) -> list[Found]:
         return await self._threads.run(self._found)
 
@@ -98,9 +123,12 @@ class ProcessRuntime:
             state = self._store.state(identity.sandbox_id)
             for process in state.processes if state else []:
                 reap(process.pid)
-            running = state is not None and (state.first or state.outer).lives
+            running = state is not None and state.root.lives
             found[identity.sandbox_id] = Found(
-                identity=identity, running=running, reason=None if running else "The sandbox's processes ended."
+                identity=identity,
+                running=running,
+                paused=state is not None and running and self._freezer(identity, state).frozen,
+                reason=None if running else "The sandbox's processes ended.",
             )
             self._bound_logs(self._store.live(identity.sandbox_id))
         for mark in marked(MARK):
@@ -115,6 +143,38 @@ class ProcessRuntime:
                 if log.stat().st_size > _LOG_BYTES:
                     os.truncate(log, 0)
 
+    async def pause(self, identity: Identity) -> None:
+        await self._threads.run(lambda: self._running(identity).freeze())
+
+    async def resume(self, identity: Identity) -> None:
+        await self._threads.run(lambda: self._running(identity).thaw())
+
+    def _running(self, identity: Identity) -> Freezer:
+        state = self._store.state(identity.sandbox_id)
+        if state is None or not state.root.lives:
+            raise EngineUnavailableError("The sandbox's processes have ended.")
+        return self._freezer(identity, state)
+
+    def _freezer(self, identity: Identity, state: State) -> Freezer:
+        return Freezer(self._limits.folders(identity.sandbox_id), state.root)
+
+    async def hand_over(self, identity: Identity) -> None:
+        await self._threads.run(lambda: self._hand_over(identity))
+
+    def _hand_over(self, identity: Identity) -> None:
+        try:
+            self._store.hand_over(identity)
+        except OSError as error:
+            reason = f"The sandbox's workspace could not be handed over: {error.strerror}."
+            raise EngineUnavailableError(reason) from error
+
+    async def recipe(self) -> str:
+        return await self._threads.run(self._recipe)
+
+    def _recipe(self) -> str:
+        changed = [file.stat().st_mtime_ns for folder in self._options.python_path for file in folder.rglob("*.py")]
+        return fingerprint(self._options, self._limits.kind, max(changed, default=0))
+
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         await self._threads.run(lambda: self._remove(identity, keep_workspace=keep_workspace))
 
@@ -122,7 +182,9 @@ class ProcessRuntime:
         state = self._store.state(identity.sandbox_id)
         for process in state.processes if state else []:
             process.kill()
-        if not kill_marked(MARK, mark_of(identity, self._options.stack), _KILL_S):
+        if state is not None:
+            self._freezer(identity, state).thaw()  # a signal reaches what is frozen only then
+        if not kill_marked(MARK, mark_start(identity, self._options.stack), _KILL_S):
             raise EngineUnavailableError("Processes of a sandbox could not be ended; it is tried again.")
         for process in state.processes if state else []:
             reap(process.pid)

@@ -1,6 +1,7 @@
 """What the process runtime keeps on disk, so that it survives the manager.
 
 folder/workspaces/<session id>      the workspace, owned by the session's uid on the host
+folder/archives/<session id>/       its snapshots
 folder/uids/<uid>                   names the session that has this uid
 folder/live/<sandbox id>/           identity.json, state.json, logs, etc/, door/ (owned by the sandbox)
 """
@@ -10,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
+import secrets
 import shutil
 import stat
 import zlib
@@ -17,8 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox_manager.domain.errors import StartFailedError
-from sandbox_manager.domain.sandbox import Identity
+from sandbox_manager.domain.errors import StartFailedError, WorkspaceExistsError
+from sandbox_manager.domain.sandbox import Identity, pool_session
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 
 _UIDS_PER_FOLDER = 1000
@@ -33,6 +36,11 @@ class State:
     first: ProcessRef | None
     outer: ProcessRef
     network: ProcessRef | None
+
+    @property
+    def root(self) -> ProcessRef:
+        """The one all others inside descend from."""
+        return self.first or self.outer
 
     @property
     def processes(self) -> list[ProcessRef]:
@@ -70,15 +78,29 @@ class Store:
         self._stack = stack
         self._own_uids = os.geteuid() == 0
         self._first_uid = _FIRST_UID + zlib.crc32(str(folder).encode()) % _FOLDERS * _UIDS_PER_FOLDER
-        for name in ("workspaces", "uids", "live"):
+        for name in ("workspaces", "archives", "uids", "live"):
             (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.chmod(0o700)
+
+    def place(self) -> str:
+        """A name this folder was given by whoever used it first, with this host's: a folder may be seen by several."""
+        named = self._folder / "place"
+        if not named.exists():
+            draft = self._folder / f"place.{secrets.token_hex(4)}.new"
+            draft.write_text(secrets.token_hex(8))
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, named)
+            draft.unlink()
+        return f"{named.read_text()}@{platform.node()}"
 
     def live(self, sandbox_id: str) -> Live:
         return Live(self._folder / "live" / sandbox_id)
 
     def workspace(self, session_id: str) -> Path:
         return self._folder / "workspaces" / session_id
+
+    def archives(self, session_id: str) -> Path:
+        return self._folder / "archives" / session_id
 
     def make(self, identity: Identity) -> tuple[Live, int | None]:
         """Folders of a new sandbox and its session's uid (None: the manager's own)."""
@@ -87,15 +109,20 @@ class Store:
         _write(live.folder / "identity.json", {"stack": self._stack, **asdict(identity)})
         live.etc.mkdir(mode=0o755)
         live.door.mkdir(mode=0o700)
-        uid = self._uid(identity.session_id) if self._own_uids else None
-        workspace = self.workspace(identity.session_id)
+        uid = self.make_workspace(identity.session_id)
+        if uid is not None:
+            os.chown(live.door, uid, uid)
+        return live, uid
+
+    def make_workspace(self, session_id: str) -> int | None:
+        """The folder, unless it is there; answers its owner's uid (None: the manager's own)."""
+        uid = self._uid(session_id) if self._own_uids else None
+        workspace = self.workspace(session_id)
         if not workspace.exists():
             workspace.mkdir(mode=0o700)
             if uid is not None:
                 os.chown(workspace, uid, uid)
-        if uid is not None:
-            os.chown(live.door, uid, uid)
-        return live, uid
+        return uid
 
     def remember(self, sandbox_id: str, state: State) -> None:
         _write(self.live(sandbox_id).folder / "state.json", asdict(state))
@@ -120,21 +147,48 @@ class Store:
             network=ProcessRef(**network) if network else None,
         )
 
+    def hand_over(self, identity: Identity) -> None:
+        """Make the workspace a pooled sandbox was started with, and its uid, the session's.
+
+        The uid goes first: cut off in between, the session begins with an empty folder of its own uid.
+        """
+        old = pool_session(identity.sandbox_id)
+        place = self.workspace(identity.session_id)
+        if place.exists() or self._uid_file(identity.session_id) is not None:
+            raise WorkspaceExistsError
+        owner = self._uid_file(old)
+        if owner is not None:
+            draft = owner.with_suffix(".new")
+            draft.write_text(identity.session_id)
+            draft.replace(owner)
+        self.workspace(old).rename(place)
+
     def forget(self, identity: Identity, *, keep_workspace: bool) -> None:
-        """Remove the folders of a sandbox none of whose processes lives."""
+        """Remove the folders of a sandbox none of whose processes lives, with a workspace nobody took over."""
         _remove_tree(self.live(identity.sandbox_id).folder)
-        if keep_workspace:
-            return
-        _remove_tree(self.workspace(identity.session_id))
+        for session_id in {pool_session(identity.sandbox_id), *([] if keep_workspace else [identity.session_id])}:
+            self.remove_workspace(session_id)
+
+    def remove_workspace(self, session_id: str) -> None:
+        """Remove a workspace no sandbox runs on, its archives, and give its uid back."""
+        _remove_tree(self.workspace(session_id))
+        _remove_tree(self.archives(session_id))
+        taken = self._uid_file(session_id)
+        if taken is not None:
+            taken.unlink(missing_ok=True)
+
+    def _uid_file(self, session_id: str) -> Path | None:
         for taken in (self._folder / "uids").iterdir():
-            if taken.read_text() == identity.session_id:
-                taken.unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                if taken.name.isdigit() and taken.read_text() == session_id:
+                    return taken
+        return None
 
     def _uid(self, session_id: str) -> int:
         uids = self._folder / "uids"
-        for taken in uids.iterdir():
-            if taken.read_text() == session_id:
-                return int(taken.name)
+        taken = self._uid_file(session_id)
+        if taken is not None:
+            return int(taken.name)
         for uid in range(self._first_uid, self._first_uid + _UIDS_PER_FOLDER):
             with contextlib.suppress(FileExistsError), (uids / str(uid)).open("x") as free:
                 free.write(session_id)

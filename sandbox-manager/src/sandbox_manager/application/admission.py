@@ -1,0 +1,107 @@
+"""Let sandboxes in as there is room, in a fair order, over all managers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sandbox_manager.application.change import change_sandbox
+from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
+from sandbox_manager.application.launch_sandbox import Launcher
+from sandbox_manager.application.sandbox_work import LEASE
+from sandbox_manager.domain.admission import Limits, Room, admissible, check_user, given_up, line
+from sandbox_manager.domain.errors import DomainError, EngineUnavailableError
+from sandbox_manager.domain.ports import Runtime, SandboxRegistry
+from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
+
+_log = logging.getLogger(__name__)
+
+_RECLAIMED = "Its place was needed for another conversation. It comes back, with its files, when it is used."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """The one gate to a running sandbox. Counting and letting in is one step over all managers, so limits are strict.
+
+    Whoever lets one in starts it. `room` tells what memory the machine has now.
+    """
+
+    registry: SandboxRegistry
+    runtime: Runtime
+    launcher: Launcher
+    clean: CleanSandbox
+    limits: Limits
+    room: Callable[[], Awaitable[Room]]
+    one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def request(self, sandbox: Sandbox) -> Sandbox | None:
+        """Put a new sandbox in line and let in who may come; answers it as it stands then, None when its session's
+        place was taken meanwhile. Raises `UserLimitError`, `UserTotalLimitError`, `TotalLimitError`."""
+        stored = await self._admit(sandbox)
+        return next((one for one in stored if one.id == sandbox.id), None)
+
+    async def pump(self) -> None:
+        """Let in who may come, give up on who waited in vain, and make room by removing what is only kept paused."""
+        occupied = await self.registry.find(occupied=True)
+        if not any(one.status is Status.QUEUED for one in occupied):
+            return
+        try:
+            await self.runtime.check()
+        except EngineUnavailableError:
+            _log.warning("the engine is away while sandboxes wait", extra={"waiting": len(line(occupied))})
+        else:
+            await self._admit(None)
+        await self._reclaim()
+
+    async def _admit(self, new: Sandbox | None) -> list[Sandbox]:
+        place, room = await self.runtime.place(), await self.room()
+
+        def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
+            over = {one.id: gone for one in occupied if (gone := given_up(one, now, self.limits, room)) is not None}
+            known = [one for one in occupied if one.id not in over]
+            if new is not None:
+                if any(one.identity.session_id == new.identity.session_id for one in known):
+                    return []
+                check_user(known, new.identity.user_id, self.limits)
+                known.append(new)
+            changed = {new.id: new} if new is not None else {}
+            for one in admissible(known, self.limits, room):
+                started = one.admitted(self.launcher.owner, now + LEASE, self.runtime.name, place)
+                changed[one.id] = started or one
+            return [*over.values(), *changed.values()]
+
+        async with self.one_at_a_time:
+            stored = await self.registry.admit(decide)
+        for one in stored:
+            if one.status is Status.STARTING:
+                self.launcher.launch(one)
+            elif not one.lives:
+                _log.info("sandbox no longer waited for", extra={**log_fields(one.identity), "reason": one.reason})
+        return stored
+
+    async def _reclaim(self) -> None:
+        """What is paused only saves time later; whoever waits now goes before it."""
+        occupied = await self.registry.find(occupied=True)
+        paused = [one for one in occupied if one.status is Status.PAUSED]
+        if not paused or not line(occupied):
+            return
+        chosen = min(paused, key=lambda one: one.idle_expires_at)
+        await self.give_up(chosen, _RECLAIMED)
+
+    async def give_up(self, chosen: Sandbox, reason: str) -> bool:
+        """Remove one nobody uses, its workspace kept; False when it was used meanwhile."""
+
+        def move(now: Sandbox) -> Sandbox | None:
+            return now.retired(reason, Cleanup.KEEP_WORKSPACE) if now.version == chosen.version else None
+
+        over = await change_sandbox(self.registry, chosen.id, move)
+        if over is None:
+            return False
+        try:
+            await self.clean(over)
+        except DomainError as error:
+            _log.warning("sandbox not removed", extra={**log_fields(over.identity), "reason": error.detail})
+        return True

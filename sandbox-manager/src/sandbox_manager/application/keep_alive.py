@@ -1,0 +1,60 @@
+"""Tell a sandbox that somebody watches over it, and hear when it was last used."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sandbox_manager.application.change import change_sandbox
+from sandbox_manager.application.clean_sandbox import log_fields
+from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.domain.ports import Clock, DoorKeys, Report, Runtime, SandboxRegistry
+from sandbox_manager.domain.sandbox import Sandbox
+
+_log = logging.getLogger(__name__)
+
+_TOKEN = timedelta(seconds=60)
+_SCOPE = "keep"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepAlive:
+    """Answer the record with its idle end by what the sandbox tells: commands, screens and calls are activity.
+
+    One that does not answer is believed to be as its record says. `wall` is this machine's clock, which tokens go by.
+    """
+
+    registry: SandboxRegistry
+    runtime: Runtime
+    keys: DoorKeys
+    clock: Clock
+    wall: Clock
+    idle: timedelta
+    deadline_s: float = 5.0
+
+    async def __call__(self, sandbox: Sandbox) -> Sandbox:
+        report = await self.ask(sandbox)
+        if report is None:
+            return sandbox
+        active_at = self.clock.now() - timedelta(seconds=max(report.unused_s, 0.0))
+        renewed = sandbox.renewed(active_at, self.idle)
+        if renewed is None or renewed.idle_expires_at == sandbox.idle_expires_at:
+            return sandbox
+        stored = await change_sandbox(self.registry, sandbox.id, lambda now: now.renewed(active_at, self.idle))
+        return stored or sandbox
+
+    async def ask(self, sandbox: Sandbox) -> Report | None:
+        """What it tells; None when it does not answer."""
+        if sandbox.door is None:
+            return None
+        now = self.wall.now()
+        token = self.keys.sign(sandbox.identity, [_SCOPE], now, now + _TOKEN)
+        try:
+            async with asyncio.timeout(self.deadline_s):
+                return await self.runtime.keep_alive(sandbox.identity, sandbox.door, token)
+        except (EngineUnavailableError, TimeoutError) as error:
+            fields = {**log_fields(sandbox.identity), "reason": str(error) or "it took too long"}
+            _log.warning("sandbox did not answer its keep-alive", extra=fields)
+            return None

@@ -1,0 +1,129 @@
+"""Freeze a sandbox, and let it go on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sandbox_manager.application.change import change_sandbox
+from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
+from sandbox_manager.domain.errors import DomainError, SandboxNotFoundError, SandboxNotReadyError, SandboxOverError
+from sandbox_manager.domain.ports import Clock, Found, Runtime, SandboxRegistry
+from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
+
+_log = logging.getLogger(__name__)
+
+_WAIT_S = 20.0
+_DID_NOT_WAKE = "The sandbox did not wake up."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseSandbox:
+    """Hold a ready sandbox still until it is used; `keep` is how long it may wait for that.
+
+    Idempotent. Whoever pauses or resumes holds the lease, and the record is changed first: a token asked for in the
+    middle waits and then wakes it. Raises `SandboxNotFoundError`, `SandboxNotReadyError`, `SandboxOverError`,
+    `SandboxBusyError`, `EngineUnavailableError`; it then runs on.
+    """
+
+    registry: SandboxRegistry
+    runtime: Runtime
+    clock: Clock
+    clean: CleanSandbox
+    keep: timedelta
+
+    async def __call__(self, sandbox_id: str) -> Sandbox:
+        return await self._pause(await known(self.registry, sandbox_id), lambda _: True, _WAIT_S)
+
+    async def when_idle(self, sandbox: Sandbox) -> Sandbox:
+        """The same unless it was used meanwhile."""
+        return await self._pause(sandbox, lambda now: now.idle_expires_at <= self.clock.now(), 0)
+
+    async def _pause(self, sandbox: Sandbox, still: Callable[[Sandbox], bool], wait_s: float) -> Sandbox:
+        async with self.clean.work.on(sandbox.id, wait_s=wait_s) as newest:
+            if newest.status is Status.PAUSED:
+                return newest
+            now = self.clock.now()
+            paused = await change_sandbox(
+                self.registry, sandbox.id, lambda one: one.paused(now, self.keep) if still(one) else None
+            )
+            if paused is None:
+                return await not_changed(self.registry, sandbox.id)
+            try:
+                await self.runtime.pause(sandbox.identity)
+            except DomainError:
+                await change_sandbox(self.registry, sandbox.id, lambda one: one.resumed(now, timedelta()))
+                raise
+        _log.info("sandbox paused", extra=log_fields(sandbox.identity))
+        return paused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeSandbox:
+    """Let a paused sandbox go on. One that does not wake up is given up, its workspace kept.
+
+    Idempotent. Raises as `PauseSandbox` does.
+    """
+
+    registry: SandboxRegistry
+    runtime: Runtime
+    clock: Clock
+    clean: CleanSandbox
+    idle: timedelta
+
+    async def __call__(self, sandbox_id: str) -> Sandbox:
+        sandbox = await known(self.registry, sandbox_id)
+        if sandbox.status is not Status.PAUSED:
+            return await not_changed(self.registry, sandbox_id)
+        async with self.clean.work.on(sandbox_id, wait_s=_WAIT_S) as newest:
+            if newest.status is not Status.PAUSED:
+                return await not_changed(self.registry, sandbox_id)
+            try:
+                await self.runtime.resume(sandbox.identity)
+            except DomainError as error:
+                await self._give_up_dead(newest, error)
+            resumed = await change_sandbox(
+                self.registry, sandbox_id, lambda one: one.resumed(self.clock.now(), self.idle)
+            )
+        if resumed is None:
+            return await not_changed(self.registry, sandbox_id)
+        _log.info("sandbox resumed", extra=log_fields(sandbox.identity))
+        return resumed
+
+    async def _give_up_dead(self, sandbox: Sandbox, error: DomainError) -> None:
+        found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
+        if (here := found.get(sandbox.id)) is not None and here.running:
+            raise error
+        over = await change_sandbox(
+            self.registry, sandbox.id, lambda one: one.retired(_DID_NOT_WAKE, Cleanup.KEEP_WORKSPACE)
+        )
+        if over is not None:
+            await self.clean.settle(over)
+
+    async def mend(self, sandbox: Sandbox, found: Found) -> None:
+        """Make true what a record says of one found to be as it does not say: whoever saw to it was cut off."""
+        async with self.clean.work.on(sandbox.id, wait_s=0) as newest:
+            if newest.status in (Status.PAUSED, Status.WARM) and not found.paused:
+                await self.runtime.pause(newest.identity)
+            elif newest.status is Status.READY and found.paused:
+                await self.runtime.resume(newest.identity)
+
+
+async def known(registry: SandboxRegistry, sandbox_id: str) -> Sandbox:
+    """Raises `SandboxNotFoundError`; what nobody claimed is nobody's to find."""
+    sandbox = await registry.get(sandbox_id)
+    if sandbox is None or sandbox.is_pooled:
+        raise SandboxNotFoundError
+    return sandbox
+
+
+async def not_changed(registry: SandboxRegistry, sandbox_id: str) -> Sandbox:
+    """The sandbox as it is where there was nothing to do, or why it could not be done."""
+    sandbox = await known(registry, sandbox_id)
+    if sandbox.status in (Status.READY, Status.PAUSED):
+        return sandbox
+    if sandbox.lives:
+        raise SandboxNotReadyError(f"The sandbox is {sandbox.status.value}.")
+    raise SandboxOverError("The sandbox is gone; create it again.")

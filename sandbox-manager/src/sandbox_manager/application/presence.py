@@ -1,0 +1,43 @@
+"""Which managers are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sandbox_manager.domain.ports import Clock, Leases, Runtime
+
+PRESENT = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Each manager keeps a lease of its own that names the place of its sandboxes, so that others know of it.
+
+    Raises `EngineUnavailableError`, `RegistryUnavailableError`.
+    """
+
+    leases: Leases
+    runtime: Runtime
+    clock: Clock
+    owner: str
+
+    async def tell(self) -> None:
+        """I am here; say so more often than every `PRESENT`."""
+        place = await self.runtime.place()
+        await self.leases.take(f"{_at(place)}{self.owner}", self.owner, PRESENT)
+
+    async def leave(self) -> bool:
+        """I go; answers whether nobody else is at this place."""
+        place = await self.runtime.place()
+        await self.leases.release(f"{_at(place)}{self.owner}", self.owner)
+        return not await self.is_kept(place)
+
+    async def is_kept(self, place: str, *, within: timedelta = timedelta()) -> bool:
+        """Whether a manager is at a place, or was within that time."""
+        since = self.clock.now() - within
+        return any(one.until > since for one in await self.leases.known(_at(place)))
+
+
+def _at(place: str) -> str:
+    return f"manager:{place}:"

@@ -1,0 +1,74 @@
+"""What sandboxes use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from sandbox_manager.application.keep_alive import KeepAlive
+from sandbox_manager.domain.admission import Limits, Room
+from sandbox_manager.domain.errors import SandboxNotFoundError
+from sandbox_manager.domain.ports import Runtime, SandboxRegistry, Usage
+from sandbox_manager.domain.sandbox import Sandbox, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxStats:
+    """One sandbox; `usage` is None when it does not run."""
+
+    sandbox: Sandbox
+    usage: Usage | None
+    disk_bytes: int | None
+    unused_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """All sandboxes of the deployment, and what memory its machine has left."""
+
+    by_status: dict[str, int]
+    users: int
+    free_memory_bytes: int | None
+    max_total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadStats:
+    """Raises `SandboxNotFoundError`, `EngineUnavailableError`, `RegistryUnavailableError`."""
+
+    registry: SandboxRegistry
+    runtime: Runtime
+    keep_alive: KeepAlive
+    room: Callable[[], Awaitable[Room]]
+    limits: Limits
+
+    async def __call__(self, sandbox_id: str) -> SandboxStats:
+        sandbox = await self.registry.get(sandbox_id)
+        if sandbox is None:
+            raise SandboxNotFoundError
+        runs = sandbox.status in (Status.READY, Status.PAUSED)
+        usage = self.runtime.usage(sandbox.identity) if runs else _nothing()
+        asked = self.keep_alive.ask(sandbox) if sandbox.status is Status.READY else _nothing()
+        used, report = await asyncio.gather(usage, asked)
+        return SandboxStats(
+            sandbox=sandbox,
+            usage=used,
+            disk_bytes=report.disk_bytes if report else None,
+            unused_s=report.unused_s if report else None,
+        )
+
+    async def totals(self) -> Totals:
+        """Of the deployment."""
+        occupied, room = await self.registry.find(occupied=True), await self.room()
+        return Totals(
+            by_status=dict(Counter(one.status.value for one in occupied)),
+            users=len({one.identity.user_id for one in occupied}),
+            free_memory_bytes=room.free,
+            max_total=self.limits.max_total,
+        )
+
+
+async def _nothing() -> None:
+    return

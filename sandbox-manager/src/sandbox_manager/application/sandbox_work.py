@@ -1,0 +1,107 @@
+"""Work on one sandbox by one at a time, over all managers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable
+from datetime import timedelta
+from weakref import WeakValueDictionary
+
+from sandbox_manager.domain.errors import DomainError, SandboxBusyError
+from sandbox_manager.domain.ports import SandboxRegistry
+from sandbox_manager.domain.sandbox import Sandbox
+
+LEASE = timedelta(seconds=10)
+_HEARTBEAT_S = 1.0
+_LOOK_S = 0.1
+
+
+class SandboxWork:
+    """Hands out the right to start, pause, resume or remove a sandbox.
+
+    It is a lease on the record, kept up while the work goes on and taken over when its owner is dead: by the database's
+    clock, so that no manager's own matters.
+    """
+
+    def __init__(self, registry: SandboxRegistry, owner: str) -> None:
+        self._registry = registry
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.owner = owner
+
+    @contextlib.asynccontextmanager
+    async def on(
+        self, sandbox_id: str, *, wait_s: float, goes_on: Callable[[Sandbox], bool] = lambda _: True
+    ) -> AsyncGenerator[Sandbox]:
+        """The block has the sandbox for itself; it is cancelled when the lease is lost or `goes_on` says no.
+
+        Raises `SandboxBusyError` when somebody else works on it for longer than `wait_s`, when the block was cut off,
+        or when there is no such sandbox.
+        """
+        lock = self._locks.setdefault(sandbox_id, asyncio.Lock())
+        until = asyncio.get_running_loop().time() + wait_s
+        await _acquire(lock, wait_s)
+        try:
+            sandbox = await self._take(sandbox_id, until)
+            cut = asyncio.timeout(None)
+            try:
+                async with cut, self._kept(sandbox_id, cut, goes_on):
+                    yield sandbox
+            except TimeoutError:
+                if not cut.expired():
+                    raise
+                raise SandboxBusyError from None
+            finally:
+                with contextlib.suppress(DomainError):
+                    await self._registry.release_lease(sandbox_id, self.owner)
+        finally:
+            lock.release()
+
+    async def _take(self, sandbox_id: str, until: float) -> Sandbox:
+        while True:
+            sandbox = await self._registry.take_lease(sandbox_id, self.owner, LEASE)
+            if sandbox is not None:
+                return sandbox
+            if asyncio.get_running_loop().time() >= until:
+                raise SandboxBusyError
+            await asyncio.sleep(_LOOK_S)
+
+    @contextlib.asynccontextmanager
+    async def _kept(
+        self, sandbox_id: str, cut: asyncio.Timeout, goes_on: Callable[[Sandbox], bool]
+    ) -> AsyncGenerator[None]:
+        beating = asyncio.create_task(self._keep(sandbox_id, cut, goes_on), name=f"lease-{sandbox_id}")
+        try:
+            yield
+        finally:
+            beating.cancel()
+            await asyncio.wait({beating})
+
+    async def _keep(self, sandbox_id: str, cut: asyncio.Timeout, goes_on: Callable[[Sandbox], bool]) -> None:
+        loop = asyncio.get_running_loop()
+        held_until = loop.time() + LEASE.total_seconds()
+        while True:
+            await asyncio.sleep(_HEARTBEAT_S)
+            asked_at = loop.time()
+            try:
+                async with asyncio.timeout_at(held_until):
+                    sandbox = await self._registry.take_lease(sandbox_id, self.owner, LEASE)
+            except (DomainError, TimeoutError):
+                if loop.time() + _HEARTBEAT_S < held_until:
+                    continue
+                sandbox = None
+            if sandbox is None or not goes_on(sandbox):
+                cut.reschedule(loop.time())
+                return
+            held_until = asked_at + LEASE.total_seconds()
+
+
+async def _acquire(lock: asyncio.Lock, wait_s: float) -> None:
+    if not lock.locked():
+        await lock.acquire()
+        return
+    try:
+        async with asyncio.timeout(wait_s):
+            await lock.acquire()
+    except TimeoutError:
+        raise SandboxBusyError from None

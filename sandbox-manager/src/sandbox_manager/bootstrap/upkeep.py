@@ -1,0 +1,93 @@
+"""What a manager does all the time, each in a task of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sandbox_manager.application.admission import Admission
+from sandbox_manager.application.presence import Presence
+from sandbox_manager.application.reconcile import Reconcile
+from sandbox_manager.application.tend_workspaces import TendWorkspaces
+from sandbox_manager.domain.errors import DomainError
+from sandbox_manager.domain.ports import Leases, Runtime
+
+_log = logging.getLogger(__name__)
+
+_PUMP_S = 0.5
+_TELL_S = 5.0
+_AGAIN_S = 1.0
+_STOP_S = 5.0
+_SPARE = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """Sweeps, one manager of a place at a time; admission; the manager's own presence; what ends on the machine."""
+
+    reconcile: Reconcile
+    tend: TendWorkspaces
+    admission: Admission
+    presence: Presence
+    leases: Leases
+    runtime: Runtime
+    owner: str
+    interval_s: float
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        stopping = asyncio.Event()
+        tasks = [
+            asyncio.create_task(_repeat(work, pause_s, stopping), name=name)
+            for name, work, pause_s in (
+                ("reconciler", self._sweep, self.interval_s),
+                ("admission", self.admission.pump, _PUMP_S),
+                ("presence", self.presence.tell, _TELL_S),
+            )
+        ]
+        watching = asyncio.create_task(_repeat(self._watch, _AGAIN_S, stopping), name="endings")
+        try:
+            yield
+        finally:
+            stopping.set()
+            watching.cancel()  # it waits for what may never come; the others are in the middle of something
+            _, late = await asyncio.wait(tasks, timeout=_STOP_S)
+            for task in late:
+                task.cancel()
+            await asyncio.wait([*tasks, watching])
+            with contextlib.suppress(DomainError):
+                await self.leases.release(await self._sweep_lease(), self.owner)
+
+    async def _sweep(self) -> None:
+        """The lease outlasts the pause between two sweeps, so that it stays with one manager until that is gone."""
+        ttl = timedelta(seconds=self.interval_s * 1.5) + _SPARE
+        if await self.leases.take(await self._sweep_lease(), self.owner, ttl):
+            await self.reconcile()
+            await self.tend()
+
+    async def _sweep_lease(self) -> str:
+        return f"sweep:{await self.runtime.place()}"
+
+    async def _watch(self) -> None:
+        async for sandbox_id in self.runtime.endings():
+            try:
+                await self.reconcile.one(sandbox_id)
+            except DomainError as error:
+                _log.warning("ended sandbox not seen to", extra={"sandbox_id": sandbox_id, "reason": error.detail})
+
+
+async def _repeat(work: Callable[[], Awaitable[None]], pause_s: float, stopping: asyncio.Event) -> None:
+    while not stopping.is_set():
+        try:
+            await work()
+        except DomainError as error:
+            _log.warning("upkeep failed", extra={"work": work.__qualname__, "reason": error.detail})
+        except Exception:  # noqa: BLE001 - edge of an owned task
+            _log.exception("upkeep crashed", extra={"work": work.__qualname__})
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(pause_s):
+                await stopping.wait()

@@ -1,0 +1,120 @@
+"""Who may have a sandbox, and who goes first when there is not room for all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sandbox_manager.domain.errors import TotalLimitError, UserLimitError, UserTotalLimitError
+from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
+
+_RETRY_AFTER_S = 30
+_ABANDONED = "Nobody waits for it any more."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How many sandboxes may live, and for how long.
+
+    `max_per_user` counts what runs or waits, `max_per_user_total` what is paused too, `max_total` what takes up memory.
+    One that nobody used for `spare` gives its place to another session of the same user.
+    """
+
+    max_per_user: int
+    max_total: int
+    hard: timedelta
+    idle: timedelta
+    max_per_user_total: int = 10_000
+    max_queued: int = 100
+    spare: timedelta = timedelta(minutes=1)
+    queue: timedelta = timedelta(minutes=5)
+    abandoned: timedelta = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """For how many sandboxes more the machine has memory, what starts right now counted as if it had taken its share.
+
+    `free` is None where nobody can tell.
+    """
+
+    free: int | None = None
+    need: int = 0
+    reserve: int = 0
+
+    def fits(self, starting: int) -> bool:
+        return self.free is None or self.free - self.reserve - starting * self.need >= self.need
+
+
+def line(occupied: Sequence[Sandbox]) -> list[Sandbox]:
+    """Those who wait, in order: all users' first ones by their arrival, then all second ones, and so on."""
+    waiting = sorted((one for one in occupied if one.status is Status.QUEUED), key=lambda one: (one.created_at, one.id))
+    seen: Counter[str] = Counter()
+    ranked: list[tuple[int, Sandbox]] = []
+    for one in waiting:
+        ranked.append((seen[one.identity.user_id], one))
+        seen[one.identity.user_id] += 1
+    return [one for _, one in sorted(ranked, key=lambda entry: entry[0])]
+
+
+def position(occupied: Sequence[Sandbox], sandbox_id: str) -> int | None:
+    """Place in the line, 1 is next; None for one that does not wait."""
+    return next((place for place, one in enumerate(line(occupied), 1) if one.id == sandbox_id), None)
+
+
+def check_user(occupied: Sequence[Sandbox], user_id: str, limits: Limits) -> None:
+    """Raises `UserLimitError`, `UserTotalLimitError`, `TotalLimitError`."""
+    own = [one for one in occupied if one.identity.user_id == user_id]
+    active = sum(1 for one in own if one.runs or one.status is Status.QUEUED or not one.lives)
+    if active >= limits.max_per_user:
+        raise UserLimitError(
+            f"You already have {active} running computers, as many as allowed. Delete a session or wait until one has "
+            "been idle long enough.",
+            retry_after_s=_RETRY_AFTER_S,
+        )
+    if len(own) >= limits.max_per_user_total:
+        raise UserTotalLimitError(
+            f"You already have {len(own)} computers, paused ones included, as many as allowed. Delete a session.",
+            retry_after_s=_RETRY_AFTER_S,
+        )
+    if sum(1 for one in occupied if one.status is Status.QUEUED) >= limits.max_queued:
+        raise TotalLimitError(
+            "All computers of this deployment are in use, and too many wait for one already. Try again in a while.",
+            retry_after_s=_RETRY_AFTER_S,
+        )
+
+
+def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room) -> list[Sandbox]:
+    """The head of the line for which there is room now."""
+    taken = sum(1 for one in occupied if one.holds_memory)
+    starting = sum(1 for one in occupied if one.status is Status.STARTING)
+    admitted: list[Sandbox] = []
+    for one in line(occupied):
+        if taken >= limits.max_total or not room.fits(starting):
+            break
+        admitted.append(one)
+        taken += 1
+        starting += 1
+    return admitted
+
+
+def given_up(sandbox: Sandbox, now: datetime, limits: Limits, room: Room) -> Sandbox | None:
+    """One that waited in vain, or that nobody waits for any more; None while it may go on waiting."""
+    if sandbox.status is not Status.QUEUED:
+        return None
+    if (sandbox.asked_at or sandbox.created_at) + limits.abandoned <= now:
+        over = sandbox.retired(_ABANDONED, Cleanup.KEEP_WORKSPACE)
+    elif sandbox.created_at + limits.queue <= now:
+        over = sandbox.failed(_in_vain(limits, room), retryable=True)
+    else:
+        return None
+    return replace(over, occupied=False, cleanup=Cleanup.NONE, settled_at=now) if over else None
+
+
+def _in_vain(limits: Limits, room: Room) -> str:
+    waited = f"{limits.queue.total_seconds() / 60:g} minutes"
+    if not room.fits(0):
+        return f"There was not enough free memory for another computer within {waited}. Try again later."
+    return f"No computer became free within {waited}: all {limits.max_total} are in use. Try again later."

@@ -1,0 +1,17 @@
+"""What memory this machine could still give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_MEMINFO = Path("/proc/meminfo")
+
+
+def free_memory() -> int | None:
+    """Bytes available without swapping; None where the machine does not tell."""
+    try:
+        lines = _MEMINFO.read_text().splitlines()
+    except OSError:
+        return None
+    told = next((line.split()[1] for line in lines if line.startswith("MemAvailable:")), None)
+    return int(told) * 1024 if told else None

@@ -1,0 +1,86 @@
+"""Keeping process sandboxes alive, and hearing of their ends: through their sockets and /proc, as they are at hand."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import stat
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import httpx
+
+from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.domain.ports import Report, Usage
+from sandbox_manager.infrastructure.runtimes.inside import report_of
+from sandbox_manager.infrastructure.runtimes.process.limits import Limits
+
+_ANSWER_S = 4.0
+_LOOK_S = 0.5
+_SILENT = "The sandbox does not answer."
+
+
+async def keep_alive(door: Path, token: str) -> Report:
+    """Ask at the door. Raises `EngineUnavailableError`."""
+    try:
+        held = os.open(door, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise EngineUnavailableError(_SILENT) from error
+    try:
+        # The folder is the sandbox's own: what is not a socket, or leads elsewhere, is not spoken to.
+        if not stat.S_ISSOCK(os.fstat(held).st_mode):
+            raise EngineUnavailableError(_SILENT)
+        transport = httpx.AsyncHTTPTransport(uds=f"/proc/self/fd/{held}")
+        async with httpx.AsyncClient(transport=transport, base_url="http://door", timeout=_ANSWER_S) as http:
+            answer = await http.post("/keep-alive", headers={"Authorization": f"Bearer {token}"})
+            answer.raise_for_status()
+            return report_of(answer.text)
+    except httpx.HTTPError as error:
+        raise EngineUnavailableError(_SILENT) from error
+    finally:
+        os.close(held)
+
+
+async def endings(running: Callable[[], set[str]]) -> AsyncIterator[str]:
+    """Ids that run no more, by looking often: a glance at /proc is cheap."""
+    known = await asyncio.to_thread(running)
+    while True:
+        await asyncio.sleep(_LOOK_S)
+        present = await asyncio.to_thread(running)
+        for sandbox_id in known - present:
+            yield sandbox_id
+        known = present
+
+
+def usage(limits: Limits, sandbox_id: str, memory_limit: int) -> Usage:
+    """By the cgroup files; None where there are none."""
+    folders = {one.parent.parent.name: one for one in limits.folders(sandbox_id)}
+    unified = folders.get("cgroup")
+    if unified is not None:
+        micros = _field(unified / "cpu.stat", "usage_usec")
+        return Usage(
+            cpu_s=None if micros is None else micros / 1e6,
+            memory_bytes=_number(unified / "memory.current"),
+            memory_limit_bytes=memory_limit,
+            pids=_number(unified / "pids.current"),
+        )
+    nanos = _number(folders["cpu"] / "cpuacct.usage") if "cpu" in folders else None
+    return Usage(
+        cpu_s=None if nanos is None else nanos / 1e9,
+        memory_bytes=_number(folders["memory"] / "memory.usage_in_bytes") if "memory" in folders else None,
+        memory_limit_bytes=memory_limit,
+        pids=_number(folders["pids"] / "pids.current") if "pids" in folders else None,
+    )
+
+
+def _number(file: Path) -> int | None:
+    with contextlib.suppress(OSError, ValueError):
+        return int(file.read_text())
+    return None
+
+
+def _field(file: Path, name: str) -> int | None:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return next((int(line.split()[1]) for line in file.read_text().splitlines() if line.startswith(name)), None)
+    return None
