@@ -6,9 +6,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
-from fastapi import Request
+from fastapi import Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from jose import JWTError, jwt
 
 from contracts.sandboxes import CLAIM_END, CLAIM_SCOPE, DOOR_ALGORITHM, DOOR_AUDIENCE, UNCLAIMED, Scope
@@ -107,6 +108,11 @@ class Door:
             raise UnauthenticatedError("The token is for another generation of this sandbox.")
 
 
+BearerToken = Annotated[
+    HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="A door token."))
+]
+
+
 def grant_of(request: Request) -> Grant:
     """The one dependency every route but health passes through."""
     door: Door = request.app.state.services.door
@@ -116,7 +122,7 @@ def grant_of(request: Request) -> Grant:
 def require(scope: Scope) -> Callable[[Request], Awaitable[Grant]]:
     """A dependency that asks for a token with this scope."""
 
-    async def dependency(request: Request) -> Grant:
+    async def dependency(request: Request, _: BearerToken = None) -> Grant:
         grant = grant_of(request)
         grant.demand(scope)
         return grant

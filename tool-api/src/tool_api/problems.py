@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -11,8 +12,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem
+from contracts.observation.context import current_work
+from contracts.problem_responses import list_problems
 from tool_api import errors
-from tool_api.request_id import request_id
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +44,7 @@ def problem(
         detail=detail,
         code=code,
         retryable=status >= HTTPStatus.INTERNAL_SERVER_ERROR,
-        request_id=request_id.get(),
+        request_id=current_work().request_id,
         errors=fields,
     )
     return Response(body.model_dump_json(exclude_none=True), status, headers, PROBLEM_MEDIA_TYPE)
@@ -80,8 +82,18 @@ async def unexpected_error(_: Request, error: Exception) -> Response:
 
 
 def install_problems(app: FastAPI) -> None:
-    """Render every error of the app as a problem."""
+    """Render every error of the app as a problem, and say so in its OpenAPI document."""
+    _document(app)
     app.add_exception_handler(errors.ToolApiError, _tool_api_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_exception)
     app.add_exception_handler(Exception, unexpected_error)
+
+
+def _document(app: FastAPI) -> None:
+    generate = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        return app.openapi_schema if app.openapi_schema is not None else list_problems(generate())
+
+    app.openapi = openapi

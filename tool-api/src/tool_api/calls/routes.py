@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from contracts.sandboxes import Scope
 from contracts.tools import ToolCall, ToolSpec
 from tool_api.calls.stream import CallStream
-from tool_api.door import Grant, grant_of, require
+from tool_api.door import BearerToken, Grant, grant_of, require
 from tool_api.errors import NotFoundError
 from tool_api.services import Services, services_of
 
@@ -25,7 +25,7 @@ async def list_tools(services: PresentServices) -> list[ToolSpec]:
     return [tool.spec() for tool in services.tools.values()]
 
 
-async def _granted(request: Request) -> Grant:
+async def _granted(request: Request, _: BearerToken = None) -> Grant:
     return grant_of(request)
 
 

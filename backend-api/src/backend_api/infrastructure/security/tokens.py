@@ -90,4 +90,7 @@ class JwtFileLinks:
         claims = self._signer.read(token)
         if claims is None:
             raise LinkInvalidError("This link does not hold any more.")
-        return FileLink(user_id=str(claims["sub"]), session_id=str(claims["sid"]), path=str(claims["path"]))
+        try:
+            return FileLink(user_id=str(claims["sub"]), session_id=str(claims["sid"]), path=str(claims["path"]))
+        except KeyError as error:
+            raise LinkInvalidError("This link does not hold any more.") from error

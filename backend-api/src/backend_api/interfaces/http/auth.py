@@ -23,20 +23,20 @@ def _address(request: Request) -> str:
     return request.client.host if request.client else "unknown"
 
 
-@router.post("/register", status_code=201)
+@router.post("/register", status_code=201, responses={403: {}, 409: {}, 429: {}})
 async def register(body: RegisterBody, request: Request, calls: Calls) -> GrantBody:
     """Make an account and log in. The first user is admin."""
     grant = await calls.register(body.username, body.password, body.email, address=_address(request))
     return GrantBody.of(grant)
 
 
-@router.post("/login")
+@router.post("/login", responses={401: {}, 429: {}})
 async def log_in(body: LogInBody, request: Request, calls: Calls) -> GrantBody:
     """Log in with name and password."""
     return GrantBody.of(await calls.log_in(body.username, body.password, address=_address(request)))
 
 
-@router.post("/refresh")
+@router.post("/refresh", responses={401: {}, 429: {}})
 async def refresh(body: RefreshBody, calls: Calls) -> GrantBody:
     """Trade a refresh token for new tokens; it holds once."""
     return GrantBody.of(await calls.refresh(body.refresh_token))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.datastructures import UploadFile
@@ -30,29 +30,31 @@ router = APIRouter(prefix="/api", tags=["files"])
 
 Path = Annotated[str, Query(max_length=4096)]
 _CHUNK = 256 * 1024
+_OUTSIDE: dict[int | str, dict[str, Any]] = {403: {}}
+_BYTES = {200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}} | _OUTSIDE
 
 
-@router.get("/sessions/{session_id}/files")
+@router.get("/sessions/{session_id}/files", responses=_OUTSIDE)
 async def list_files(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> list[FileEntryBody]:
     """What is in a folder of the workspace."""
     computer = await calls.own_computer(SessionId(session_id), caller.user.id)
     return [FileEntryBody.model_validate(entry) for entry in await calls.workspace.list(computer, path)]
 
 
-@router.get("/sessions/{session_id}/files/content")
+@router.get("/sessions/{session_id}/files/content", responses=_OUTSIDE)
 async def preview_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path) -> FilePreviewBody:
     """Text of a file, cut at 100 KB; null for a binary one."""
     computer = await calls.own_computer(SessionId(session_id), caller.user.id)
     return FilePreviewBody.model_validate(await calls.workspace.preview(computer, path))
 
 
-@router.get("/sessions/{session_id}/files/download", response_class=Response)
+@router.get("/sessions/{session_id}/files/download", response_class=Response, responses=_BYTES)
 async def download_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> Response:
     """Bytes of a file; a folder comes as zip."""
     return await _download(calls, SessionId(session_id), caller.user.id, path)
 
 
-@router.get("/files/{token}", response_class=Response)
+@router.get("/files/{token}", response_class=Response, responses=_BYTES)
 async def open_link(token: str, calls: Calls) -> Response:
     """The one file of a signed link; open to whoever has it."""
     link = calls.links.read(token)
@@ -71,6 +73,7 @@ async def link_file(
 @router.post(
     "/sessions/{session_id}/files",
     status_code=201,
+    responses=_OUTSIDE,
     openapi_extra={
         "requestBody": {
             "required": True,

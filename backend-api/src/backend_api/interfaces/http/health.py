@@ -23,7 +23,7 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/readyz")
+@router.get("/readyz", responses={503: {"content": {"application/json": {}}}})
 async def readyz(calls: Calls) -> JSONResponse:
     """Each dependency and its state; 503 when one that is required does not answer."""
     return await readiness(calls.required, calls.optional)

@@ -21,7 +21,7 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@router.get("/readyz")
+@router.get("/readyz", responses={503: {"content": {"application/json": {}}}})
 async def readyz(wired: Wired) -> JSONResponse:
     """Each dependency and its state; 503 unless all answer."""
     states = await asyncio.gather(*(_state(check) for check in wired.dependencies.values()))
