@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,12 +28,17 @@ import pymongo
 import redis
 
 from support.balancer import Balancer
+from support.forge import Forge, Forged
 from support.servers import find_binary, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 UP_S = 90.0
 STOP_S = 45.0
 _KEPT = ("PATH", "HOME", "LANG", "DOCKER_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_MANAGER = "sandbox_manager"
+_GATEWAY = "backend_api.bootstrap"
+_WORKER = "backend_api.bootstrap.worker"
+_FORGED = ("sandbox_manager.bootstrap.serve", "backend_api.bootstrap.wiring", _WORKER, "openai.resources.chat")
 _SOURCES = ("backend-api/src", "sandbox-manager/src", "contracts/src")
 
 
@@ -56,8 +61,9 @@ class Member:
     environ: Mapping[str, str]
     log: Path
     answers: Callable[[int], bool]
-    process: subprocess.Popen[bytes] | None = None
-    starts: int = 0
+    forge: Forge | None = None
+    process: subprocess.Popen[bytes] | Forged | None = None
+    pids: list[int] = field(default_factory=list[int])
 
     @property
     def url(self) -> str:
@@ -75,11 +81,17 @@ class Member:
     def start(self) -> None:
         """Begin; `up` waits until it answers. From the main thread only, whose life the member's is tied to."""
         assert not self.is_alive, f"{self.name} runs already"
+        if self.forge is not None:
+            self.process = self.forge.start(self.command[-1], self.environ, self.log)
+        else:
+            self.process = self._spawn()
+        self.pids.append(self.process.pid)
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
         setpriv = shutil.which("setpriv")
         tied = (setpriv, "--pdeathsig", "KILL", "--") if setpriv else ()
-        self.starts += 1
         with self.log.open("ab") as output:
-            self.process = subprocess.Popen(
+            return subprocess.Popen(
                 [*tied, *self.command],
                 env=dict(self.environ),
                 cwd=self.log.parent,
@@ -178,15 +190,22 @@ async def run_fleet(
     runtime: str = "process",
     only: Mapping[str, Mapping[str, str]] | None = None,
     mongo_folder: Path | None = None,
+    forged: bool = False,
 ) -> AsyncGenerator[Fleet]:
     """Up when it is handed out; ended with the block, by force where asking does not help.
 
     `settings` go to all services, `only["worker-1"]` to that one; `mongo_folder` is where mongod keeps its data.
+    `forged` services start by forking, for tests that restart them all the time.
     """
     chance = random.Random(0)
     manager_ports = [free_port() for _ in range(shape.managers)]
-    async with Balancer(manager_ports, chance) as managers:
+    async with AsyncExitStack() as stack:
+        managers = await stack.enter_async_context(Balancer(manager_ports, chance))
         fleet = _plan(folder, shape, settings, runtime, only or {}, mongo_folder, managers.url, manager_ports)
+        if forged:
+            forge = stack.enter_context(Forge(_FORGED, fleet.services[0].environ))
+            for member in fleet.services:
+                member.forge = forge
         try:
             for stage in (("mongod", "redis"), ("manager",), ("gateway", "worker")):
                 starting = [member for name, member in fleet.members.items() if name.split("-")[0] in stage]
@@ -271,15 +290,15 @@ def _plan(
     add("redis", redis_port, server, plain, _answers_redis)
     for number, port in enumerate(manager_ports, 1):
         environ = {**manager, "MANAGER_PORT": str(port)}
-        add(f"manager-{number}", port, (sys.executable, "-m", "sandbox_manager"), environ, _is_ready)
+        add(f"manager-{number}", port, (sys.executable, "-m", _MANAGER), environ, _is_ready)
     for number in range(1, shape.gateways + 1):
         port = free_port()
         environ = {**backend, "PORT": str(port)}
-        add(f"gateway-{number}", port, (sys.executable, "-m", "backend_api.bootstrap"), environ, _is_ready)
+        add(f"gateway-{number}", port, (sys.executable, "-m", _GATEWAY), environ, _is_ready)
     for number in range(1, shape.workers + 1):
         port = free_port()
         environ = {**backend, "WORKER_PORT": str(port)}
-        add(f"worker-{number}", port, (sys.executable, "-m", "backend_api.bootstrap.worker"), environ, _is_ready)
+        add(f"worker-{number}", port, (sys.executable, "-m", _WORKER), environ, _is_ready)
     return fleet
 
 

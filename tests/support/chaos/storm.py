@@ -96,6 +96,7 @@ def left_on_machine(fleet: Fleet, sandbox_ids: set[str]) -> list[str]:
         for process in all_of
         if mark.startswith(f"{fleet.stack}/")
     ]
+    found += [f"service {member.name}" for member in fleet.services if member.is_alive]
     found += [
         f"process {process.pid} {process.name()}"
         for process in psutil.process_iter(["environ"])

@@ -12,6 +12,7 @@ from beanie import init_beanie  # pyright: ignore[reportUnknownVariableType] -- 
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure, PyMongoError
+from pymongo.read_concern import ReadConcern
 
 from backend_api.domain.errors import UnavailableError
 from backend_api.infrastructure.mongo.documents import DOCUMENTS
@@ -24,6 +25,9 @@ Client = AsyncMongoClient[Document]
 
 _NOT_YET_INITIALIZED = 94
 _ALREADY_INITIALIZED = 23
+DURABLE_READS = ReadConcern("majority")
+"""What a crash of the server can take back is not read either (docs/decisions/0016)."""
+
 ORPHAN_S = 5
 """How long a transaction lives at most; the server's default is 60 s."""
 
@@ -43,7 +47,7 @@ async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerato
     try:
         await ensure_replica_set(client, wait_s=wait_s)
         await _bound_transactions(client)
-        database = client[name]
+        database = client.get_database(name, read_concern=DURABLE_READS)
         try:
             await init_beanie(database=database, document_models=list(DOCUMENTS))
         except PyMongoError as error:

@@ -9,7 +9,7 @@ from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database
 from backend_api.infrastructure.mongo.session_repository import session_from
-from backend_api.infrastructure.mongo.transactions import REPEATABLE, in_transaction, store_errors
+from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 
 MAX_UNREAD = 1_000
 """Nobody reads a larger number."""
@@ -43,4 +43,4 @@ class MongoReadMarkers:
             )
             return session_from(marked)
 
-        return await in_transaction(self._database, work, REPEATABLE)
+        return await in_transaction(self._database, work)

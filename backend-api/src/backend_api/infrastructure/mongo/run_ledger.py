@@ -28,7 +28,7 @@ from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_body, insert_events, number
 from backend_api.infrastructure.mongo.run_documents import queued_run, run_from, taken_run
 from backend_api.infrastructure.mongo.run_endings import RunEndings
-from backend_api.infrastructure.mongo.transactions import REPEATABLE, in_transaction, store_errors
+from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 
 _IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
 
@@ -108,7 +108,8 @@ class MongoRunLedger(RunEndings):
         return Accepted(message_id=stored, run_id=run_id, seq=seq, duplicate=True)
 
     async def claim(self, worker: str, *, lease_s: float, model: str) -> Lease | None:
-        """A lost claim is simply made again, so its commit does not wait for the journal."""
+        """Durable like everything readers see: a claim that was shown and lost would give its number and its fence to
+        another one."""
 
         async def work(transaction: AsyncClientSession) -> tuple[Document, Document | None] | None:
             run = await self._runs.find_one_and_update(
@@ -149,7 +150,7 @@ class MongoRunLedger(RunEndings):
             await insert_events(self._database, transaction, events)
             return run, session
 
-        while (taken := await in_transaction(self._database, work, REPEATABLE)) is not None:
+        while (taken := await in_transaction(self._database, work)) is not None:
             run, session = taken
             if session is not None:
                 return _lease(run, session)

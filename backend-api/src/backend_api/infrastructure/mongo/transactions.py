@@ -22,9 +22,6 @@ from backend_api.infrastructure.mongo.connection import Database, StoreUnavailab
 DURABLE = WriteConcern("majority")
 """Waits for the journal of a majority: nothing shown is lost with a server."""
 
-REPEATABLE = WriteConcern(1)
-"""For what is simply done again when it is lost: a claim (docs/decisions/0006)."""
-
 _DEADLINE_S = 10.0
 _Result = TypeVar("_Result")
 _written: ContextVar[list[Event] | None] = ContextVar("written", default=None)
@@ -41,9 +38,7 @@ async def store_errors() -> AsyncGenerator[None]:
         raise StoreUnavailableError("The database does not answer. Try again in a moment.") from error
 
 
-async def in_transaction(
-    database: Database, work: Callable[[AsyncClientSession], Awaitable[_Result]], concern: WriteConcern = DURABLE
-) -> _Result:
+async def in_transaction(database: Database, work: Callable[[AsyncClientSession], Awaitable[_Result]]) -> _Result:
     """Run `work` in one transaction, again when it lost a race; it must have no effects elsewhere.
 
     Raises `StoreUnavailableError` when it can't be done in ten seconds.
@@ -54,7 +49,7 @@ async def in_transaction(
             attempt = 0
             while True:
                 try:
-                    result = await _attempt(session, work, concern)
+                    result = await _attempt(session, work)
                     outcome = "committed"
                     return result
                 except PyMongoError as error:
@@ -77,12 +72,10 @@ def wrote(events: Sequence[Event]) -> None:
         written += events
 
 
-async def _attempt(
-    session: AsyncClientSession, work: Callable[[AsyncClientSession], Awaitable[_Result]], concern: WriteConcern
-) -> _Result:
+async def _attempt(session: AsyncClientSession, work: Callable[[AsyncClientSession], Awaitable[_Result]]) -> _Result:
     written: list[Event] = []
     _written.set(written)
-    async with await session.start_transaction(read_concern=ReadConcern("snapshot"), write_concern=concern):
+    async with await session.start_transaction(read_concern=ReadConcern("snapshot"), write_concern=DURABLE):
         result = await work(session)
         while session.in_transaction:
             try:
