@@ -44,6 +44,17 @@ export interface OptionsBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "EventPageBody".
+ */
+export interface EventPageBody {
+  items: {
+    [k: string]: unknown
+  }[]
+  last_seq: number
+  has_more: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "FileEntryBody".
  */
 export interface FileEntryBody {
@@ -85,24 +96,6 @@ export interface GrantedUser {
   id: string
   username: string
   is_admin: boolean
-}
-/**
- * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "HTTPValidationError".
- */
-export interface HTTPValidationError {
-  detail?: ValidationError[]
-}
-/**
- * This interface was referenced by `ApiModels`'s JSON-Schema
- * via the `definition` "ValidationError".
- */
-export interface ValidationError {
-  loc: (string | number)[]
-  msg: string
-  type: string
-  input?: unknown
-  ctx?: {}
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -190,6 +183,13 @@ export interface OptionsBody1 {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ReadBody".
+ */
+export interface ReadBody {
+  seq: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "RefreshBody".
  */
 export interface RefreshBody {
@@ -244,6 +244,9 @@ export interface SandboxBody {
   retryable: boolean
   has_desktop: boolean
   expires_at: string | null
+  ends_at: string | null
+  queue_position: number | null
+  notice: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -262,6 +265,9 @@ export interface SessionBody {
   created_at: string
   updated_at: string
   last_seq: number
+  read_seq: number
+  unread: number
+  sandbox: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -278,6 +284,26 @@ export interface SessionPageBody {
 export interface SignedLinkBody {
   url: string
   expires_at: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SnapshotBody".
+ */
+export interface SnapshotBody {
+  id: string
+  name: string
+  created_at: string
+  bytes: number
+  content_bytes: number
+  files: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SnapshotListBody".
+ */
+export interface SnapshotListBody {
+  items: SnapshotBody[]
+  max_count: number
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -304,6 +330,13 @@ export interface StateBody {
   usage: UsageBody
   sandbox: SandboxBody
   last_seq: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TakeSnapshotBody".
+ */
+export interface TakeSnapshotBody {
+  name: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -343,4 +376,30 @@ export interface UpdateSessionBody {
  */
 export interface UploadedBody {
   uploaded: string[]
+}
+/**
+ * `application/problem+json`: what went wrong, in a stable `code`, and what to do, in `detail`.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "Problem".
+ */
+export interface Problem {
+  type?: string
+  title: string
+  status: number
+  detail: string
+  code: string
+  retryable?: boolean
+  request_id?: string | null
+  errors?: FieldError[] | null
+}
+/**
+ * One invalid field of a request; `field` is a dotted path such as `body.title`.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "FieldError".
+ */
+export interface FieldError {
+  field: string
+  message: string
 }

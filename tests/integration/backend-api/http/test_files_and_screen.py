@@ -121,3 +121,17 @@ async def test_a_strange_page_cannot_open_the_screen(gateway: Gateway) -> None:
     url = await ticket(gateway, await gateway.session(anna), anna, "view")
     with pytest.raises(websockets.InvalidStatus):
         await close_code(url, origin=Origin("https://evil.example"))
+
+
+async def test_a_computer_starts_when_asked_and_not_when_looked_at(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    url = f"/api/sessions/{await gateway.session(anna)}/sandbox"
+
+    looked = await gateway.client.get(url, headers=anna)
+    none = await gateway.client.post(f"{url}/renew", headers=anna)
+    assert (looked.json()["status"], none.status_code) == ("none", 503)
+    assert not gateway.computers.living
+
+    started = await gateway.client.post(url, headers=anna)
+    kept = await gateway.client.post(f"{url}/renew", headers=anna)
+    assert (started.json()["status"], kept.json()["status"]) == ("ready", "ready")

@@ -11,7 +11,7 @@ import pytest
 
 from backend_api.application.runs.announced_computers import AnnouncedComputers
 from backend_api.domain.agent.events import SandboxUpdated
-from backend_api.domain.sandbox.entity import Scope
+from backend_api.domain.sandbox.entity import ComputerStatus, Scope
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.infrastructure.memory.computers import MemoryComputers
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
@@ -76,9 +76,9 @@ class Manager:
         if request.method == "DELETE":
             return httpx.Response(204)
         status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
-        return httpx.Response(
-            200, content=sandbox(status, reason="No memory.", retryable=self.retryable).model_dump_json()
-        )
+        place = 2 if status is SandboxStatus.QUEUED else None
+        told = sandbox(status, reason="No memory.", retryable=self.retryable, queue_position=place)
+        return httpx.Response(200, content=told.model_dump_json())
 
 
 STARTING, READY, FAILED = SandboxStatus.STARTING, SandboxStatus.READY, SandboxStatus.FAILED
@@ -93,6 +93,24 @@ async def test_a_starting_computer_is_waited_for_and_then_believed() -> None:
     manager.now = 21.0
     await client.ensure("s", "u")
     assert manager.calls[3:] == ["POST /sandboxes"]
+
+
+async def test_a_computer_that_stands_in_line_is_waited_for_step_by_step() -> None:
+    manager = Manager(SandboxStatus.QUEUED, SandboxStatus.QUEUED, STARTING, READY)
+    assert (await manager.client().ensure("s", "u")).id == "b1"
+    assert manager.calls.count("GET /sandboxes/b1") == 3
+    manager.statuses = [SandboxStatus.QUEUED]
+    assert (await manager.client().status("s")).queue_position == 2
+
+
+async def test_keeping_a_computer_is_told_at_once_and_needs_one() -> None:
+    manager = Manager(READY)
+    client = manager.client()
+    assert [(await client.renew("s")).status for _ in range(2)] == ["ready", "ready"]
+    assert manager.calls.count("POST /sandboxes/b1/renew") == 2
+    manager.statuses = []
+    with pytest.raises(ComputerUnavailableError):
+        await client.renew("s")
 
 
 async def test_a_failed_start_gives_the_managers_reason() -> None:
@@ -188,6 +206,23 @@ class SlowComputers(MemoryComputers):
     async def ensure(self, session_id: str, user_id: str) -> Any:
         await self._until()
         return await super().ensure(session_id, user_id)
+
+
+class QueuedComputers(SlowComputers):
+    async def status(self, session_id: str) -> Any:
+        return ComputerStatus(status="queued", queue_position=3)
+
+
+async def test_the_place_in_the_line_is_told() -> None:
+    store = MemoryStore()
+    session = await store.open_session()
+    release = asyncio.Event()
+    asking = asyncio.create_task(AnnouncedComputers(QueuedComputers(release.wait), store, store).ensure(session, "u"))
+    await store.until(lambda: bool(store.payloads(session, SandboxUpdated)))
+    release.set()
+    await asking
+    told = [(event.status, event.queue_position) for event in store.payloads(session, SandboxUpdated)]
+    assert told == [("queued", 3), ("ready", None)]
 
 
 async def test_starting_ready_and_failed_are_told_once() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from weakref import WeakValueDictionary
 
 from backend_api.domain.agent.events import SandboxUpdated
@@ -13,6 +14,7 @@ from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.domain.sandbox.ports import Computers
 
 SILENT_S = 0.15
+LOOK_S = 1.0
 MAX_REMEMBERED = 5_000
 
 
@@ -32,8 +34,7 @@ class AnnouncedComputers:
             ensuring = asyncio.ensure_future(self._inner.ensure(session_id, user_id))
             try:
                 await asyncio.wait({ensuring}, timeout=SILENT_S)
-                if not ensuring.done():
-                    await self._tell(session_id, SandboxUpdated(status="starting"), None)
+                await self._tell_of_wait(session_id, ensuring)
                 computer = await ensuring
             except ComputerUnavailableError as error:
                 await self._tell(session_id, SandboxUpdated(status="failed", reason=error.detail), None)
@@ -48,12 +49,32 @@ class AnnouncedComputers:
     async def status(self, session_id: str) -> ComputerStatus:
         return await self._inner.status(session_id)
 
+    async def renew(self, session_id: str) -> ComputerStatus:
+        return await self._inner.renew(session_id)
+
     async def keep_alive(self, session_id: str) -> None:
         await self._inner.keep_alive(session_id)
 
     async def delete(self, session_id: str, user_id: str) -> None:
         await self._inner.delete(session_id, user_id)
         self._told.pop(session_id, None)
+
+    async def _tell_of_wait(self, session_id: str, ensuring: asyncio.Future[Computer]) -> None:
+        """Each step forward in the line is told, and that it starts."""
+        told: SandboxUpdated | None = None
+        while not ensuring.done():
+            now = await self._waiting(session_id)
+            if now != told:
+                await self._tell(session_id, now, None)
+                told = now
+            await asyncio.wait({ensuring}, timeout=LOOK_S)
+
+    async def _waiting(self, session_id: str) -> SandboxUpdated:
+        with contextlib.suppress(ComputerUnavailableError):
+            status = await self._inner.status(session_id)
+            if status.status == "queued":
+                return SandboxUpdated(status="queued", queue_position=status.queue_position)
+        return SandboxUpdated(status="starting")
 
     async def _tell(self, session_id: str, event: SandboxUpdated, told: tuple[str, int] | None) -> None:
         self._told.pop(session_id, None)

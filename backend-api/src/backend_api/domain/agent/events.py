@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-VOCABULARY_VERSION = 1
+VOCABULARY_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,12 +143,14 @@ class BodyReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished:
-    """`preview` is at most 2,000 characters; `display` is one of the contract's typed views."""
+    """`preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` says that a
+    stop or a new message cut the call."""
 
     type: Literal["tool.finished"] = "tool.finished"
     call_id: str
     success: bool
     preview: str
+    cancelled: bool = False
     body: BodyReference | None = None
     duration_ms: int = 0
     display: dict[str, Any] | None = None
@@ -180,16 +182,19 @@ class SessionUpdated:
     options: dict[str, Any] | None = None
 
 
-SandboxState = Literal["none", "starting", "ready", "paused", "failed", "gone"]
+SandboxState = Literal["none", "queued", "starting", "ready", "paused", "failed", "gone"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxUpdated:
+    """`queue_position` is 1 for the next one to be let in."""
+
     type: Literal["sandbox.updated"] = "sandbox.updated"
     status: SandboxState
     reason: str | None = None
     expires_at: datetime | None = None
     has_desktop: bool = True
+    queue_position: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,10 +31,17 @@ class Computer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputerStatus:
-    """Present state for the UI: none, starting, ready, failed or gone, with the reason."""
+    """Present state for the UI: none, queued, starting, ready, paused, failed or gone, with the reason.
+
+    `queue_position` is 1 for the next one to be let in; `notice` tells of an end that comes near, at `ends_at` unless
+    it is used, at `expires_at` in any case.
+    """
 
     status: str
     reason: str | None = None
     retryable: bool = False
     has_desktop: bool = True
     expires_at: datetime | None = None
+    ends_at: datetime | None = None
+    queue_position: int | None = None
+    notice: str | None = None

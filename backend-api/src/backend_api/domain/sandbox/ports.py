@@ -21,6 +21,10 @@ class Computers(Protocol):
 
     async def status(self, session_id: str) -> ComputerStatus: ...
 
+    async def renew(self, session_id: str) -> ComputerStatus:
+        """Count as activity at once, waking a paused one. Raises `ComputerUnavailableError`."""
+        ...
+
     async def keep_alive(self, session_id: str) -> None:
         """Count as activity; throttled by the adapter."""
         ...

@@ -54,6 +54,13 @@ class MemoryComputers:
             return ComputerStatus(status="none")
         return ComputerStatus(status="ready", has_desktop=computer.has_desktop, expires_at=computer.expires_at)
 
+    async def renew(self, session_id: str) -> ComputerStatus:
+        """Counted."""
+        if session_id not in self.living:
+            raise ComputerUnavailableError("There is no computer to keep running. Start it first.")
+        await self.keep_alive(session_id)
+        return await self.status(session_id)
+
     async def keep_alive(self, session_id: str) -> None:
         """Count."""
         self.activity[session_id] = self.activity.get(session_id, 0) + 1

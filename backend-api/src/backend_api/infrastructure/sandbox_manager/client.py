@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from backend_api.domain.sandbox.entity import Computer, ComputerStatus, Scope
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.infrastructure.passing_on import pass_on
 from contracts.errors import Problem
 from contracts.sandboxes import DoorToken, Sandbox, SandboxList, SandboxStatus
 
@@ -73,13 +74,19 @@ class SandboxManagerClient:
         if not found:
             return ComputerStatus(status="none")
         sandbox = max(found, key=lambda one: one.generation)
-        return ComputerStatus(
-            status=sandbox.status.value,
-            reason=sandbox.reason,
-            retryable=sandbox.retryable,
-            has_desktop=sandbox.has_desktop,
-            expires_at=sandbox.expires_at,
-        )
+        if sandbox.status is SandboxStatus.QUEUED:
+            response = await self._send("GET", f"/sandboxes/{sandbox.id}")  # this one knows its place in the line
+            sandbox = Sandbox.model_validate_json(response.content) if response.is_success else sandbox
+        return _status(sandbox)
+
+    async def renew(self, session_id: str) -> ComputerStatus:
+        for sandbox in await self._find(session_id):
+            response = await self._send("POST", f"/sandboxes/{sandbox.id}/renew")
+            if response.status_code in (404, 409):
+                self.forget_session(session_id)
+            _raise_for(response)
+            return _status(Sandbox.model_validate_json(response.content))
+        raise ComputerUnavailableError("There is no computer to keep running. Start it first.")
 
     async def keep_alive(self, session_id: str) -> None:
         now = self._clock()
@@ -144,8 +151,10 @@ class SandboxManagerClient:
         response = await self._send("POST", "/sandboxes", json={"session_id": session_id, "user_id": user_id})
         _raise_for(response)
         sandbox = Sandbox.model_validate_json(response.content)
-        while sandbox.status is SandboxStatus.STARTING:
-            if self._clock() >= deadline:
+        while sandbox.status in (SandboxStatus.QUEUED, SandboxStatus.STARTING):
+            if sandbox.status is SandboxStatus.QUEUED:
+                deadline = self._clock() + START_DEADLINE_S  # how long it may stand in line is the manager's to say
+            elif self._clock() >= deadline:
                 raise ComputerUnavailableError(f"The computer did not start within {START_DEADLINE_S:g} s.")
             response = await self._send("GET", f"/sandboxes/{sandbox.id}", params={"wait_ms": str(LONG_POLL_MS)})
             _raise_for(response)
@@ -188,6 +197,7 @@ def manager_http(url: str, token: str) -> httpx.AsyncClient:
         headers={"Authorization": f"Bearer {token}"},
         timeout=httpx.Timeout(LONG_POLL_MS / 1000 + 20.0, connect=5.0),
         trust_env=False,
+        event_hooks={"request": [pass_on]},
     )
 
 
@@ -209,6 +219,19 @@ def _is_passing(response: httpx.Response) -> bool:
         return Problem.model_validate_json(response.content).code in PASSING
     except ValidationError:
         return False
+
+
+def _status(sandbox: Sandbox) -> ComputerStatus:
+    return ComputerStatus(
+        status=sandbox.status.value,
+        reason=sandbox.reason,
+        retryable=sandbox.retryable,
+        has_desktop=sandbox.has_desktop,
+        expires_at=sandbox.expires_at,
+        ends_at=min(sandbox.idle_expires_at, sandbox.expires_at),
+        queue_position=sandbox.queue_position,
+        notice=sandbox.notice,
+    )
 
 
 def _raise_for(response: httpx.Response) -> None:

@@ -1,4 +1,4 @@
-"""Tickets for the screen of a session's computer."""
+"""The computer of a session: its state, starting it, keeping it, and tickets for its screen."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.tickets import ScreenMode
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
+from backend_api.interfaces.http.session_schemas import SandboxBody
 from backend_api.interfaces.http.use_cases import Calls
 
-router = APIRouter(prefix="/api/sessions/{session_id}/vnc", tags=["computer"])
+router = APIRouter(prefix="/api/sessions/{session_id}", tags=["computer"])
 
 
 class TicketBody(RequestBody):
@@ -23,7 +24,28 @@ class IssuedTicketBody(AnswerBody):
     expires_at: Time
 
 
-@router.post("/ticket", status_code=201)
+@router.get("/sandbox")
+async def get_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
+    """How the computer is; looking neither starts nor wakes it."""
+    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
+    return SandboxBody.model_validate(await calls.computers.status(session.id))
+
+
+@router.post("/sandbox")
+async def start_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
+    """Start or wake the computer and wait until it is ready; the stream tells how far it is."""
+    computer = await calls.own_computer(SessionId(session_id), caller.user.id)
+    return SandboxBody.model_validate(await calls.computers.status(computer.session_id))
+
+
+@router.post("/sandbox/renew")
+async def renew_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
+    """Keep the computer running for longer, as any use of it does."""
+    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
+    return SandboxBody.model_validate(await calls.computers.renew(session.id))
+
+
+@router.post("/vnc/ticket", status_code=201)
 async def issue_ticket(
     session_id: str, caller: CurrentCaller, calls: Calls, request: Request, body: TicketBody | None = None
 ) -> IssuedTicketBody:

@@ -64,11 +64,18 @@ class SessionBody(AnswerBody):
     created_at: Time
     updated_at: Time
     last_seq: int
+    read_seq: int
+    unread: int
+    sandbox: str | None
 
     @classmethod
     def of(cls, session: Session) -> SessionBody:
         """The answer for a session."""
         return cls.model_validate(session)
+
+
+class ReadBody(RequestBody):
+    seq: int = Field(ge=0, le=2**53)
 
 
 class SessionPageBody(AnswerBody):
@@ -148,6 +155,9 @@ class SandboxBody(AnswerBody):
     retryable: bool
     has_desktop: bool
     expires_at: Time | None
+    ends_at: Time | None
+    queue_position: int | None
+    notice: str | None
 
 
 class StateBody(AnswerBody):
