@@ -3,6 +3,7 @@
 | call | scope | body | answer |
 |---|---|---|---|
 | GET /healthz | open | | `DoorHealth` |
+| GET /metrics | any | | Prometheus text |
 | GET /tools | exec | | `list[ToolSpec]` |
 | POST /tools/{name} | the tool's own | `ToolCall` | `application/x-ndjson` of `OutputFrame` then one `ResultFrame` |
 | POST /calls/{call_id}/cancel | exec | | 204; the call's process group is gone when it answers |
@@ -165,11 +166,21 @@ class OutputFrame(BaseModel):
     text: str
 
 
+class ToldSpan(BaseModel):
+    """A part of a call's time: sandboxes can't reach a trace collector, so they tell their caller. Milliseconds, from
+    the arrival of the request."""
+
+    name: str
+    start_ms: float = Field(ge=0, allow_inf_nan=False)
+    duration_ms: float = Field(ge=0, allow_inf_nan=False)
+
+
 class ResultFrame(BaseModel):
-    """The last line of a call's stream."""
+    """The last line of a call's stream; `spans` where the request carried a `traceparent`."""
 
     type: Literal["result"] = "result"
     result: ToolResult
+    spans: list[ToldSpan] | None = None
 
 
 class FileEntry(BaseModel):

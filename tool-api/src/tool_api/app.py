@@ -9,6 +9,7 @@ from tool_api.body_limit import BodyLimitMiddleware
 from tool_api.calls.routes import router as calls_router
 from tool_api.files.routes import router as files_router
 from tool_api.health import router as health_router
+from tool_api.metrics import router as metrics_router
 from tool_api.problems import install_problems
 from tool_api.request_id import RequestIdMiddleware
 from tool_api.services import Services
@@ -24,6 +25,6 @@ def create_app(services: Services) -> FastAPI:
     install_problems(app)
     desktop = services.desktop
     vnc = vnc_router(lambda _: services.door, lambda _: desktop.vnc_socket if desktop is not None else None)
-    for router in (health_router, calls_router, files_router, vnc):
+    for router in (health_router, metrics_router, calls_router, files_router, vnc):
         app.include_router(router)
     return app

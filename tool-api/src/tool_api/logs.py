@@ -7,7 +7,8 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-from tool_api.request_id import request_id
+from contracts.observation.context import work_fields
+from contracts.observation.spans import current_trace_id
 
 _PLAIN = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message", "taskName"}
 
@@ -21,8 +22,11 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            "request_id": request_id.get(),
+            "request_id": None,
         }
+        line |= work_fields()
+        if (trace_id := current_trace_id()) is not None:
+            line["trace_id"] = trace_id
         line |= {key: value for key, value in record.__dict__.items() if key not in _PLAIN}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)

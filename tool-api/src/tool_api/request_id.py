@@ -1,22 +1,22 @@
-"""Each request gets an id: the caller's when it is sane, else a new one; it stands on the answer and each log line."""
+"""Each request gets an id: the caller's when it is sane, else a new one; it stands on the answer and each log line,
+beside the session and the run the caller works for."""
 
 from __future__ import annotations
 
 import logging
-import re
 import secrets
 import time
-from contextvars import ContextVar
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contracts.errors import REQUEST_ID_HEADER
+from contracts.observation.context import told_work, working_for
+from contracts.observation.spans import TRACEPARENT, following
+from tool_api import measures
 
-_SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+ARRIVED = "tool_api.arrived"
 _log = logging.getLogger(__name__)
-
-request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
 class RequestIdMiddleware:
@@ -29,10 +29,17 @@ class RequestIdMiddleware:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        given = Headers(scope=scope).get(REQUEST_ID_HEADER, "")
-        current = given if _SANE.fullmatch(given) else secrets.token_hex(12)
-        token = request_id.set(current)
-        started = time.monotonic()
+        headers = Headers(scope=scope)
+        told = told_work(headers)
+        current = told.request_id or secrets.token_hex(12)
+        with (
+            working_for(request_id=current, session_id=told.session_id, run_id=told.run_id),
+            following(headers.get(TRACEPARENT)),
+        ):
+            await self._answer(scope, receive, send, current)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, current: str) -> None:
+        started = scope[ARRIVED] = time.monotonic()
         status = 0
 
         async def send_with_id(message: Message) -> None:
@@ -45,13 +52,15 @@ class RequestIdMiddleware:
         try:
             await self._app(scope, receive, send_with_id)
         finally:
+            method = scope.get("method", "WEBSOCKET")
             _log.info(
                 "request answered",
                 extra={
-                    "method": scope.get("method", "WEBSOCKET"),
+                    "method": method,
                     "path": scope["path"],
                     "status": status,
                     "duration_ms": round((time.monotonic() - started) * 1000, 1),
                 },
             )
-            request_id.reset(token)
+            route = str(getattr(scope.get("route"), "path", "unmatched"))
+            measures.HTTP_REQUESTS.add(method if route != "unmatched" else "any", route, str(status))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import re
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, fields
@@ -54,3 +55,18 @@ def working_for(
         yield
     finally:
         _current.reset(token)
+
+
+HEADERS = {"request_id": "X-Request-ID", "session_id": "X-Session-ID", "run_id": "X-Run-ID"}
+_SANE = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+
+def work_headers() -> dict[str, str]:
+    """For a call of another service of ours."""
+    return {HEADERS[name]: value for name, value in work_fields().items()}
+
+
+def told_work(headers: Mapping[str, str]) -> Work:
+    """What a calling service says it works for; whatever is not sane is left out."""
+    told = {name: headers.get(header, "") for name, header in HEADERS.items()}
+    return Work(**{name: value for name, value in told.items() if _SANE.fullmatch(value)})

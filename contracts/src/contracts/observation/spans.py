@@ -118,6 +118,17 @@ def _around(span: Span) -> Generator[Span]:
         span.end(error)
 
 
+@contextmanager
+def following(traceparent: str | None) -> Generator[bool]:
+    """Inside, work belongs to a caller's trace, where what it sent is sane; yields whether it does."""
+    is_sane = traceparent is not None and _SANE.fullmatch(traceparent) is not None
+    token = _current.set(traceparent if is_sane else None)
+    try:
+        yield is_sane
+    finally:
+        _current.reset(token)
+
+
 SPANS = Spans()
 
 

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
+from tool_api import measures
 from tool_api.errors import ConflictError
 from tool_api.tools.tool import AnyTool, Arguments, CallContext, try_differently
 
@@ -55,6 +56,7 @@ class Call:
     task: asyncio.Task[ToolResult]
     live: LiveOutput
     is_cancelled: bool = field(default=False)
+    began: float = field(default_factory=time.monotonic)
 
     async def cancel(self) -> None:
         """End the call; what it started is gone when this answers."""
@@ -126,11 +128,22 @@ async def _run(
 ) -> ToolResult:
     started = time.monotonic()
     limit = asyncio.timeout(limit_s)
+    outcome = "fault"
+    measures.CALLS_RUNNING.add()
     try:
         async with limit:
             result = await tool.handler(context, arguments)
+        outcome = "success" if result.success else "failure"
     except TimeoutError:
         if not limit.expired():
             raise
+        outcome = "timed_out"
         result = try_differently(live.with_note(f"The call did not end within its {limit_s:.0f} s and was ended."))
+    except asyncio.CancelledError:
+        outcome = "cancelled"
+        raise
+    finally:
+        measures.CALLS_RUNNING.add(by=-1.0)
+        measures.CALLS.add(tool.name, outcome)
+        measures.CALL_SECONDS.observe(time.monotonic() - started, tool.name)
     return result.model_copy(update={"duration_ms": round((time.monotonic() - started) * 1000)})

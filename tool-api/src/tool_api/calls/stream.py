@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from contracts.tools import OutputFrame, ResultFrame
+from contracts.observation.spans import current_traceparent
+from contracts.tools import OutputFrame, ResultFrame, ToldSpan, ToolResult
 from tool_api.calls.runner import Call
+from tool_api.request_id import ARRIVED
 
 MEDIA_TYPE = "application/x-ndjson"
 _FAULT_LOOK_S = 1.0
@@ -30,7 +33,7 @@ class CallStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         watcher = asyncio.get_running_loop().create_task(self._watch(receive))
         try:
-            await self._stream(send)
+            await self._stream(send, scope[ARRIVED])
         finally:
             watcher.cancel()
             if not self._call.task.done():
@@ -42,7 +45,7 @@ class CallStream(Response):
             pass
         await self._call.cancel()
 
-    async def _stream(self, send: Send) -> None:
+    async def _stream(self, send: Send, arrived: float) -> None:
         call = self._call
         await self._first_news()
         if call.task.done() and not call.task.cancelled() and (fault := call.task.exception()) is not None:
@@ -54,7 +57,9 @@ class CallStream(Response):
             await call.live.changed.wait()
         if (frame := call.live.take()) is not None:
             await self._send_frame(send, frame)
-        await self._send_frame(send, ResultFrame(result=call.result()), is_last=True)
+        result = call.result()
+        spans = _spans(call, result, arrived) if current_traceparent() is not None else None
+        await self._send_frame(send, ResultFrame(result=result, spans=spans), is_last=True)
 
     async def _first_news(self) -> None:
         try:
@@ -70,3 +75,9 @@ class CallStream(Response):
     async def _send(self, send: Send, message: dict[str, object]) -> None:
         async with asyncio.timeout(_SEND_S):
             await send(message)
+
+
+def _spans(call: Call, result: ToolResult, arrived: float) -> list[ToldSpan]:
+    request = ToldSpan(name="request", start_ms=0, duration_ms=(time.monotonic() - arrived) * 1000)
+    handler = ToldSpan(name="tool", start_ms=(call.began - arrived) * 1000, duration_ms=result.duration_ms)
+    return [request, handler]

@@ -9,6 +9,7 @@ from enum import IntEnum
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from tool_api import measures
 from tool_api.vnc.view_filter import RfbProtocolError, ViewOnlyFilter
 
 logger = logging.getLogger(__name__)
@@ -42,7 +43,8 @@ async def bridge(websocket: WebSocket, socket_path: str, *, view_only: bool) -> 
         await _close(websocket, CloseCode.NO_DESKTOP)
         return
     try:
-        code = await _carry(websocket, reader, writer, ViewOnlyFilter() if view_only else None)
+        with measures.VIEWERS.held("view" if view_only else "control"):
+            code = await _carry(websocket, reader, writer, ViewOnlyFilter() if view_only else None)
         await _close(websocket, code)
     finally:
         writer.close()

@@ -12,6 +12,7 @@ import httpx
 
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.infrastructure.passing_on import pass_on
 from contracts.sandboxes import DoorToken
 
 MAX_DOORS = 500
@@ -124,10 +125,12 @@ class Doors:
 def _open(address: str) -> _Opened:
     # Reading has no deadline here: every call has one of its own, and streams may be silent while a command works.
     timeout = httpx.Timeout(None, connect=CONNECT_DEADLINE_S, write=60.0, pool=CONNECT_DEADLINE_S)
+    hooks = {"request": [pass_on]}
     limits = httpx.Limits(max_connections=100, max_keepalive_connections=10, keepalive_expiry=60.0)
     if address.startswith("unix:"):
         socket = SafeSocket(address.removeprefix("unix:"))
         transport = httpx.AsyncHTTPTransport(uds=socket.path, limits=limits)
-        return _Opened(httpx.AsyncClient(transport=transport, base_url="http://door", timeout=timeout), address, socket)
-    http = httpx.AsyncClient(base_url=address, timeout=timeout, limits=limits, trust_env=False)
+        http = httpx.AsyncClient(transport=transport, base_url="http://door", timeout=timeout, event_hooks=hooks)
+        return _Opened(http, address, socket)
+    http = httpx.AsyncClient(base_url=address, timeout=timeout, limits=limits, trust_env=False, event_hooks=hooks)
     return _Opened(http, address, None)

@@ -7,7 +7,9 @@ import base64
 import binascii
 import json
 import logging
+import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -18,6 +20,8 @@ from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
 from backend_api.infrastructure.tool_api.doors import Door, Doors
 from backend_api.infrastructure.tool_api.problems import error_of
+from backend_api.infrastructure.tool_api.told_spans import tell_spans
+from contracts.observation.spans import SPANS, Span
 from contracts.tools import ToolResult
 
 logger = logging.getLogger(__name__)
@@ -26,6 +30,14 @@ SCOPES = (Scope.EXEC, Scope.FILES, Scope.BROWSER)
 CANCEL_DEADLINE_S = 0.3
 MAX_LINE_BYTES = 32 * 1024 * 1024
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    id: str
+    tool: str
+    arguments: dict[str, Any]
+    on_output: OnOutput
 
 
 class DoorTools:
@@ -38,33 +50,30 @@ class DoorTools:
         self, computer: Computer, call_id: str, name: str, arguments: dict[str, Any], on_output: OnOutput
     ) -> ToolOutcome:
         """A refused token is renewed once: nothing ran then. Cancelling ends the call's process group."""
-        door = await self._doors.open(computer, SCOPES)
-        outcome = await self._attempt(door, computer, call_id, name, arguments, on_output)
-        if outcome is None:
-            self._doors.refuse(computer)
+        call = _Call(call_id, name, arguments, on_output)
+        with SPANS.span("door call", kind="client", attributes={"tool.name": name}) as span:
             door = await self._doors.open(computer, SCOPES)
-            outcome = await self._attempt(door, computer, call_id, name, arguments, on_output)
+            outcome = await self._attempt(door, computer, call, span)
+            if outcome is None:
+                self._doors.refuse(computer)
+                door = await self._doors.open(computer, SCOPES)
+                outcome = await self._attempt(door, computer, call, span)
         if outcome is None:
             raise ComputerUnavailableError("The computer refuses the gateway's token.")
         return outcome
 
-    async def _attempt(
-        self,
-        door: Door,
-        computer: Computer,
-        call_id: str,
-        name: str,
-        arguments: dict[str, Any],
-        on_output: OnOutput,
-    ) -> ToolOutcome | None:
-        body = {"call_id": call_id, "arguments": arguments}
+    async def _attempt(self, door: Door, computer: Computer, call: _Call, span: Span) -> ToolOutcome | None:
+        body = {"call_id": call.id, "arguments": call.arguments}
+        began = time.time()
         try:
-            async with door.http.stream("POST", f"/tools/{name}", json=body, headers=door.headers) as response:
+            async with door.http.stream("POST", f"/tools/{call.tool}", json=body, headers=door.headers) as response:
                 if response.status_code == 401:
                     return None
                 if response.is_error:
                     raise await error_of(response)
-                return await _read(response, on_output)
+                frame, outcome = await _read(response, call.on_output)
+                tell_spans(frame.get("spans"), span, began)
+                return outcome
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             await self._doors.forget(computer)
             raise ComputerUnavailableError("The computer does not answer at its door.") from error
@@ -72,7 +81,7 @@ class DoorTools:
             await self._doors.forget(computer)
             raise ComputerLostError("The connection to the computer broke in the middle of the call.") from error
         except asyncio.CancelledError:
-            await self._cancel(door, call_id)
+            await self._cancel(door, call.id)
             raise
 
     async def _cancel(self, door: Door, call_id: str) -> None:
@@ -84,14 +93,14 @@ class DoorTools:
             logger.warning("a cancelled call did not confirm in time", extra={"call_id": call_id})
 
 
-async def _read(response: httpx.Response, on_output: OnOutput) -> ToolOutcome:
+async def _read(response: httpx.Response, on_output: OnOutput) -> tuple[dict[str, Any], ToolOutcome]:
     async for line in _lines(response):
         try:
             frame = json.loads(line)
             if frame["type"] == "output":
                 await on_output(str(frame["text"]))
             elif frame["type"] == "result":
-                return outcome_of(ToolResult.model_validate(frame["result"]))
+                return frame, outcome_of(ToolResult.model_validate(frame["result"]))
         except (ValueError, KeyError, TypeError, ValidationError) as error:
             raise ComputerLostError("The computer answered something that is not a tool's result.") from error
     raise ComputerLostError("The computer ended the call without a result.")

@@ -11,6 +11,7 @@ from websockets.typing import Subprotocol
 
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerUnavailableError, NoDesktopError
+from backend_api.infrastructure.passing_on import passed_on
 from backend_api.infrastructure.tool_api.doors import Doors, SafeSocket
 
 BAD_TOKEN = 4401
@@ -61,7 +62,7 @@ class DoorScreens:
             await connection.close()
 
     async def _connect(self, computer: Computer, door: str, token: str) -> ClientConnection:
-        headers = {"Authorization": f"Bearer {token}"}
+        headers = {"Authorization": f"Bearer {token}", **passed_on()}
         protocols = [Subprotocol("binary")]
         socket = SafeSocket(door.removeprefix("unix:")) if door.startswith("unix:") else None
         try:

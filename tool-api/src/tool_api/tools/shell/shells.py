@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from tool_api import measures
 from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
 
@@ -113,6 +114,7 @@ class Shells:
             if len(self._shells) >= MAX_SHELLS:
                 raise TooManyShellsError
             self._shells[name] = Shell(name, self._workspace, self._environment)
+            measures.SHELLS.set(len(self._shells))
         return self._shells[name]
 
     def names(self) -> list[str]:

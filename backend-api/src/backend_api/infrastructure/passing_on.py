@@ -1,0 +1,21 @@
+"""What goes with every call of another service of ours: whom it is for, and which trace it belongs to."""
+
+from __future__ import annotations
+
+import httpx
+
+from contracts.observation.context import work_headers
+from contracts.observation.spans import TRACEPARENT, current_traceparent
+
+
+def passed_on() -> dict[str, str]:
+    """Headers of a call made now."""
+    headers = work_headers()
+    if (traceparent := current_traceparent()) is not None:
+        headers[TRACEPARENT] = traceparent
+    return headers
+
+
+async def pass_on(request: httpx.Request) -> None:
+    """A hook for a client's requests."""
+    request.headers.update(passed_on())

@@ -1,0 +1,20 @@
+"""What Prometheus may read, behind the door like everything else: any token of this sandbox will do."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from contracts.observation.exposition import MEDIA_TYPE, exposition
+from tool_api.door import grant_of
+from tool_api.measures import INSTRUMENTS
+
+router = APIRouter()
+
+
+async def _any_grant(request: Request) -> None:
+    grant_of(request)
+
+
+@router.get("/metrics", response_class=Response, dependencies=[Depends(_any_grant)])
+async def metrics() -> Response:
+    return Response(exposition(INSTRUMENTS.all), media_type=MEDIA_TYPE)
