@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 
 from backend_api.application.runs.run_driver import RunDriver, RunOptions
 from backend_api.application.runs.worker import Worker
@@ -29,6 +29,7 @@ from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolBox,
 from backend_api.domain.conversation.entity import (
     Accepted,
     Lease,
+    OwnerMessage,
     Run,
     RunId,
     RunStatus,
@@ -56,12 +57,14 @@ class MemoryStore:
         self.deltas: list[tuple[float, LivePayload]] = []
         self.published: list[Event] = []
         self.publish_delay_s = 0.0
+        self.beats = 0
         self._ids = count(1)
         self.waiting = asyncio.Event()
         """Set once a worker has found nothing to claim."""
         self._woken = asyncio.Event()
         self._changed = asyncio.Condition()
-        self._stops: dict[RunId, asyncio.Queue[None]] = {}
+        self._knocks: dict[RunId, asyncio.Queue[None]] = {}
+        self.inboxes: dict[RunId, list[OwnerMessage]] = {}
 
     # Sessions.
 
@@ -100,7 +103,13 @@ class MemoryStore:
     # The ledger.
 
     async def accept(
-        self, session_id: SessionId, user_id: UserId, message: MessageUser, *, taker: Taker | None = None
+        self,
+        session_id: SessionId,
+        user_id: UserId,
+        message: MessageUser,
+        *,
+        taker: Taker | None = None,
+        interrupt: bool = False,
     ) -> Accepted:
         session = self.sessions[session_id]
         run_id = session.active_run_id
@@ -118,6 +127,8 @@ class MemoryStore:
             )
             self.sessions[session_id] = replace(session, active_run_id=run_id, status=SessionStatus.QUEUED)
         events = await self._store(session_id, run_id, [Recorded(payload=payload) for payload in payloads])
+        if interrupt and self.runs[run_id].status is RunStatus.RUNNING:
+            self._leave(run_id, "redirect", events[0].seq or 0)
         lease = None
         if taker is not None and len(payloads) == 2:
             lease = await self.claim(taker.worker, lease_s=taker.lease_s, model=taker.model)
@@ -150,6 +161,7 @@ class MemoryStore:
                 expires_at=now + timedelta(seconds=lease_s),
                 resumed=held is not None,
                 model=self.sessions[run.session_id].model,
+                messages=tuple(self.inboxes.get(run.id, ())),
             )
             self.runs[run.id], self.leases[run.id] = claimed, lease
             started = RunStarted(
@@ -159,15 +171,23 @@ class MemoryStore:
             return lease
         return None
 
-    async def renew(self, lease: Lease, *, lease_s: float) -> bool:
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
         self._check(lease)
         self.leases[lease.run.id] = replace(
             self.leases[lease.run.id], expires_at=datetime.now(UTC) + timedelta(seconds=lease_s)
         )
-        return self.runs[lease.run.id].stop_requested
+        self.beats += 1
+        await self._tell()
+        return tuple(self.inboxes.get(lease.run.id, ()))
 
-    async def record(self, lease: Lease, items: Sequence[Recorded]) -> list[Event]:
+    async def release(self, lease: Lease) -> None:
         self._check(lease)
+        self.lapse(lease.run.id)
+        self.runs[lease.run.id] = replace(self.runs[lease.run.id], handovers=self.runs[lease.run.id].handovers + 1)
+
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
+        self._check(lease)
+        self.inboxes[lease.run.id] = [one for one in self.inboxes.get(lease.run.id, ()) if one.number > taken]
         return await self._store(lease.run.session_id, lease.run.id, items)
 
     async def finish(self, lease: Lease, finished: RunFinished, *, seen_seq: int) -> Event | None:
@@ -185,12 +205,16 @@ class MemoryStore:
         events = await self._store(session_id, lease.run.id, [Recorded(payload=finished)])
         return events[0]
 
-    async def request_stop(self, session_id: SessionId, user_id: UserId) -> Run | None:
-        run_id = self.sessions[session_id].active_run_id
-        if run_id is None:
+    async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
+        active = self.sessions[session_id].active_run_id
+        if active is None or run_id not in (None, active):
             return None
-        self.runs[run_id] = replace(self.runs[run_id], stop_requested=True)
-        return self.runs[run_id]
+        self._leave(active, "stop", len(self.events[session_id]))
+        return self.runs[active]
+
+    def _leave(self, run_id: RunId, kind: Literal["stop", "redirect"], seq: int) -> None:
+        inbox = self.inboxes.setdefault(run_id, [])
+        inbox.append(OwnerMessage(number=next(self._ids), kind=kind, seq=seq))
 
     # The tail.
 
@@ -220,19 +244,19 @@ class MemoryStore:
             return
         self._woken.clear()
 
-    async def send_stop(self, run_id: RunId) -> None:
-        if run_id in self._stops:
-            self._stops[run_id].put_nowait(None)
+    async def knock(self, run_id: RunId) -> None:
+        if run_id in self._knocks:
+            self._knocks[run_id].put_nowait(None)
 
     @asynccontextmanager
-    async def stops(self, run_id: RunId) -> AsyncIterator[AsyncIterator[None]]:
-        queue = self._stops[run_id] = asyncio.Queue()
+    async def knocks(self, run_id: RunId) -> AsyncIterator[AsyncIterator[None]]:
+        queue = self._knocks[run_id] = asyncio.Queue()
 
-        async def all_stops() -> AsyncIterator[None]:
+        async def all_knocks() -> AsyncIterator[None]:
             while True:
                 yield await queue.get()
 
-        yield all_stops()
+        yield all_knocks()
 
     # For tests.
 
@@ -243,14 +267,17 @@ class MemoryStore:
         await self.add(Session(id=session_id, user_id=USER, created_at=now, updated_at=now, **values))
         return session_id
 
-    async def say(self, session_id: SessionId, text: str) -> RunId:
-        accepted = await self.accept(session_id, USER, MessageUser(message_id=f"message_{next(self._ids)}", text=text))
+    async def say(self, session_id: SessionId, text: str, *, interrupt: bool = False) -> RunId:
+        message = MessageUser(message_id=f"message_{next(self._ids)}", text=text)
+        accepted = await self.accept(session_id, USER, message, interrupt=interrupt)
+        if interrupt:
+            await self.knock(accepted.run_id)
         return accepted.run_id
 
     async def stop(self, session_id: SessionId) -> None:
         run = await self.request_stop(session_id, USER)
         if run is not None:
-            await self.send_stop(run.id)
+            await self.knock(run.id)
 
     async def until(self, is_so: Callable[[], bool], *, within_s: float = 5.0) -> None:
         """Wait until something stored or shown makes it so."""

@@ -119,22 +119,22 @@ async def test_a_reader_that_does_not_read_is_let_go(live: LiveChannels, session
             await anext(slow)
 
 
-async def test_a_stop_reaches_its_run_alone(live: LiveChannels) -> None:
-    async with asyncio.timeout(5), live.signals.stops(RunId("one")) as one, live.signals.stops(RunId("two")) as two:
-        await live.signals.send_stop(RunId("two"))
+async def test_a_knock_reaches_its_run_alone(live: LiveChannels) -> None:
+    async with asyncio.timeout(5), live.signals.knocks(RunId("one")) as one, live.signals.knocks(RunId("two")) as two:
+        await live.signals.knock(RunId("two"))
         await anext(two)
         waiting = asyncio.ensure_future(anext(one))
         await asyncio.sleep(0)
         assert not waiting.done()
-        await live.signals.send_stop(RunId("one"))
+        await live.signals.knock(RunId("one"))
         await waiting
 
 
 async def test_signals_cross_processes(redis_server: Server) -> None:
     async with asyncio.timeout(5), redis_channels(redis_server.uri) as here, redis_channels(redis_server.uri) as there:
-        async with there.signals.stops(RunId("far")) as stops:
-            await here.signals.send_stop(RunId("far"))
-            await anext(stops)
+        async with there.signals.knocks(RunId("far")) as knocks:
+            await here.signals.knock(RunId("far"))
+            await anext(knocks)
         await here.queue.announce(RunId("far"))
         await there.queue.wait(30)
 

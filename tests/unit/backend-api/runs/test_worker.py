@@ -370,7 +370,7 @@ async def test_a_worker_that_lost_its_lease_writes_nothing_more() -> None:
     first = worker_for(store, model, options=RunOptions(heartbeat_s=60))
     async with working(first):
         run = await store.say(session, "go")
-        await store.until(lambda: bool(store.deltas))
+        await store.until(lambda: bool(store.deltas) and store.beats == 1)
         store.lapse(run)
         async with working(worker_for(store, model, name="worker_2")):
             finished = await store.until_finished(run)

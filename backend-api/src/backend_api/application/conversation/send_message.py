@@ -27,7 +27,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class SendMessage:
-    """Durable before it returns; the run is woken, not awaited. A message that interrupts ends the active run first.
+    """Durable before it returns; the run is woken, not awaited. A message that interrupts cuts the present turn of a
+    run at work, which then goes on with it.
 
     Raises `SessionNotFoundError`, `MessageTooLongError`, `LimitError`.
     """
@@ -50,7 +51,7 @@ class SendMessage:
             attachments=list(message.attachments),
             client_message_id=message.client_message_id,
         )
-        accepted = await self._accept(session_id, user_id, said)
+        accepted = await self._accept(session_id, user_id, said, interrupt=message.interrupt)
         if accepted.duplicate:
             return accepted
         if accepted.lease is not None:
@@ -58,21 +59,20 @@ class SendMessage:
             await self.tail.publish(session_id, accepted.events)
             return accepted
         joins_active_run = len(accepted.events) == 1
-        if message.interrupt and joins_active_run:
-            run = await self.ledger.request_stop(session_id, user_id)
-            if run is not None:
-                await self.signals.send_stop(run.id)
-        await self.queue.announce(accepted.run_id)
+        if not joins_active_run:
+            await self.queue.announce(accepted.run_id)
+        elif message.interrupt:
+            await self.signals.knock(accepted.run_id)
         await self.tail.publish(session_id, accepted.events)
         return accepted
 
-    async def _accept(self, session_id: SessionId, user_id: UserId, said: MessageUser) -> Accepted:
+    async def _accept(self, session_id: SessionId, user_id: UserId, said: MessageUser, *, interrupt: bool) -> Accepted:
         """A free worker of this process gets the run at once; else it is queued for whoever is free."""
         place = self.desk.reserve(session_id) if self.desk else None
         if place is None:
-            return await self.ledger.accept(session_id, user_id, said)
+            return await self.ledger.accept(session_id, user_id, said, interrupt=interrupt)
         try:
-            accepted = await self.ledger.accept(session_id, user_id, said, taker=place.taker)
+            accepted = await self.ledger.accept(session_id, user_id, said, taker=place.taker, interrupt=interrupt)
         except BaseException:
             place.release()
             raise

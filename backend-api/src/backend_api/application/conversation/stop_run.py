@@ -23,7 +23,7 @@ class StopRun:
         run = await self.ledger.request_stop(session_id, user_id)
         if run is None:
             return None
-        await self.signals.send_stop(run.id)
+        await self.signals.knock(run.id)
         if run.status.is_end:
             session = await self.sessions.get(session_id, user_id)
             await self.tail.publish(session_id, await self.log.read(session_id, after=session.last_seq - 1, limit=1))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
 
 from backend_api.application.runs.outbox import Outbox
-from backend_api.application.runs.run_journal import RunJournal
+from backend_api.application.runs.owner import Owner
+from backend_api.application.runs.run_journal import HandOver, RunJournal
 from backend_api.domain.agent.budget import Budget, Ending
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
 from backend_api.domain.agent.events import ErrorEvent, Event, Notice, RunFinished, SessionUpdated
@@ -21,7 +20,7 @@ from backend_api.domain.agent.prompt import system_prompt
 from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import ToolBox
-from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.conversation.entity import Lease, OwnerMessage
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.conversation.ports import (
     EventLog,
@@ -35,15 +34,15 @@ from backend_api.domain.errors import DomainError
 
 logger = logging.getLogger(__name__)
 
-Verdict = Literal["stop", "lost"]
 TITLE_CHARACTERS = 60
 STOP_GRACE_S = 0.35
-FIRST_BEAT_S = 0.15
+UNWIND_S = 5.0
+"""A redirected run goes on only when what was cut has wound down."""
 TITLE_GRACE_S = 0.1
-SUBSCRIBE_S = 1.0
 DRAIN_S = 0.5
 HANDOVER_S = 2.0
-STOPPED = "Stopped before it ended. What it did until then may have happened."
+STOPPED = "Stopped before it ended."
+REDIRECTED = "Cut by a new message of the user."
 TOO_OFTEN = "The run was interrupted {attempts} times before it could end. Send a message to go on."
 
 
@@ -77,68 +76,128 @@ class RunDriver:
     sleep: Callable[[float], Awaitable[None]]
     jitter: Callable[[], float]
 
-    async def drive(self, lease: Lease, history: Sequence[Event] | None = None) -> None:
-        """Work until the run ends, is stopped, or is lost. Cancelling hands it over to another worker at once.
+    async def drive(
+        self, lease: Lease, history: Sequence[Event] | None = None, *, leaving: asyncio.Event | None = None
+    ) -> None:
+        """Work until the run ends, is stopped, or is lost. When `leaving` is set it is handed over after its present
+        step, and when cancelled at once.
 
         `history` is all that stands in the log, where that is known already, and its readers were told of it.
         """
-        run = lease.run
-        outbox = Outbox(self.tail, run.session_id, run.id)
+        run, options = lease.run, self.options
+        owner = Owner(lease, self.ledger, self.signals, lease_s=options.lease_s, heartbeat_s=options.heartbeat_s)
+        outbox = Outbox(self.tail, run.session_id, run.id, may_show=lambda: owner.holds)
         journal = RunJournal(lease, self.ledger, self.log, outbox, history)
         fields = {"run_id": run.id, "session_id": run.session_id, "attempt": run.attempt}
         logger.info("run claimed", extra=fields)
         try:
             async with asyncio.TaskGroup() as group:
-                pump = group.create_task(outbox.run())
-                title = group.create_task(self._title(journal))
+                beside = [
+                    group.create_task(outbox.run()),
+                    group.create_task(self._title(journal)),
+                    group.create_task(owner.listen()),
+                    group.create_task(_tell(leaving, journal)),
+                ]
                 try:
-                    await self._drive(group, lease, journal)
+                    await self._drive(group, journal, owner)
                     await outbox.drain(DRAIN_S)
                 finally:
-                    title.cancel()
-                    pump.cancel()
+                    for task in beside:
+                        task.cancel()
         except asyncio.CancelledError:
-            await self._hand_over(lease)
+            await self.hand_over(lease)
             raise
         logger.info("run left", extra=fields)
 
-    async def _drive(self, group: asyncio.TaskGroup, lease: Lease, journal: RunJournal) -> None:
-        subscribed = asyncio.Event()
-        work = group.create_task(self._work(lease, journal))
-        heart = group.create_task(self._beat(lease, subscribed, journal))
-        ear = group.create_task(self._listen(lease, subscribed))
+    async def hand_over(self, lease: Lease) -> None:
+        """Give a run back in good order, for another worker to go on with at once."""
         try:
-            await asyncio.wait({work, heart, ear}, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                return
-            verdict: Verdict = heart.result() if heart.done() else ear.result()
-            work.cancel()
-            if verdict == "stop":
-                await asyncio.wait({work}, timeout=STOP_GRACE_S)
-                await self._end(journal, Ending(status="stopped", reason="Stopped by the user."))
+            async with asyncio.timeout(HANDOVER_S):
+                await self.ledger.release(lease)
+                await self.queue.announce(lease.run.id)
+        except (DomainError, TimeoutError):
+            logger.info("run was not handed over; its lease lapses", extra={"run_id": lease.run.id})
+
+    async def _drive(self, group: asyncio.TaskGroup, journal: RunJournal, owner: Owner) -> None:
+        keeping = group.create_task(owner.keep(journal.has_begun))
+        if covered := _stopped_up_to(journal.lease.messages):
+            await self._stop(journal, covered)
+            keeping.cancel()
+            return
+        hearing = group.create_task(owner.hear())
+        work = group.create_task(self._work(journal))
+        try:
+            while not work.done() and not keeping.done():
+                await asyncio.wait({work, keeping, hearing}, return_when=asyncio.FIRST_COMPLETED)
+                if hearing.done() and not work.done():
+                    work = await self._obey(group, hearing.result(), work, journal)
+                    hearing = group.create_task(owner.hear())
+        except LeaseLostError:
+            logger.warning("run lost to another worker", extra={"run_id": journal.lease.run.id})
         finally:
-            for task in (work, heart, ear):
+            for task in (work, keeping, hearing):
                 task.cancel()
 
-    async def _work(self, lease: Lease, journal: RunJournal) -> None:
+    async def _obey(
+        self,
+        group: asyncio.TaskGroup,
+        messages: Sequence[OwnerMessage],
+        work: asyncio.Task[None],
+        journal: RunJournal,
+    ) -> asyncio.Task[None]:
+        """Do what was said to the owner; answers the work to go on with."""
+        taken = messages[-1].number
+        covered = _stopped_up_to(messages)
+        if not covered and all(message.seq <= journal.seen_seq for message in messages):
+            # The model reads these messages already, or has read them.
+            await journal.record([], taken=taken)
+            return work
+        work.cancel()
+        await asyncio.wait({work}, timeout=STOP_GRACE_S)
+        if journal.has_ended:
+            return work
+        if covered:
+            await self._stop(journal, covered)
+            return work
+        if journal.loaded.is_set():
+            await journal.close_open(REDIRECTED, cancelled=True, taken=taken)
+        else:
+            await journal.record([], taken=taken)
+        await asyncio.wait({work}, timeout=UNWIND_S)
+        logger.info("run redirected", extra={"run_id": journal.lease.run.id})
+        return group.create_task(self._work(journal))
+
+    async def _stop(self, journal: RunJournal, covered: int) -> None:
+        """End the run as stopped, and with it the answer to all that was said before the stop."""
         try:
-            if lease.run.attempt > self.options.max_attempts:
+            await journal.load()
+            journal.seen_seq = max(journal.seen_seq, covered)
+            await self._end(journal, Ending(status="stopped", reason="Stopped by the user."))
+        except LeaseLostError:
+            logger.warning("run lost to another worker", extra={"run_id": journal.lease.run.id})
+
+    async def _work(self, journal: RunJournal) -> None:
+        run = journal.lease.run
+        try:
+            if run.attempt - run.handovers > self.options.max_attempts:
                 await journal.conversation()
                 reason = TOO_OFTEN.format(attempts=self.options.max_attempts)
                 await self._end(journal, Ending(status="interrupted", reason=reason, retryable=True))
                 return
             while True:
-                ending = await self._think(lease, journal)
+                ending = await self._think(journal.lease, journal)
                 if await self._end(journal, ending):
                     return
         except LeaseLostError:
-            logger.warning("run lost to another worker", extra={"run_id": lease.run.id})
+            logger.warning("run lost to another worker", extra={"run_id": run.id})
+        except HandOver:
+            await self.hand_over(journal.lease)
 
     async def _think(self, lease: Lease, journal: RunJournal) -> Ending:
         try:
             loop = await self._loop(lease, journal)
             return await loop.run()
-        except LeaseLostError:
+        except (LeaseLostError, HandOver):
             raise
         except ModelError as error:
             return Ending(status="failed", reason=error.detail, code=error.code, retryable=error.may_retry)
@@ -178,7 +237,8 @@ class RunDriver:
         if ending.status != "completed":
             reason = STOPPED if ending.status == "stopped" else f"Not finished: {ending.reason}"
             error = ErrorEvent(text=ending.reason or "", code=ending.code or "", retryable=ending.retryable)
-            await journal.close_open(reason, *([error] if ending.code else []))
+            extra = [error] if ending.code else []
+            await journal.close_open(reason, *extra, cancelled=ending.status == "stopped")
         since = run.started_at or run.created_at
         finished = RunFinished(
             run_id=run.id,
@@ -210,42 +270,6 @@ class RunDriver:
         finally:
             journal.is_named.set()
 
-    async def _beat(self, lease: Lease, subscribed: asyncio.Event, journal: RunJournal) -> Verdict:
-        """Heartbeat. The first beat comes once stops are listened to, so that none falls between; it lets the first
-        words of the answer go before."""
-        loop = asyncio.get_running_loop()
-        held_until = loop.time() + self.options.lease_s
-        await self._wait_for(subscribed, SUBSCRIBE_S)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(FIRST_BEAT_S):
-                await journal.has_begun.wait()
-        while True:
-            try:
-                async with asyncio.timeout(self.options.heartbeat_s):
-                    if await self.ledger.renew(lease, lease_s=self.options.lease_s):
-                        return "stop"
-                held_until = loop.time() + self.options.lease_s
-            except LeaseLostError:
-                return "lost"
-            except Exception:
-                logger.exception("heartbeat failed", extra={"run_id": lease.run.id})
-            if loop.time() >= held_until:
-                return "lost"
-            await asyncio.sleep(self.options.heartbeat_s)
-
-    async def _listen(self, lease: Lease, subscribed: asyncio.Event) -> Verdict:
-        try:
-            async with self.signals.stops(lease.run.id) as stops:
-                subscribed.set()
-                async for _ in stops:
-                    return "stop"
-        except Exception:
-            # The heartbeat asks too, a little later.
-            logger.exception("stops can't be listened to", extra={"run_id": lease.run.id})
-        subscribed.set()
-        await asyncio.Event().wait()
-        return "stop"
-
     async def _wait_for(self, event: asyncio.Event, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
@@ -253,13 +277,15 @@ class RunDriver:
         except TimeoutError:
             return
 
-    async def _hand_over(self, lease: Lease) -> None:
-        try:
-            async with asyncio.timeout(HANDOVER_S):
-                await self.ledger.renew(lease, lease_s=0.0)
-                await self.queue.announce(lease.run.id)
-        except (LeaseLostError, TimeoutError):
-            logger.info("run was not handed over; its lease lapses", extra={"run_id": lease.run.id})
+
+def _stopped_up_to(messages: Sequence[OwnerMessage]) -> int:
+    return max((message.seq for message in messages if message.kind == "stop"), default=0)
+
+
+async def _tell(leaving: asyncio.Event | None, journal: RunJournal) -> None:
+    if leaving is not None:
+        await leaving.wait()
+        journal.is_leaving = True
 
 
 def title_of(text: str) -> str:

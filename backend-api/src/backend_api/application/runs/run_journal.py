@@ -34,7 +34,13 @@ from backend_api.domain.conversation.ports import Body, EventLog, Recorded, RunL
 
 PAGE = 1_000
 WRITE_GRACE_S = 0.3
+NOT_BEGUN = "Not begun."
+MAY_HAVE_HAPPENED = "What it did until then may have happened."
 T = TypeVar("T")
+
+
+class HandOver(Exception):
+    """Raised between two steps of a run whose process ends."""
 
 
 class RunJournal:
@@ -47,6 +53,9 @@ class RunJournal:
         self.usage = Usage()
         self.files: list[str] = []
         self.seen_seq = 0
+        self.has_ended = False
+        self.is_leaving = False
+        """Set when the process ends: the run is handed over before its next step."""
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
         self.has_begun = outbox.has_shown
@@ -59,24 +68,34 @@ class RunJournal:
         self._history = history
         self._outputs: dict[str, str] = {}
         self._open_calls: dict[str, ToolCalled] = {}
+        self._unbegun_calls: set[str] = set()
         self._open_message: MessageCompleted | None = None
         self._open_texts: list[str] = []
         self._open_thinking: dict[str, list[str]] = {}
 
     async def conversation(self) -> Conversation:
+        if self.is_leaving:
+            raise HandOver
+        return await self._read()
+
+    async def load(self) -> None:
+        """Know what is open, where the run was cut before it read anything."""
+        if not self.loaded.is_set():
+            await self._read()
+
+    async def _read(self) -> Conversation:
         history, self._history = self._history, None
         if history is not None:
-            fresh = list(history)
-            self._events.extend(fresh)
+            self._events.extend(history)
         else:
-            fresh = await read_on(self._log, self.lease.run.session_id, self._events)
+            await read_on(self._log, self.lease.run.session_id, self._events)
         if not self.loaded.is_set():
-            await self._load_outputs(fresh)
-            for event in fresh:
+            await self._load_outputs(self._events)
+            for event in self._events:
                 if event.run_id == self.lease.run.id:
                     self._note(event.payload)
-            self._open_calls = {call.call_id: call for call in dangling_calls(fresh, self.lease.run.id)}
-            started = [event for event in fresh if isinstance(event.payload, RunStarted)]
+            self._open_calls = {call.call_id: call for call in dangling_calls(self._events, self.lease.run.id)}
+            started = [event for event in self._events if isinstance(event.payload, RunStarted)]
             if history is None:
                 self._outbox.stored(started[-1:])
             self.loaded.set()
@@ -92,12 +111,13 @@ class RunJournal:
         return list(self._open_calls.values())
 
     def call_context(self, call_id: str) -> CallContext:
+        self._unbegun_calls.discard(call_id)
         run = self.lease.run
         return CallContext(session_id=run.session_id, user_id=run.user_id, run_id=run.id, call_id=call_id)
 
-    async def record(self, payloads: Sequence[StoredPayload]) -> None:
+    async def record(self, payloads: Sequence[StoredPayload], *, taken: int = 0) -> None:
         self.has_begun.set()
-        await self._store([Recorded(payload=payload) for payload in payloads])
+        await self._store([Recorded(payload=payload) for payload in payloads], taken)
 
     async def record_result(self, finished: ToolFinished, outcome: ToolOutcome) -> None:
         body = None
@@ -135,8 +155,9 @@ class RunJournal:
     def show_context(self, used: int, size: int) -> None:
         self._outbox.context(ContextUsage(used=used, max=size, ratio=round(used / size, 4) if size else 0.0))
 
-    async def close_open(self, reason: str, *extra: StoredPayload) -> None:
-        """Store what is open as far as it came: the text as partial, each call with the reason as its result."""
+    async def close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, taken: int = 0) -> None:
+        """Store what is open as far as it came: the text as partial, each call with the reason as its result. With it
+        go the owner's messages up to the number `taken`, which led to this."""
         message = self._open_message
         turn = message.turn if message else 0
         payloads: list[StoredPayload] = [
@@ -146,12 +167,18 @@ class RunJournal:
         if message is not None and self._open_texts:
             payloads.append(replace(message, text="".join(self._open_texts)))
         payloads.extend(
-            ToolFinished(call_id=call_id, success=False, preview=reason) for call_id in list(self._open_calls)
+            ToolFinished(
+                call_id=call_id,
+                success=False,
+                preview=f"{NOT_BEGUN} {reason}" if call_id in self._unbegun_calls else f"{reason} {MAY_HAVE_HAPPENED}",
+                cancelled=cancelled,
+            )
+            for call_id in list(self._open_calls)
         )
         payloads.extend(extra)
         self._open_message = None
-        if payloads:
-            await self.record(payloads)
+        if payloads or taken:
+            await self.record(payloads, taken=taken)
 
     async def finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
         """End the run; false when a message the model has not read stands in the way."""
@@ -161,18 +188,22 @@ class RunJournal:
         async with self._writing:
             event = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq)
         if event is not None:
+            self.has_ended = True
             self._outbox.stored([event])
         return event is not None
 
-    async def _store(self, items: Sequence[Recorded]) -> None:
-        await _unbroken(self._write(items))
+    async def _store(self, items: Sequence[Recorded], taken: int = 0) -> None:
+        await _unbroken(self._write(items, taken))
 
-    async def _write(self, items: Sequence[Recorded]) -> None:
+    async def _write(self, items: Sequence[Recorded], taken: int) -> None:
         async with self._writing:
-            events = await self._ledger.record(self.lease, items)
+            events = await self._ledger.record(self.lease, items, taken=taken)
             for item in items:
                 self._note(item.payload)
-            self._outbox.stored(events)
+                if isinstance(item.payload, ToolCalled):
+                    self._unbegun_calls.add(item.payload.call_id)
+            if events:
+                self._outbox.stored(events)
 
     def _note(self, payload: StoredPayload | object) -> None:
         match payload:
@@ -205,16 +236,14 @@ class RunJournal:
                 self._outputs[payload.call_id] = shorten(text, MAX_RESULT_CHARACTERS)
 
 
-async def read_on(log: EventLog, session_id: SessionId, known: list[Event]) -> list[Event]:
-    """What stands in the log after the known events; it is added to them."""
-    fresh: list[Event] = []
+async def read_on(log: EventLog, session_id: SessionId, known: list[Event]) -> None:
+    """Add what stands in the log after the known events to them."""
     while True:
         after = known[-1].seq or 0 if known else 0
         page = await log.read(session_id, after=after, limit=PAGE)
-        fresh.extend(page)
         known.extend(page)
         if len(page) < PAGE:
-            return fresh
+            return
 
 
 async def _unbroken(work: Coroutine[None, None, T]) -> T:

@@ -17,16 +17,16 @@ logger = logging.getLogger(__name__)
 class Worker:
     """One worker of a process, and its `Desk` for runs that begin in this process. `name` is unique among all workers.
 
-    `run` works until it is cancelled; then it claims nothing more and every run it holds is handed over.
+    `run` works until it is cancelled, when every run it holds is handed over at once, or until it has left.
     """
 
     def __init__(self, *, name: str, driver: RunDriver, max_concurrent_runs: int = 50, poll_s: float = 1.0) -> None:
         self.name = name
         self.driver = driver
         self._poll_s = poll_s
-        self._free = max_concurrent_runs
-        self._has_room = asyncio.Event()
-        self._has_room.set()
+        self._places = self._free = max_concurrent_runs
+        self._freed = asyncio.Event()
+        self._leaving = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -34,21 +34,29 @@ class Worker:
         async with asyncio.TaskGroup() as group:
             self._group = group
             try:
-                while True:
-                    await self._has_room.wait()
+                while not self._leaving.is_set():
+                    if self._free == 0:
+                        await self._unless_leaving(self._until_freed())
+                        continue
                     self._occupy()
                     lease = await self._claim()
                     if lease is not None:
-                        self.start(self.driver.drive(lease))
+                        self.start(lease, self.drive(lease, None))
                     else:
                         self.release()
-                        await self._wait()
+                        await self._unless_leaving(self._wait())
+                while self._free < self._places:
+                    await self._until_freed()
             finally:
                 self._group = None
 
+    def leave(self) -> None:
+        """Claim nothing more, hand each run over after its present step; `run` returns when all are gone."""
+        self._leaving.set()
+
     def reserve(self, session_id: SessionId) -> ReservedPlace | None:
         """See `Desk`. None also while the worker is not at work."""
-        if self._group is None or self._free == 0:
+        if self._group is None or self._free == 0 or self._leaving.is_set():
             return None
         self._occupy()
         return ReservedPlace(self, session_id)
@@ -62,21 +70,37 @@ class Worker:
     def release(self) -> None:
         """Give an occupied place back."""
         self._free += 1
-        self._has_room.set()
+        self._freed.set()
 
-    def start(self, driving: Coroutine[None, None, None]) -> None:
+    def start(self, lease: Lease, driving: Coroutine[None, None, None]) -> None:
         """Drive a run in an occupied place. A worker that stopped meanwhile leaves the run to others, once its lease
         lapses."""
         if self._group is None:
             driving.close()
             self.release()
+            logger.warning("run left to others; its lease lapses", extra={"run_id": lease.run.id})
         else:
             self._group.create_task(self._drive(driving))
 
+    def drive(self, lease: Lease, history: Sequence[Event] | None) -> Coroutine[None, None, None]:
+        """The work on a run of this worker."""
+        return self.driver.drive(lease, history, leaving=self._leaving)
+
     def _occupy(self) -> None:
         self._free -= 1
-        if self._free == 0:
-            self._has_room.clear()
+
+    async def _until_freed(self) -> None:
+        self._freed.clear()
+        await self._freed.wait()
+
+    async def _unless_leaving(self, waiting: Coroutine[None, None, None]) -> None:
+        tasks = {asyncio.ensure_future(waiting), asyncio.ensure_future(self._leaving.wait())}
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
 
     async def _claim(self) -> Lease | None:
         taker = self.taker
@@ -121,7 +145,8 @@ class ReservedPlace:
         self._worker.release()
 
     def take(self, accepted: Accepted) -> None:
-        self._worker.start(self._drive(accepted))
+        assert accepted.lease is not None
+        self._worker.start(accepted.lease, self._drive(accepted, accepted.lease))
 
     async def _read(self) -> list[Event] | None:
         known: list[Event] = []
@@ -133,10 +158,9 @@ class ReservedPlace:
             return None
         return known
 
-    async def _drive(self, accepted: Accepted) -> None:
-        assert accepted.lease is not None
+    async def _drive(self, accepted: Accepted, lease: Lease) -> None:
         history = _joined(await self._reading, accepted)
-        await self._worker.driver.drive(accepted.lease, history)
+        await self._worker.drive(lease, history)
 
 
 def _joined(before: list[Event] | None, accepted: Accepted) -> Sequence[Event] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NewType
+from typing import Any, Literal, NewType
 
 from backend_api.domain.agent.events import Event
 from backend_api.domain.identity.entity import UserId
@@ -44,7 +44,9 @@ _ENDS = frozenset({RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.STOPPED, Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A conversation with its own computer. `last_seq` is the number of its last stored event, 0 for none."""
+    """A conversation with its own computer. `last_seq` is the number of its last stored event, 0 for none; `unread`
+    counts the agent's messages after `read_seq`, the user's read marker; `sandbox` is what was told last of its
+    computer."""
 
     id: SessionId
     user_id: UserId
@@ -57,12 +59,17 @@ class Session:
     created_at: datetime
     updated_at: datetime
     last_seq: int = 0
+    read_seq: int = 0
+    unread: int = 0
+    sandbox: str | None = None
     active_run_id: RunId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """The work that answers a message and whatever is sent while it runs. Never running with nobody running it."""
+    """The work that answers a message and whatever is sent while it runs. Never running with nobody running it.
+
+    `attempt` counts the workers that took it, `handovers` those that gave it back in good order."""
 
     id: RunId
     session_id: SessionId
@@ -70,19 +77,34 @@ class Run:
     message_id: str
     status: RunStatus
     attempt: int = 0
+    handovers: int = 0
     stop_requested: bool = False
+    worker: str | None = None
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
     reason: str | None = None
     retryable: bool = False
+    request_id: str | None = None
+    trace: str | None = None
+    """These two are of the request that brought the message; whoever runs it goes on under them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerMessage:
+    """What a person wants of a run at work, stored for the worker that holds it. `number` counts within the run;
+    `seq` is the last event that stood there: a redirect is the message of that number, a stop covers all up to it."""
+
+    number: int
+    kind: Literal["stop", "redirect"]
+    seq: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """The right to write into a run's session: law 3. `fence` grows with every claim; a writer with an older one is
     refused. `resumed` is true when another worker held the run before; `model` is the session's choice, None for the
-    default."""
+    default; `messages` is what waits for its owner."""
 
     run: Run
     worker: str
@@ -90,6 +112,7 @@ class Lease:
     expires_at: datetime
     resumed: bool
     model: str | None = None
+    messages: tuple[OwnerMessage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

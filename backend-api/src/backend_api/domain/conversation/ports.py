@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from backend_api.domain.agent.events import Event, LivePayload, MessageUser, RunFinished, StoredPayload, Usage
-from backend_api.domain.conversation.entity import Accepted, Lease, Run, RunId, Session, SessionId, Taker
+from backend_api.domain.conversation.entity import (
+    Accepted,
+    Lease,
+    OwnerMessage,
+    Run,
+    RunId,
+    Session,
+    SessionId,
+    Taker,
+)
 from backend_api.domain.identity.entity import UserId
 
 
@@ -59,6 +68,14 @@ class EventLog(Protocol):
         """Events with seq > after, in order, at most `limit`."""
         ...
 
+    async def read_back(self, session_id: SessionId, *, before: int, limit: int) -> list[Event]:
+        """The last `limit` events with seq < before, in order."""
+        ...
+
+    async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
+        """The last number of each session that exists."""
+        ...
+
     async def body(self, session_id: SessionId, seq: int) -> Body:
         """Raises `EventBodyNotFoundError`."""
         ...
@@ -88,9 +105,16 @@ class RunLedger(Protocol):
     """Runs and their leases. Every writing call is one transaction over session, run and events."""
 
     async def accept(
-        self, session_id: SessionId, user_id: UserId, message: MessageUser, *, taker: Taker | None = None
+        self,
+        session_id: SessionId,
+        user_id: UserId,
+        message: MessageUser,
+        *,
+        taker: Taker | None = None,
+        interrupt: bool = False,
     ) -> Accepted:
-        """Store a message; queue a run unless one is active, which then answers it too.
+        """Store a message; queue a run unless one is active, which then answers it too. One that interrupts leaves a
+        redirect for the owner of a run at work.
 
         A run queued here is leased to the `taker`, if there is one, and run.started recorded, in the same transaction.
 
@@ -105,12 +129,13 @@ class RunLedger(Protocol):
         """
         ...
 
-    async def renew(self, lease: Lease, *, lease_s: float) -> bool:
-        """Heartbeat; answers whether a stop was requested. Raises `LeaseLostError`."""
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
+        """Heartbeat; answers what was said to the owner and not taken yet, in order. Raises `LeaseLostError`."""
         ...
 
-    async def record(self, lease: Lease, items: Sequence[Recorded]) -> list[Event]:
-        """Store events of the run. Raises `LeaseLostError` when fenced out; nothing is written then."""
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
+        """Store events of the run, and with them that the owner took its messages up to the number `taken`.
+        Raises `LeaseLostError` when fenced out; nothing is written then."""
         ...
 
     async def finish(self, lease: Lease, finished: RunFinished, *, seen_seq: int) -> Event | None:
@@ -119,8 +144,13 @@ class RunLedger(Protocol):
         with an unseen message a new run is queued for it in the same transaction. Raises `LeaseLostError`."""
         ...
 
-    async def request_stop(self, session_id: SessionId, user_id: UserId) -> Run | None:
-        """Mark the active run; a queued one is finished as stopped at once. None when the session is idle."""
+    async def release(self, lease: Lease) -> None:
+        """Give the run back: whoever claims next has it at once. Raises `LeaseLostError`."""
+        ...
+
+    async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
+        """Leave a stop for the owner of the active run; a queued one is finished as stopped at once. None when the
+        session is idle, or does something else than `run_id`."""
         ...
 
     async def get(self, run_id: RunId) -> Run | None: ...
@@ -182,8 +212,10 @@ class WorkQueue(Protocol):
 class RunSignals(Protocol):
     """Wakes the worker that holds a run, wherever it is. Best effort: the ledger is polled beside."""
 
-    async def send_stop(self, run_id: RunId) -> None: ...
+    async def knock(self, run_id: RunId) -> None:
+        """Something was left for the owner of the run."""
+        ...
 
-    def stops(self, run_id: RunId) -> AbstractAsyncContextManager[AsyncIterator[None]]:
-        """Yields once for every stop sent to the run."""
+    def knocks(self, run_id: RunId) -> AbstractAsyncContextManager[AsyncIterator[None]]:
+        """Entering has subscribed. Yields at least once after a knock."""
         ...

@@ -115,22 +115,23 @@ class MemoryRunSignals:
     """`RunSignals`."""
 
     def __init__(self) -> None:
-        self._stops: dict[str, set[asyncio.Queue[None]]] = {}
+        self._knocks: dict[str, set[asyncio.Queue[None]]] = {}
 
-    async def send_stop(self, run_id: RunId) -> None:
+    async def knock(self, run_id: RunId) -> None:
         """To whoever listens."""
-        for queue in self._stops.get(run_id, ()):
-            queue.put_nowait(None)
+        for queue in self._knocks.get(run_id, ()):
+            if not queue.full():
+                queue.put_nowait(None)
 
     @asynccontextmanager
-    async def stops(self, run_id: RunId) -> AsyncGenerator[AsyncIterator[None]]:
+    async def knocks(self, run_id: RunId) -> AsyncGenerator[AsyncIterator[None]]:
         """Until the block ends."""
-        queue: asyncio.Queue[None] = asyncio.Queue()
-        self._stops.setdefault(run_id, set()).add(queue)
+        queue: asyncio.Queue[None] = asyncio.Queue(maxsize=1)
+        self._knocks.setdefault(run_id, set()).add(queue)
         try:
             yield _drain(queue)
         finally:
-            self._stops[run_id].discard(queue)
+            self._knocks[run_id].discard(queue)
 
 
 async def _drain(queue: asyncio.Queue[None]) -> AsyncIterator[None]:

@@ -6,11 +6,13 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Literal
 
-from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunQueued, RunStarted
+from backend_api.domain.agent.events import Event, MessageCompleted, MessageUser, RunFinished, RunQueued, RunStarted
 from backend_api.domain.conversation.entity import (
     Accepted,
     Lease,
+    OwnerMessage,
     Run,
     RunId,
     RunStatus,
@@ -31,7 +33,13 @@ class MemoryRunLedger:
         self._store = store
 
     async def accept(
-        self, session_id: SessionId, user_id: UserId, message: MessageUser, *, taker: Taker | None = None
+        self,
+        session_id: SessionId,
+        user_id: UserId,
+        message: MessageUser,
+        *,
+        taker: Taker | None = None,
+        interrupt: bool = False,
     ) -> Accepted:
         """Under the lock."""
         async with self._store.lock:
@@ -49,6 +57,8 @@ class MemoryRunLedger:
                 if taker is not None:
                     lease, started = self._take(row, self._store.runs[run_id], taker)
                     events += started
+            elif interrupt and self._store.runs[run_id].run.status == RunStatus.RUNNING:
+                self._leave(self._store.runs[run_id], "redirect", seq)
             self._touch(row)
             accepted = Accepted(
                 message_id=message.message_id,
@@ -100,6 +110,7 @@ class MemoryRunLedger:
             taken.run,
             status=RunStatus.RUNNING,
             attempt=taken.run.attempt + 1,
+            worker=taker.worker,
             started_at=taken.run.started_at or now,
         )
         taken.worker, taken.fence = taker.worker, taken.fence + 1
@@ -122,26 +133,43 @@ class MemoryRunLedger:
             expires_at=taken.expires_at,
             resumed=taken.run.attempt > 1,
             model=row.session.model,
+            messages=tuple(taken.inbox),
         )
         return lease, events
 
-    async def renew(self, lease: Lease, *, lease_s: float) -> bool:
+    @staticmethod
+    def _leave(taken: RunRow, kind: Literal["stop", "redirect"], seq: int) -> None:
+        taken.inbox_last += 1
+        others = [message for message in taken.inbox if message.kind != kind]
+        taken.inbox = [*others, OwnerMessage(number=taken.inbox_last, kind=kind, seq=seq)]
+
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
         """Later, unless fenced out."""
         async with self._store.lock:
-            _, taken = self._store.held(lease)
-            if taken.run.status != RunStatus.RUNNING:
+            _, run = self._store.held(lease)
+            if run.run.status != RunStatus.RUNNING:
                 raise LeaseLostError("Another worker took the run over, or it ended.")
-            taken.expires_at = self._store.clock() + timedelta(seconds=lease_s)
-            return taken.run.stop_requested
+            run.expires_at = self._store.clock() + timedelta(seconds=lease_s)
+            return tuple(run.inbox)
 
-    async def record(self, lease: Lease, items: Sequence[Recorded]) -> list[Event]:
+    async def release(self, lease: Lease) -> None:
+        """The lease lapsed a moment ago."""
+        async with self._store.lock:
+            _, run = self._store.held(lease)
+            run.run = replace(run.run, handovers=run.run.handovers + 1)
+            run.expires_at = self._store.clock() - timedelta(milliseconds=1)
+
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
         """All or nothing."""
         async with self._store.lock:
-            row, taken = self._store.held(lease)
-            events = self._store.store(row, taken.run.id, [item.payload for item in items])
+            row, run = self._store.held(lease)
+            run.inbox = [message for message in run.inbox if message.number > taken]
+            events = self._store.store(row, run.run.id, [item.payload for item in items])
             for event, item in zip(events, items, strict=True):
                 if item.body is not None and event.seq is not None:
                     row.bodies[event.seq] = item.body
+            said = sum(isinstance(item.payload, MessageCompleted) for item in items)
+            row.session = replace(row.session, unread=row.session.unread + said)
             self._touch(row)
             return events
 
@@ -167,16 +195,18 @@ class MemoryRunLedger:
             finished_at=self._store.clock(),
         )
         taken.usage = finished.usage
+        taken.inbox = []
         row.session = replace(row.session, active_run_id=None, status=SessionStatus.IDLE)
         return self._store.store(row, taken.run.id, [finished])[0]
 
-    async def request_stop(self, session_id: SessionId, user_id: UserId) -> Run | None:
+    async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
         """A queued run ends at once."""
         async with self._store.lock:
             row = self._store.own(session_id, user_id)
             taken = self._store.runs.get(row.session.active_run_id) if row.session.active_run_id else None
-            if taken is None:
+            if taken is None or (run_id is not None and taken.run.id != run_id):
                 return None
+            self._leave(taken, "stop", row.session.last_seq)
             taken.run = replace(taken.run, stop_requested=True)
             if taken.run.status == RunStatus.QUEUED:
                 reason = "Stopped by the user before it began."

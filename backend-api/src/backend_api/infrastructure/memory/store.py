@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from backend_api.domain.agent.events import Event, StoredPayload, Usage
-from backend_api.domain.conversation.entity import Accepted, Lease, Run, RunId, Session, SessionId
+from backend_api.domain.conversation.entity import Accepted, Lease, OwnerMessage, Run, RunId, Session, SessionId
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Body
 from backend_api.domain.identity.entity import UserId
@@ -41,6 +41,8 @@ class RunRow:
     fence: int = 0
     expires_at: datetime | None = None
     usage: Usage | None = None
+    inbox: list[OwnerMessage] = field(default_factory=list[OwnerMessage])
+    inbox_last: int = 0
 
 
 class MemoryStore:

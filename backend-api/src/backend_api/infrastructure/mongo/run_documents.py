@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from backend_api.domain.conversation.entity import Run, RunId, RunStatus, SessionId, Taker
+from backend_api.domain.conversation.entity import OwnerMessage, Run, RunId, RunStatus, SessionId, Taker
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Document
+from contracts.observation.context import current_work
+from contracts.observation.spans import current_traceparent
 
 
 def run_from(document: Document) -> Run:
@@ -18,16 +20,44 @@ def run_from(document: Document) -> Run:
         message_id=document["message_id"],
         status=RunStatus(document["status"]),
         attempt=document["attempt"],
-        stop_requested=document["stop_requested"],
+        handovers=document.get("handovers", 0),
+        stop_requested=any(message.kind == "stop" for message in messages_from(document)),
+        worker=document.get("worker"),
         created_at=document["created_at"],
         started_at=document.get("started_at"),
         finished_at=document.get("finished_at"),
         reason=document.get("reason"),
         retryable=document.get("retryable", False),
+        request_id=document.get("request_id"),
+        trace=document.get("trace"),
     )
 
 
-def queued_run(run_id: str, session_id: str, user_id: str, message_id: str, at: datetime) -> Document:
+def messages_from(document: Document) -> tuple[OwnerMessage, ...]:
+    """What waits for the run's owner."""
+    return tuple(
+        OwnerMessage(number=entry["number"], kind=entry["kind"], seq=entry["seq"])
+        for entry in document.get("inbox") or ()
+    )
+
+
+def left_for_owner(kind: str, seq: int) -> Document:
+    """An update that leaves a message; a later one of the same kind says all that an earlier one said."""
+    number = {"$add": [{"$ifNull": ["$inbox_last", 0]}, 1]}
+    others: Document = {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$ne": ["$$this.kind", kind]}}}
+    entry = {"number": number, "kind": kind, "seq": seq}
+    return {"$set": {"inbox_last": number, "inbox": {"$concatArrays": [others, [entry]]}}}
+
+
+def message_origin() -> Document:
+    """The request that brings a message, as far as there is one."""
+    origin = {"request_id": current_work().request_id, "trace": current_traceparent()}
+    return {name: value for name, value in origin.items() if value is not None}
+
+
+def queued_run(
+    run_id: str, session_id: str, user_id: str, message_id: str, at: datetime, *, origin: Document | None = None
+) -> Document:
     """A run nobody took yet."""
     return {
         "_id": run_id,
@@ -38,8 +68,8 @@ def queued_run(run_id: str, session_id: str, user_id: str, message_id: str, at: 
         "active": True,
         "attempt": 0,
         "fence": 0,
-        "stop_requested": False,
         "created_at": at,
+        **(origin or {}),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 
 from pymongo import ReturnDocument
@@ -10,12 +9,12 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.application.conversation.event_json import dump, payload_fields
 from backend_api.domain.agent.events import Event, RunFinished, RunQueued, StoredPayload
-from backend_api.domain.conversation.entity import Lease, Run, RunStatus, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import Lease, Run, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
-from backend_api.infrastructure.mongo.run_documents import queued_run, run_from
+from backend_api.infrastructure.mongo.run_documents import left_for_owner, queued_run, run_from
 from backend_api.infrastructure.mongo.transactions import in_transaction
 
 STOPPED_BEFORE_START = "Stopped by the user before it began."
@@ -31,11 +30,6 @@ class RunEndings:
     def held_by(lease: Lease) -> Document:
         """The session as long as this lease may write into it."""
         return {"_id": lease.run.session_id, "active_run_id": lease.run.id, "fence": lease.fence}
-
-    @staticmethod
-    def message_of(event: Document) -> str:
-        """Message id of a stored user message."""
-        return str(json.loads(event["data"])["message_id"])
 
     async def end(self, lease: Lease, finished: RunFinished, seen_seq: int) -> Event | None:
         """End a run; a message nobody saw keeps it going, or gets a run of its own."""
@@ -60,7 +54,13 @@ class RunEndings:
                         }
                     }
                 ],
-                projection={"last_seq": 1, "active_run_id": 1, "updated_at": 1, "last_user_message_id": 1},
+                projection={
+                    "last_seq": 1,
+                    "active_run_id": 1,
+                    "updated_at": 1,
+                    "last_user_message_id": 1,
+                    "last_user_origin": 1,
+                },
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )
@@ -83,14 +83,15 @@ class RunEndings:
                     lease.run.user_id,
                     session["last_user_message_id"],
                     session["updated_at"],
+                    origin=session.get("last_user_origin"),
                 )
                 await self._database["runs"].insert_one(run, session=transaction)
             return events[0]
 
         return await in_transaction(self._database, work)
 
-    async def mark_stop(self, session_id: SessionId, user_id: UserId) -> Run | None:
-        """Mark the active run, or end it when nobody took it yet."""
+    async def leave_stop(self, session_id: SessionId, user_id: UserId, only: RunId | None) -> Run | None:
+        """Leave a stop for the owner of the active run, or end it when nobody took it yet."""
 
         async def work(transaction: AsyncClientSession) -> Run | None:
             session = await self._database["sessions"].find_one(
@@ -99,11 +100,11 @@ class RunEndings:
             if session is None:
                 raise SessionNotFoundError("There is no such session.")
             run_id = session.get("active_run_id")
-            if run_id is None:
+            if run_id is None or (only is not None and run_id != only):
                 return None
             run = await self._database["runs"].find_one_and_update(
                 {"_id": run_id},
-                {"$set": {"stop_requested": True}},
+                [left_for_owner("stop", session["last_seq"])],
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )
@@ -150,6 +151,7 @@ class RunEndings:
                     "finished_at": session["updated_at"],
                     "usage": dump(payload_fields(finished.usage)),
                     "active": None,
+                    "inbox": [],
                 }
             },
             return_document=ReturnDocument.AFTER,

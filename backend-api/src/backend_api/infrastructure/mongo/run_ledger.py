@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import DuplicateKeyError
 
-from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunQueued, RunStarted, StoredPayload
+from backend_api.domain.agent.events import (
+    Event,
+    MessageCompleted,
+    MessageUser,
+    RunFinished,
+    RunQueued,
+    RunStarted,
+    StoredPayload,
+)
 from backend_api.domain.conversation.entity import (
     Accepted,
     Lease,
+    OwnerMessage,
     Run,
     RunId,
     RunStatus,
@@ -25,8 +34,15 @@ from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFou
 from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
-from backend_api.infrastructure.mongo.event_documents import insert_body, insert_events, number
-from backend_api.infrastructure.mongo.run_documents import queued_run, run_from, taken_run
+from backend_api.infrastructure.mongo.event_documents import insert_body, insert_events, number, read_events
+from backend_api.infrastructure.mongo.run_documents import (
+    left_for_owner,
+    message_origin,
+    messages_from,
+    queued_run,
+    run_from,
+    taken_run,
+)
 from backend_api.infrastructure.mongo.run_endings import RunEndings
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 
@@ -42,11 +58,18 @@ class MongoRunLedger(RunEndings):
         self._runs = database["runs"]
 
     async def accept(
-        self, session_id: SessionId, user_id: UserId, message: MessageUser, *, taker: Taker | None = None
+        self,
+        session_id: SessionId,
+        user_id: UserId,
+        message: MessageUser,
+        *,
+        taker: Taker | None = None,
+        interrupt: bool = False,
     ) -> Accepted:
         """Session, events, run: three writes and a commit that waits for the journal."""
         new_run = uuid.uuid4().hex
         begun = _begun(taker)
+        origin = message_origin()
 
         async def work(transaction: AsyncClientSession) -> Accepted:
             session = await self._sessions.find_one_and_update(
@@ -57,6 +80,7 @@ class MongoRunLedger(RunEndings):
                             "last_seq": {"$add": ["$last_seq", {"$cond": [_IS_FREE, 3 if taker else 2, 1]}]},
                             "last_user_seq": {"$add": ["$last_seq", 1]},
                             "last_user_message_id": {"$literal": message.message_id},
+                            "last_user_origin": {"$literal": origin},
                             **begun,
                             "active_run_id": {"$ifNull": ["$active_run_id", new_run]},
                             "updated_at": "$$NOW",
@@ -73,13 +97,16 @@ class MongoRunLedger(RunEndings):
             payloads: list[StoredPayload] = [message]
             lease = None
             if run_id == new_run:
-                run = queued_run(new_run, session_id, user_id, message.message_id, at)
+                run = queued_run(new_run, session_id, user_id, message.message_id, at, origin=origin)
                 payloads.append(RunQueued(run_id=run_id, message_id=message.message_id))
                 if taker is not None:
                     run = taken_run(run, taker)
                     payloads.append(_started(run, session.get("model") or taker.model))
                     lease = _lease(run, session)
                 await self._runs.insert_one(run, session=transaction)
+            elif interrupt:
+                at_work = {"_id": run_id, "status": RunStatus.RUNNING.value}
+                await self._runs.update_one(at_work, [left_for_owner("redirect", seq)], session=transaction)
             events = number(session_id, seq, at, run_id, payloads)
             await insert_events(self._database, transaction, events)
             return Accepted(
@@ -98,14 +125,17 @@ class MongoRunLedger(RunEndings):
 
     async def _first_acceptance(self, session_id: SessionId, message: MessageUser) -> Accepted:
         async with store_errors():
-            event = await self._database["events"].find_one(
+            found = self._database["events"].find(
                 {"session_id": session_id, "client_message_id": message.client_message_id}
             )
-        if event is None:
+            events = await read_events(self._database, await found.to_list())
+        if not events:
             raise SessionNotFoundError("There is no such session.")
-        run_id, seq = RunId(event["run_id"]), event["seq"]
-        stored = self.message_of(event)
-        return Accepted(message_id=stored, run_id=run_id, seq=seq, duplicate=True)
+        (event,) = events
+        said = cast("MessageUser", event.payload)
+        return Accepted(
+            message_id=said.message_id, run_id=RunId(event.run_id or ""), seq=event.seq or 0, duplicate=True
+        )
 
     async def claim(self, worker: str, *, lease_s: float, model: str) -> Lease | None:
         """Durable like everything readers see: a claim that was shown and lost would give its number and its fence to
@@ -156,33 +186,38 @@ class MongoRunLedger(RunEndings):
                 return _lease(run, session)
         return None
 
-    async def renew(self, lease: Lease, *, lease_s: float) -> bool:
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
         """One compare-and-set on the run."""
+        run = await self._set(lease, {"lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]}})
+        return messages_from(run)
+
+    async def release(self, lease: Lease) -> None:
+        """The lease lapsed a moment ago."""
+        handovers = {"$add": [{"$ifNull": ["$handovers", 0]}, 1]}
+        await self._set(lease, {"lease_expires_at": {"$subtract": ["$$NOW", 1]}, "handovers": handovers})
+
+    async def _set(self, lease: Lease, changes: Document) -> Document:
         async with store_errors():
             run = await self._runs.find_one_and_update(
-                {
-                    "_id": lease.run.id,
-                    "fence": lease.fence,
-                    "worker": lease.worker,
-                    "status": RunStatus.RUNNING.value,
-                },
-                [{"$set": {"lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]}}}],
-                projection={"stop_requested": 1},
-                return_document=ReturnDocument.AFTER,
+                _held_run(lease), [{"$set": changes}], projection={"inbox": 1}, return_document=ReturnDocument.AFTER
             )
         if run is None:
             raise LeaseLostError("Another worker took the run over, or it ended.")
-        return bool(run["stop_requested"])
+        return run
 
-    async def record(self, lease: Lease, items: Sequence[Recorded]) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
         """The fence is checked by the same write that takes the numbers."""
         if not items:
+            if taken:
+                await self._set(lease, {"inbox": _untaken(taken)})
             return []
+        said = sum(isinstance(item.payload, MessageCompleted) for item in items)
+        unread = {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, said]}} if said else {}
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             session = await self._sessions.find_one_and_update(
                 self.held_by(lease),
-                [{"$set": {"last_seq": {"$add": ["$last_seq", len(items)]}, "updated_at": "$$NOW"}}],
+                [{"$set": {"last_seq": {"$add": ["$last_seq", len(items)]}, "updated_at": "$$NOW", **unread}}],
                 projection={"last_seq": 1, "updated_at": 1},
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
@@ -193,6 +228,9 @@ class MongoRunLedger(RunEndings):
             payloads = [item.payload for item in items]
             events = number(lease.run.session_id, first, session["updated_at"], lease.run.id, payloads)
             await insert_events(self._database, transaction, events)
+            if taken:
+                inbox = {"$set": {"inbox": _untaken(taken)}}
+                await self._runs.update_one(_held_run(lease), [inbox], session=transaction)
             for event, item in zip(events, items, strict=True):
                 if item.body is not None:
                     await insert_body(self._database, transaction, event.session_id, event.seq, item.body)
@@ -204,9 +242,9 @@ class MongoRunLedger(RunEndings):
         """See `RunEndings`."""
         return await self.end(lease, finished, seen_seq)
 
-    async def request_stop(self, session_id: SessionId, user_id: UserId) -> Run | None:
+    async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
         """See `RunEndings`."""
-        return await self.mark_stop(session_id, user_id)
+        return await self.leave_stop(session_id, user_id, run_id)
 
     async def get(self, run_id: RunId) -> Run | None:
         """One run."""
@@ -240,7 +278,21 @@ def _lease(run: Document, session: Document) -> Lease:
         expires_at=run["lease_expires_at"],
         resumed=run["attempt"] > 1,
         model=session.get("model"),
+        messages=messages_from(run),
     )
+
+
+def _held_run(lease: Lease) -> Document:
+    return {
+        "_id": lease.run.id,
+        "fence": lease.fence,
+        "worker": lease.worker,
+        "status": RunStatus.RUNNING.value,
+    }
+
+
+def _untaken(taken: int) -> Document:
+    return {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$gt": ["$$this.number", taken]}}}
 
 
 def _claimable() -> Document:

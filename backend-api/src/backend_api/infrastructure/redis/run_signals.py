@@ -1,4 +1,4 @@
-"""Stops between processes over Redis; within the process they work without it."""
+"""Knocks between processes over Redis; within the process they work without it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from backend_api.infrastructure.redis.hub import Hub, Listener
 
 logger = logging.getLogger(__name__)
 
-_STOPS = "runs:stop"
+_KNOCKS = "runs:knock"
 
 
 class RedisRunSignals:
@@ -26,43 +26,43 @@ class RedisRunSignals:
         self._redis = redis
         self._hub = hub
         self._me = uuid.uuid4().hex.encode()
-        self._stops: dict[str, set[asyncio.Queue[None]]] = {}
+        self._knocks: dict[str, set[asyncio.Queue[None]]] = {}
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> RedisRunSignals:
-        await self._stack.enter_async_context(self._hub.listen(_STOPS, Listener(self._heard_stop)))
+        await self._stack.enter_async_context(self._hub.listen(_KNOCKS, Listener(self._heard)))
         return self
 
     async def __aexit__(self, *exception: object) -> None:
         await self._stack.aclose()
 
-    def _heard_stop(self, data: bytes) -> None:
+    def _heard(self, data: bytes) -> None:
         sender, _, run_id = data.partition(b":")
         if sender != self._me:
-            self._stop_here(run_id.decode())
+            self._knock_here(run_id.decode())
 
-    def _stop_here(self, run_id: str) -> None:
-        for queue in self._stops.get(run_id, ()):
+    def _knock_here(self, run_id: str) -> None:
+        for queue in self._knocks.get(run_id, ()):
             if not queue.full():
                 queue.put_nowait(None)
 
-    async def send_stop(self, run_id: RunId) -> None:
+    async def knock(self, run_id: RunId) -> None:
         """This process first."""
-        self._stop_here(run_id)
-        await self._publish(_STOPS, self._me + b":" + run_id.encode())
+        self._knock_here(run_id)
+        await self._publish(_KNOCKS, self._me + b":" + run_id.encode())
 
     @asynccontextmanager
-    async def stops(self, run_id: RunId) -> AsyncGenerator[AsyncIterator[None]]:
-        """Bounded: a stop is a stop however often it is sent."""
-        queue: asyncio.Queue[None] = asyncio.Queue(maxsize=4)
-        queues = self._stops.setdefault(run_id, set())
+    async def knocks(self, run_id: RunId) -> AsyncGenerator[AsyncIterator[None]]:
+        """Bounded: a knock that was not heard yet stands for later ones."""
+        queue: asyncio.Queue[None] = asyncio.Queue(maxsize=1)
+        queues = self._knocks.setdefault(run_id, set())
         queues.add(queue)
         try:
             yield _drain(queue)
         finally:
             queues.discard(queue)
             if not queues:
-                self._stops.pop(run_id, None)
+                self._knocks.pop(run_id, None)
 
     async def _publish(self, channel: str, data: bytes) -> None:
         try:

@@ -1,0 +1,105 @@
+"""The owner of a run: it keeps the lease alive and hears what people want of the run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+
+from backend_api.domain.conversation.entity import Lease, OwnerMessage
+from backend_api.domain.conversation.errors import LeaseLostError
+from backend_api.domain.conversation.ports import RunLedger, RunSignals
+
+logger = logging.getLogger(__name__)
+
+FIRST_BEAT_S = 0.15
+SUBSCRIBE_S = 1.0
+
+
+class Owner:
+    """Messages are stored first; a knock makes the owner look at once, the heartbeat looks too."""
+
+    def __init__(
+        self, lease: Lease, ledger: RunLedger, signals: RunSignals, *, lease_s: float, heartbeat_s: float
+    ) -> None:
+        self._lease = lease
+        self._ledger = ledger
+        self._signals = signals
+        self._lease_s = lease_s
+        self._heartbeat_s = heartbeat_s
+        self._knocked = asyncio.Event()
+        self._subscribed = asyncio.Event()
+        self._heard = 0
+        self._news = asyncio.Event()
+        self._messages: list[OwnerMessage] = []
+        self._held_until = asyncio.get_running_loop().time() + lease_s
+        self._take_in(lease.messages)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the lease is surely ours: a process that was paused finds it lapsed before it shows anything."""
+        return asyncio.get_running_loop().time() < self._held_until
+
+    async def hear(self) -> list[OwnerMessage]:
+        """The next messages, each once. What they lead to is recorded with their number as taken."""
+        await self._news.wait()
+        self._news.clear()
+        messages, self._messages = self._messages, []
+        return messages
+
+    async def keep(self, has_begun: asyncio.Event) -> None:
+        """Heartbeat; returns when the lease is lost.
+
+        The first beat comes once knocks are listened to, so that none falls between; it lets the first words of the
+        answer go before.
+        """
+        await _within(SUBSCRIBE_S, self._subscribed)
+        await _within(FIRST_BEAT_S, has_begun)
+        while await self._beat():
+            await _within(self._heartbeat_s, self._knocked)
+
+    async def listen(self) -> None:
+        """Hear knocks until cancelled."""
+        try:
+            async with self._signals.knocks(self._lease.run.id) as knocks:
+                self._subscribed.set()
+                async for _ in knocks:
+                    self._knocked.set()
+        except Exception:
+            # The heartbeat looks too, a little later.
+            logger.exception("knocks can't be listened to", extra={"run_id": self._lease.run.id})
+        self._subscribed.set()
+
+    async def _beat(self) -> bool:
+        loop = asyncio.get_running_loop()
+        self._knocked.clear()
+        began = loop.time()
+        try:
+            async with asyncio.timeout(self._heartbeat_s):
+                messages = await self._ledger.renew(self._lease, lease_s=self._lease_s)
+        except LeaseLostError:
+            self._held_until = 0.0
+            return False
+        except Exception:
+            logger.exception("heartbeat failed", extra={"run_id": self._lease.run.id})
+            return self.holds
+        if not self.holds:
+            # It was late, and nobody had taken over: the lease is ours again.
+            logger.warning("lease was renewed late", extra={"run_id": self._lease.run.id})
+        self._held_until = began + self._lease_s
+        self._take_in(messages)
+        return True
+
+    def _take_in(self, messages: Sequence[OwnerMessage]) -> None:
+        fresh = [message for message in messages if message.number > self._heard]
+        if fresh:
+            self._heard = fresh[-1].number
+            self._messages += fresh
+            self._news.set()
+
+
+async def _within(seconds: float, event: asyncio.Event) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

@@ -1,0 +1,271 @@
+"""Stop, redirect and hand-over of a run at work, in every moment of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from backend_api.application.runs.run_driver import RunOptions
+from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFinished, RunStarted, ToolFinished
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    FinishPart,
+    ModelUnavailableError,
+    TextPart,
+    ToolCallPart,
+    ToolRequest,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
+from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
+from support.agent_fakes import USER, HandlerBox, MemoryStore, ScriptedModel, worker_for, working
+
+STOP = FinishPart("stop")
+CALLS = FinishPart("tool_calls")
+
+
+def call(name: str, **arguments: Any) -> ToolCallPart:
+    return ToolCallPart(ToolRequest(call_id="x", name=name, arguments=arguments))
+
+
+async def hold() -> None:
+    await asyncio.Event().wait()
+
+
+async def hang(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    await on_output("begun")
+    await hold()
+    raise AssertionError
+
+
+@asynccontextmanager
+async def answering(store: MemoryStore, model: ScriptedModel) -> AsyncGenerator[Any]:
+    """A session whose run has shown its first text."""
+    async with working(worker_for(store, model)):
+        session = await store.open_session()
+        run = await store.say(session, "go")
+        await store.until(lambda: bool(store.deltas))
+        yield session, run
+
+
+def spoken(turns: list[Turn]) -> list[tuple[str, str]]:
+    return [
+        ("user" if isinstance(turn, UserTurn) else "agent", turn.text)
+        for turn in turns
+        if isinstance(turn, UserTurn | AssistantTurn)
+    ]
+
+
+async def test_a_redirect_in_mid_answer_keeps_what_was_said_and_goes_on_in_the_same_run() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([TextPart("First I will"), hold], [TextPart("Blue then."), STOP])
+    async with answering(store, model) as (session, run):
+        assert await store.say(session, "make it blue", interrupt=True) == run
+        finished = await store.until_finished(run)
+    assert finished.status == "completed"
+    said = store.payloads(session, MessageCompleted)
+    assert [(one.text, one.partial) for one in said] == [("First I will", True), ("Blue then.", False)]
+    assert spoken(model.requests[1].turns) == [
+        ("user", "go"),
+        ("agent", "First I will"),
+        ("user", "make it blue"),
+    ]
+    assert len(store.payloads(session, RunStarted)) == 1
+    assert store.inboxes[run] == []
+
+
+async def test_a_redirect_in_mid_tool_cuts_it_says_so_and_leaves_a_valid_conversation() -> None:
+    store = MemoryStore()
+    box = HandlerBox()
+    box.add("wait", hang)
+    model = ScriptedModel(
+        [call("wait", what="one"), call("wait", what="two"), CALLS],
+        [TextPart("Blue then."), STOP],
+    )
+    async with working(worker_for(store, model, box)):
+        session = await store.open_session()
+        run = await store.say(session, "go")
+        await store.until(lambda: bool(store.deltas))
+        await store.say(session, "make it blue", interrupt=True)
+        finished = await store.until_finished(run)
+    assert finished.status == "completed"
+    assert box.started == [("wait", {"what": "one"})]
+    assert box.cancelled == ["wait"]
+    first, second = store.payloads(session, ToolFinished)
+    assert (first.cancelled, second.cancelled, first.success) == (True, True, False)
+    assert "may have happened" in first.preview
+    assert "Not begun" in second.preview
+    results = [turn for turn in model.requests[1].turns if isinstance(turn, ToolTurn)]
+    assert [result.output for result in results] == [first.preview, second.preview]
+    assert spoken(model.requests[1].turns)[-1] == ("user", "make it blue")
+
+
+async def test_a_redirect_during_a_retry_wait_asks_at_once_with_the_new_message() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([ModelUnavailableError("busy", may_retry=True)], [TextPart("Blue then."), STOP])
+    worker = worker_for(store, model)
+    waits = asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        waits.set()
+        await hold()
+
+    object.__setattr__(worker.driver, "sleep", sleep)
+    async with working(worker):
+        session = await store.open_session()
+        run = await store.say(session, "go")
+        async with asyncio.timeout(5):
+            await waits.wait()
+        await store.say(session, "make it blue", interrupt=True)
+        finished = await store.until_finished(run)
+    assert finished.status == "completed"
+    assert spoken(model.requests[1].turns) == [("user", "go"), ("user", "make it blue")]
+
+
+async def test_two_redirects_at_once_cut_the_turn_once_and_both_are_read() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([TextPart("First"), hold], [TextPart("Both."), STOP])
+    async with answering(store, model) as (session, run):
+        await asyncio.gather(
+            store.say(session, "make it blue", interrupt=True), store.say(session, "and big", interrupt=True)
+        )
+        finished = await store.until_finished(run)
+    assert finished.status == "completed"
+    assert len(model.requests) == 2
+    assert spoken(model.requests[1].turns)[-2:] == [("user", "make it blue"), ("user", "and big")]
+    assert store.said(session) == "FirstBoth."
+
+
+async def test_a_redirect_the_model_has_read_already_cuts_nothing() -> None:
+    store = MemoryStore()
+    held = asyncio.Event()
+    model = ScriptedModel([TextPart("One."), held.wait, STOP], [TextPart("Two."), held.wait, STOP])
+    async with answering(store, model) as (session, run):
+        # The redirect reaches the owner only when its message was read with the next turn.
+        knocks = store.__dict__["_knocks"].pop(run)
+        await store.say(session, "make it blue", interrupt=True)
+        held.set()
+        await store.until(lambda: len(model.requests) == 2)
+        held.clear()
+        knocks.put_nowait(None)
+        await store.until(lambda: store.inboxes[run] == [])
+        held.set()
+        finished = await store.until_finished(run)
+    assert finished.status == "completed"
+    assert [(one.text, one.partial) for one in store.payloads(session, MessageCompleted)] == [
+        ("One.", False),
+        ("Two.", False),
+    ]
+
+
+async def test_a_redirect_that_only_the_store_knows_is_heard_at_the_heartbeat() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([TextPart("First"), hold], [TextPart("Blue then."), STOP])
+    async with working(worker_for(store, model, options=RunOptions(heartbeat_s=0.05))):
+        session = await store.open_session()
+        run = await store.say(session, "go")
+        await store.until(lambda: bool(store.deltas))
+        await store.accept(session, USER, MessageUser(message_id="m", text="make it blue"), interrupt=True)
+        assert (await store.until_finished(run)).status == "completed"
+    assert store.said(session) == "FirstBlue then."
+
+
+@pytest.mark.parametrize("order", ["stop first", "redirect first"])
+async def test_a_stop_wins_over_a_redirect_whichever_came_first(order: str) -> None:
+    store = MemoryStore()
+    model = ScriptedModel([TextPart("First"), hold], [TextPart("Never."), STOP])
+    async with answering(store, model) as (session, run):
+        message = MessageUser(message_id="m", text="make it blue")
+        if order == "stop first":
+            await store.request_stop(session, USER)
+        await store.accept(session, USER, message, interrupt=True)
+        if order == "redirect first":
+            await store.request_stop(session, USER)
+        await store.knock(run)
+        finished = await store.until_finished(run)
+    assert finished.status == "stopped"
+    assert [(one.text, one.partial) for one in store.payloads(session, MessageCompleted)] == [("First", True)]
+    assert len(model.requests) == 1
+
+
+async def test_a_redirect_while_the_run_ends_is_answered_by_it() -> None:
+    store = MemoryStore()
+    model = ScriptedModel([TextPart("Done."), STOP], [TextPart("Blue then."), STOP])
+    said = asyncio.Event()
+    finish = store.finish
+
+    async def late(lease: Any, finished: RunFinished, *, seen_seq: int) -> Any:
+        if not said.is_set():
+            said.set()
+            await store.say(session, "make it blue", interrupt=True)
+        return await finish(lease, finished, seen_seq=seen_seq)
+
+    object.__setattr__(store, "finish", late)
+    async with working(worker_for(store, model)):
+        session = await store.open_session()
+        run = await store.say(session, "go")
+        finished = await store.until_finished(run)
+    assert finished.status == "completed"
+    assert store.said(session) == "Done.Blue then."
+    assert len(store.payloads(session, RunFinished)) == 1
+
+
+async def test_a_stop_left_for_a_dead_worker_is_obeyed_by_the_next_before_anything_else() -> None:
+    store = MemoryStore()
+    session = await store.open_session()
+    run = await store.say(session, "go")
+    assert await store.claim("dead", lease_s=0, model="m") is not None
+    await store.stop(session)
+    model = ScriptedModel([TextPart("Never."), STOP])
+    async with working(worker_for(store, model)):
+        assert (await store.until_finished(run)).status == "stopped"
+    assert store.said(session) == ""
+
+
+async def test_a_worker_that_leaves_gives_its_runs_back_after_their_step() -> None:
+    store = MemoryStore()
+    box = HandlerBox()
+    done = asyncio.Event()
+
+    async def work(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+        await on_output("begun")
+        await done.wait()
+        return ToolOutcome(success=True, output="worked")
+
+    box.add("work", work)
+    model = ScriptedModel([call("work"), CALLS], [TextPart("Done."), STOP])
+    first = worker_for(store, model, box)
+    async with working(first) as task:
+        session = await store.open_session()
+        run = await store.say(session, "go")
+        await store.until(lambda: bool(store.deltas))
+        first.leave()
+        assert first.reserve(session) is None
+        done.set()
+        async with asyncio.timeout(5):
+            await asyncio.wait({task})
+        assert len(model.requests) == 1
+        async with working(worker_for(store, model, box, name="worker_2", options=RunOptions(max_attempts=1))):
+            finished = await store.until_finished(run)
+    assert finished.status == "completed"
+    (result,) = store.payloads(session, ToolFinished)
+    assert (result.success, result.preview) == (True, "worked")
+    assert [started.worker for started in store.payloads(session, RunStarted)] == ["worker_1", "worker_2"]
+    assert box.started == [("work", {})]
+
+
+async def test_a_worker_that_leaves_idle_is_gone_at_once() -> None:
+    store = MemoryStore()
+    worker = worker_for(store, ScriptedModel([STOP]))
+    async with working(worker) as task:
+        await store.waiting.wait()
+        worker.leave()
+        async with asyncio.timeout(5):
+            await asyncio.wait({task})
+        run = await store.say(await store.open_session(), "go")
+        assert store.runs[run].attempt == 0
