@@ -93,6 +93,7 @@ def run_compose_stack() -> Iterator[ComposeStack]:
         "JWT_SECRET_KEY": secrets.token_hex(32),
         "SANDBOX_MANAGER_TOKEN": secrets.token_hex(32),
         "REDIS_PASSWORD": secrets.token_hex(32),
+        "SANDBOX_POOL_SIZE": "0",
     }
     stack = ComposeStack(
         base_url=f"http://127.0.0.1:{page}", api_url=f"http://127.0.0.1:{api}", project=project, environ=environ

@@ -262,6 +262,7 @@ def _plan(
         "SANDBOX_RUNTIME": runtime,
         "SANDBOX_STACK": fleet.stack,
         "SANDBOX_REMOVE_ON_SHUTDOWN": "true",
+        "SANDBOX_POOL_SIZE": "0",
         "SANDBOX_PROCESS_DIR": str(fleet.sandboxes),
         "SANDBOX_PYTHON": str(ROOT / ".venv-sandbox" / "bin" / "python"),
         "SANDBOX_PYTHONPATH": os.pathsep.join(str(ROOT / part / "src") for part in ("tool-api", "contracts")),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from sandbox_manager.application.admission import Admission
+from sandbox_manager.application.claim_sandbox import ClaimSandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox
 from sandbox_manager.application.create_sandbox import CreateSandbox
 from sandbox_manager.application.delete_sandbox import DeleteSandbox
@@ -14,6 +15,8 @@ from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.launch_sandbox import Launcher
 from sandbox_manager.application.list_sandboxes import ListSandboxes
 from sandbox_manager.application.mint_token import MintToken
+from sandbox_manager.application.pause_sandbox import PauseSandbox, ResumeSandbox
+from sandbox_manager.application.pool import Pool, PoolParts
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.reconcile import Reconcile
 from sandbox_manager.application.remove_all import RemoveAll
@@ -29,6 +32,7 @@ from support.sandboxes import KEYS
 
 IDLE = timedelta(minutes=60)
 HARD = timedelta(hours=24)
+PAUSE = timedelta(hours=2)
 
 
 @dataclass
@@ -58,6 +62,7 @@ class Keeping:
     max_queued: int = 100
     room: Room = field(default_factory=Room)
     start_deadline_s: float = 5.0
+    pool_size: int = 0
     owner: str = "manager-1"
 
     def __post_init__(self) -> None:
@@ -71,22 +76,39 @@ class Keeping:
             clean=self.clean,
             work=work,
             deadline_s=self.start_deadline_s,
+            claim=ClaimSandbox(runtime=self.runtime, keys=KEYS, wall=self.clock, clean=self.clean),
         )
-        self.renew = RenewSandbox(self.registry, self.clock, IDLE)
+        keepers = {"registry": self.registry, "runtime": self.runtime, "clock": self.clock, "clean": self.clean}
+        self.pause = PauseSandbox(**keepers, keep=PAUSE)
+        self.resume = ResumeSandbox(**keepers, idle=IDLE)
+        self.renew = RenewSandbox(self.registry, self.clock, IDLE, self.resume)
+        limits = Limits(
+            max_per_user=self.max_per_user,
+            max_per_user_total=self.max_per_user_total,
+            max_total=self.max_total,
+            max_queued=self.max_queued,
+            hard=HARD,
+            idle=IDLE,
+        )
+        parts = PoolParts(
+            registry=self.registry,
+            runtime=self.runtime,
+            keys=KEYS,
+            clock=self.clock,
+            leases=self.leases,
+            clean=self.clean,
+            limits=limits,
+            room=self._room,
+        )
+        self.pool = Pool(parts, size=self.pool_size, deadline_s=self.start_deadline_s)
         self.admission = Admission(
             registry=self.registry,
             runtime=self.runtime,
             launcher=self.launcher,
             clean=self.clean,
-            limits=Limits(
-                max_per_user=self.max_per_user,
-                max_per_user_total=self.max_per_user_total,
-                max_total=self.max_total,
-                max_queued=self.max_queued,
-                hard=HARD,
-                idle=IDLE,
-            ),
+            limits=limits,
             room=self._room,
+            recipe=self.pool.recipe,
         )
         self.create = CreateSandbox(
             registry=self.registry,
@@ -112,6 +134,7 @@ class Keeping:
             clocks=Clocks(idle=IDLE),
             presence=self.presence,
             keep_alive=self.keep_alive,
+            mend=self.resume.mend,
         )
         self.remove_all = RemoveAll(self.registry, self.delete, self.clean)
 

@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 ROOT = Path(__file__).resolve().parents[2]
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 60.0
-_ROOMY = {"SANDBOX_MAX_PER_USER": "20"}
+_ROOMY = {"SANDBOX_MAX_PER_USER": "20", "SANDBOX_POOL_SIZE": "0"}
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "DOCKER_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 

@@ -9,7 +9,9 @@
 | GET /sandboxes/{id}/stats | | `SandboxStats` |
 | GET /stats | | `ManagerStats` |
 | POST /sandboxes/{id}/renew | | `Sandbox` with a later `idle_expires_at`; resumes; 409 when it is gone or failed |
-| POST /sandboxes/{id}/tokens | `TokenRequest` | 201 `DoorToken`; 409 unless ready |
+| POST /sandboxes/{id}/pause | | `Sandbox`, frozen until a token, renew or resume wakes it; 409 unless ready or paused |
+| POST /sandboxes/{id}/resume | | `Sandbox`, running; 409 unless ready or paused |
+| POST /sandboxes/{id}/tokens | `TokenRequest` | 201 `DoorToken`; resumes; 409 unless ready or paused |
 | DELETE /sandboxes/{id}?keep_workspace=&only_queued= | | 204, also when it does not exist or left the queue |
 | GET /healthz, /readyz | | open inside the deployment |
 
@@ -144,3 +146,16 @@ DOOR_AUDIENCE = "tool-api"
 UNCLAIMED = 0
 CLAIM_SCOPE = "claim"
 CLAIM_END = "end"
+
+
+class KeepAlive(BaseModel):
+    """What a manager says to a sandbox it watches over, at its door or on its standard input: a token of its own."""
+
+    keep: str = Field(max_length=4096)
+
+
+class KeptAlive(BaseModel):
+    """What the sandbox answers: for how long nobody has used it, and what its workspace holds, once it has looked."""
+
+    unused_s: float
+    disk_bytes: int | None = None

@@ -78,6 +78,7 @@ def manager(mongo_server: Server, mongo_database_name: str) -> Generator[Manager
                 "SANDBOX_RUNTIME": "process",
                 "SANDBOX_STACK": stack,
                 "SANDBOX_DESKTOP": "false",
+                "SANDBOX_POOL_SIZE": "0",
                 "SANDBOX_PROCESS_DIR": folder,
                 "SANDBOX_PYTHON": str(ROOT / ".venv-sandbox" / "bin" / "python"),
                 "SANDBOX_PYTHONPATH": f"{ROOT / 'tool-api' / 'src'}:{ROOT / 'contracts' / 'src'}",

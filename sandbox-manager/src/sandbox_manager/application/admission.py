@@ -35,13 +35,18 @@ class Admission:
     clean: CleanSandbox
     limits: Limits
     room: Callable[[], Awaitable[Room]]
+    recipe: Callable[[], Awaitable[str]] | None = None
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def request(self, sandbox: Sandbox) -> Sandbox | None:
+    async def request(self, sandbox: Sandbox, *, has_files: bool) -> Sandbox | None:
         """Put a new sandbox in line and let in who may come; answers it as it stands then, None when its session's
-        place was taken meanwhile. Raises `UserLimitError`, `UserTotalLimitError`, `TotalLimitError`."""
-        stored = await self._admit(sandbox)
-        return next((one for one in stored if one.id == sandbox.id), None)
+        place was taken meanwhile. One without files claims a sandbox of the pool where nobody waits: it is that one
+        then. `recipe` tells what such a one must be made of.
+
+        Raises `UserLimitError`, `UserTotalLimitError`, `TotalLimitError`."""
+        stored = await self._admit(sandbox, recipe=await self.recipe() if self.recipe and not has_files else "")
+        session_id = sandbox.identity.session_id
+        return next((one for one in stored if one.lives and one.identity.session_id == session_id), None)
 
     async def pump(self) -> None:
         """Let in who may come, give up on who waited in vain, and make room by removing what is only kept paused."""
@@ -56,7 +61,7 @@ class Admission:
             await self._admit(None)
         await self._reclaim()
 
-    async def _admit(self, new: Sandbox | None) -> list[Sandbox]:
+    async def _admit(self, new: Sandbox | None, *, recipe: str = "") -> list[Sandbox]:
         place, room = await self.runtime.place(), await self.room()
 
         def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
@@ -66,6 +71,9 @@ class Admission:
                 if any(one.identity.session_id == new.identity.session_id for one in known):
                     return []
                 check_user(known, new.identity.user_id, self.limits)
+                warm = next((one for one in known if one.can_be_claimed(place, recipe, now)), None)
+                if warm is not None and not line(known):
+                    return [*over.values(), warm.claimed(new, self.launcher.owner, now + LEASE)]
                 known.append(new)
             changed = {new.id: new} if new is not None else {}
             for one in admissible(known, self.limits, room):
@@ -83,12 +91,12 @@ class Admission:
         return stored
 
     async def _reclaim(self) -> None:
-        """What is paused only saves time later; whoever waits now goes before it."""
+        """What is paused only saves time later; whoever waits now goes before it, and before the pool most of all."""
         occupied = await self.registry.find(occupied=True)
-        paused = [one for one in occupied if one.status is Status.PAUSED]
+        paused = [one for one in occupied if one.status in (Status.PAUSED, Status.WARM)]
         if not paused or not line(occupied):
             return
-        chosen = min(paused, key=lambda one: one.idle_expires_at)
+        chosen = min(paused, key=lambda one: (not one.is_pooled, one.idle_expires_at))
         await self.give_up(chosen, _RECLAIMED)
 
     async def give_up(self, chosen: Sandbox, reason: str) -> bool:

@@ -5,24 +5,31 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
+from sandbox_manager.application.keep_alive import KEEP
 from sandbox_manager.domain.errors import DomainError
-from sandbox_manager.domain.ports import Runtime
+from sandbox_manager.domain.ports import Clock, DoorKeys, Runtime
 from sandbox_manager.domain.sandbox import Sandbox, Started
 
 _log = logging.getLogger(__name__)
 
+_TOKEN = timedelta(seconds=60)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimSandbox:
-    """Wake a claimed sandbox and give its workspace to the session; the record says whose it is already.
+    """Wake a claimed sandbox, bind its door to the session's generation, and give its workspace to the session; whose
+    it is stands in the record already.
 
-    Answers None when that did not work: nothing of it is left then, and the same record is to be started anew. Its door
-    takes the first token of the session as the claim. Raises `EngineUnavailableError` when it can't be removed either.
+    Answers None when that did not work: nothing of it is left then, and the same record is to be started anew. Raises
+    `EngineUnavailableError` when it can't be removed either. `wall` is this machine's clock, which tokens go by.
     """
 
     runtime: Runtime
+    keys: DoorKeys
+    wall: Clock
     clean: CleanSandbox
     deadline_s: float = 5.0
 
@@ -31,20 +38,25 @@ class ClaimSandbox:
             return None
         try:
             async with asyncio.timeout(self.deadline_s):
-                trouble = await asyncio.gather(
-                    self.runtime.hand_over(sandbox.identity),
-                    self.runtime.resume(sandbox.identity),
-                    return_exceptions=True,
+                outcomes = await asyncio.gather(
+                    self.runtime.hand_over(sandbox.identity), self._open(sandbox, sandbox.door), return_exceptions=True
                 )
         except TimeoutError as error:
-            trouble = [error]
-        for error in trouble:
-            if error is None:
-                continue
-            if not isinstance(error, DomainError | TimeoutError):
-                raise error
-            fields = {**log_fields(sandbox.identity), "reason": str(error) or "it took too long"}
-            _log.warning("claim failed, started anew", extra=fields)
-            await self.clean.remove(sandbox.identity, keep_workspace=True)
-            return None
+            outcomes = [error]
+        for trouble in outcomes:
+            if isinstance(trouble, DomainError | TimeoutError):
+                fields = {**log_fields(sandbox.identity), "reason": str(trouble) or "it took too long"}
+                _log.warning("claim failed, started anew", extra=fields)
+                await self.clean.remove(sandbox.identity, keep_workspace=True)
+                return None
+            if trouble is not None:
+                raise trouble
         return Started(door=sandbox.door, has_desktop=sandbox.has_desktop, has_network=sandbox.has_network)
+
+    async def _open(self, sandbox: Sandbox, door: str) -> None:
+        await self.runtime.resume(sandbox.identity)
+        now = self.wall.now()
+        claim = self.keys.sign(
+            sandbox.identity, [KEEP], now, now + _TOKEN, claim_until=now + (sandbox.expires_at - sandbox.created_at)
+        )
+        await self.runtime.keep_alive(sandbox.identity, door, claim)

@@ -14,6 +14,7 @@ from sandbox_manager.domain.ports import Clock, Runtime, SandboxRegistry
 from sandbox_manager.domain.sandbox import Identity, Sandbox, Status
 
 _ATTEMPTS = 5
+_WAKES_IN_S = 1.0
 _SPARE = "Its place was needed for another conversation. It comes back, with its files, when it is used."
 
 
@@ -59,10 +60,17 @@ class CreateSandbox:
             await self._check_engine()
             await self._make_room(user_id)
             generation = max((one.identity.generation for one in known), default=0) + 1
-            sandbox = await self.admission.request(self._new(session_id, user_id, generation))
+            sandbox = await self.admission.request(self._new(session_id, user_id, generation), has_files=bool(known))
             if sandbox is not None:
-                return Created(sandbox=sandbox, is_new=True)
+                return Created(sandbox=await self._awake(sandbox), is_new=True)
         raise EngineUnavailableError("The session's last sandbox is still being removed; try again in a moment.")
+
+    async def _awake(self, sandbox: Sandbox) -> Sandbox:
+        """One of the pool is ready before a second question could be asked."""
+        if sandbox.door is None:
+            return sandbox
+        await self.admission.launcher.wait(sandbox.id, _WAKES_IN_S)
+        return await self.registry.get(sandbox.id) or sandbox
 
     async def _kept(self, holder: Sandbox) -> Sandbox | None:
         if holder.status not in (Status.QUEUED, Status.PAUSED):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
 from sandbox_manager.domain.ports import Change, SandboxRegistry
@@ -11,7 +11,7 @@ from sandbox_manager.domain.ports import Change, SandboxRegistry
 
 @dataclass(frozen=True, slots=True)
 class FollowChanges:
-    """Changes from now, or after a mark, without hole; entering has subscribed.
+    """Changes from now, or after a mark, without hole, but for those of the pool; entering has subscribed.
 
     Raises `MarkLostError`, `RegistryUnavailableError`.
     """
@@ -19,4 +19,9 @@ class FollowChanges:
     registry: SandboxRegistry
 
     def __call__(self, after: str | None) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
-        return self.registry.changes(after)
+        return self._follow(after)
+
+    @asynccontextmanager
+    async def _follow(self, after: str | None) -> AsyncGenerator[AsyncIterator[Change]]:
+        async with self.registry.changes(after) as changes:
+            yield (change async for change in changes if not change.sandbox.is_pooled)

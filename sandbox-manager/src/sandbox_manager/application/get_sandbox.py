@@ -35,7 +35,7 @@ class GetSandbox:
         was_queued = False
         while True:
             sandbox = await self.registry.get(sandbox_id)
-            if sandbox is None:
+            if sandbox is None or sandbox.is_pooled:
                 raise SandboxNotFoundError
             left = until - loop.time()
             is_queued = sandbox.status is Status.QUEUED

@@ -16,7 +16,7 @@ from sandbox_manager.domain.sandbox import Sandbox
 _log = logging.getLogger(__name__)
 
 _TOKEN = timedelta(seconds=60)
-_SCOPE = "keep"
+KEEP = "keep"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class KeepAlive:
         if sandbox.door is None:
             return None
         now = self.wall.now()
-        token = self.keys.sign(sandbox.identity, [_SCOPE], now, now + _TOKEN)
+        token = self.keys.sign(sandbox.identity, [KEEP], now, now + _TOKEN)
         try:
             async with asyncio.timeout(self.deadline_s):
                 return await self.runtime.keep_alive(sandbox.identity, sandbox.door, token)

@@ -11,7 +11,7 @@ from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.sandbox_work import SandboxWork
 from sandbox_manager.domain.errors import DomainError, StartFailedError
 from sandbox_manager.domain.ports import DoorKeys, Runtime, SandboxRegistry, SandboxSpec
-from sandbox_manager.domain.sandbox import Identity, Sandbox, Status
+from sandbox_manager.domain.sandbox import Identity, Sandbox, Started, Status
 
 _log = logging.getLogger(__name__)
 
@@ -34,6 +34,7 @@ class Launcher:
         work: SandboxWork,
         deadline_s: float,
         files_ready: Callable[[Identity], Awaitable[None]] | None = None,
+        claim: Callable[[Sandbox], Awaitable[Started | None]] | None = None,
     ) -> None:
         self._registry = registry
         self._runtime = runtime
@@ -42,6 +43,7 @@ class Launcher:
         self._work = work
         self._deadline_s = deadline_s
         self._files_ready = files_ready
+        self._claim = claim
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     @property
@@ -101,11 +103,9 @@ class Launcher:
         limit = asyncio.timeout(self._deadline_s)
         try:
             async with limit:
-                if self._files_ready is not None:
-                    await self._files_ready(sandbox.identity)
-                started = await self._runtime.start(
-                    SandboxSpec(identity=sandbox.identity, public_key=self._keys.public_key)
-                )
+                started = await self._claim(sandbox) if self._claim is not None else None
+                if started is None:
+                    started = await self._begin(sandbox.identity)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -120,6 +120,11 @@ class Launcher:
         took = round((asyncio.get_running_loop().time() - began) * 1000)
         _log.info("sandbox started", extra={**log_fields(sandbox.identity), "duration_ms": took})
         return None
+
+    async def _begin(self, identity: Identity) -> Started:
+        if self._files_ready is not None:
+            await self._files_ready(identity)
+        return await self._runtime.start(SandboxSpec(identity=identity, public_key=self._keys.public_key))
 
 
 def _still_wanted(sandbox: Sandbox) -> bool:

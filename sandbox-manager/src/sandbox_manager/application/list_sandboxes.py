@@ -10,13 +10,15 @@ from sandbox_manager.domain.sandbox import Sandbox
 
 @dataclass(frozen=True, slots=True)
 class ListSandboxes:
-    """Answer the newest generation of each session that matches, newest first."""
+    """Answer the newest generation of each session that matches, newest first; what is in the pool is nobody's."""
 
     registry: SandboxRegistry
 
     async def __call__(self, *, user_id: str | None = None, session_id: str | None = None) -> list[Sandbox]:
         newest: dict[str, Sandbox] = {}
         for sandbox in await self.registry.find(user_id=user_id, session_id=session_id):
+            if sandbox.is_pooled:
+                continue
             known = newest.get(sandbox.identity.session_id)
             if known is None or known.identity.generation < sandbox.identity.generation:
                 newest[sandbox.identity.session_id] = sandbox

@@ -23,9 +23,9 @@ class MintedToken:
 
 @dataclass(frozen=True, slots=True)
 class MintToken:
-    """Sign a short-lived token for a ready sandbox; asking counts as activity.
+    """Sign a short-lived token for a ready sandbox, resumed if it was paused; asking counts as activity.
 
-    Raises `SandboxNotFoundError`, `SandboxNotReadyError`.
+    Raises `SandboxNotFoundError`, `SandboxNotReadyError`, `SandboxBusyError`, `EngineUnavailableError`.
     """
 
     registry: SandboxRegistry
@@ -37,10 +37,10 @@ class MintToken:
         sandbox = await self.registry.get(sandbox_id)
         if sandbox is None:
             raise SandboxNotFoundError
-        if sandbox.status is not Status.READY or sandbox.door is None:
+        if sandbox.status not in (Status.READY, Status.PAUSED) or sandbox.door is None:
             raise SandboxNotReadyError(f"The sandbox is {sandbox.status.value}; its door is not open.")
         try:
-            await self.renew(sandbox_id)
+            sandbox = await self.renew(sandbox_id)
         except SandboxOverError as error:
             raise SandboxNotReadyError("The sandbox has just ended; create it again.") from error
         now = self.clock.now()
@@ -48,6 +48,6 @@ class MintToken:
         return MintedToken(
             token=self.keys.sign(sandbox.identity, scopes, now, expires_at),
             expires_at=expires_at,
-            door=sandbox.door,
+            door=sandbox.door or "",
             identity=sandbox.identity,
         )

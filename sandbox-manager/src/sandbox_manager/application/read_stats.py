@@ -46,7 +46,7 @@ class ReadStats:
 
     async def __call__(self, sandbox_id: str) -> SandboxStats:
         sandbox = await self.registry.get(sandbox_id)
-        if sandbox is None:
+        if sandbox is None or sandbox.is_pooled:
             raise SandboxNotFoundError
         runs = sandbox.status in (Status.READY, Status.PAUSED)
         usage = self.runtime.usage(sandbox.identity) if runs else _nothing()
@@ -64,7 +64,7 @@ class ReadStats:
         occupied, room = await self.registry.find(occupied=True), await self.room()
         return Totals(
             by_status=dict(Counter(one.status.value for one in occupied)),
-            users=len({one.identity.user_id for one in occupied}),
+            users=len({one.identity.user_id for one in occupied if not one.is_pooled}),
             free_memory_bytes=room.free,
             max_total=self.limits.max_total,
         )

@@ -13,7 +13,7 @@ from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.domain.clocks import Clocks
-from sandbox_manager.domain.errors import DomainError
+from sandbox_manager.domain.errors import DomainError, EngineUnavailableError
 from sandbox_manager.domain.ports import Clock, Found, Runtime, SandboxRegistry
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
@@ -22,6 +22,7 @@ _log = logging.getLogger(__name__)
 _AT_ONCE = 8
 _STOPPED = "The manager stopped while it started the sandbox."
 Pause = Callable[[Sandbox], Awaitable[object]]
+Mend = Callable[[Sandbox, Found], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class Reconcile:
 
     Safe to run in several managers at once: whoever ends a sandbox holds its lease. What is at another place is left to
     the managers there, and given up only when there are none. `pause` freezes what is idle; without it that ends.
+    `mend` makes one frozen or not as its record says.
     Raises `EngineUnavailableError`, `RegistryUnavailableError`.
     """
 
@@ -41,6 +43,7 @@ class Reconcile:
     presence: Presence
     keep_alive: KeepAlive
     pause: Pause | None = None
+    mend: Mend | None = None
     bound: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def __call__(self) -> None:
@@ -67,7 +70,7 @@ class Reconcile:
                     return
                 if not await self.clean.is_here(sandbox):
                     await self._leave_or_give_up(sandbox)
-                elif sandbox.status is Status.STARTING:
+                elif sandbox.status in (Status.STARTING, Status.WARMING):
                     await self._keep_starting(sandbox)
                 elif sandbox.lives:
                     await self._keep_running(sandbox, found)
@@ -80,9 +83,13 @@ class Reconcile:
         if sandbox.lease_until > self.clock.now():
             return
         async with self.clean.work.on(sandbox.id, wait_s=0) as newest:
-            if newest.status is not Status.STARTING:
+            if newest.status not in (Status.STARTING, Status.WARMING):
                 return
-            failed = await change_sandbox(self.registry, sandbox.id, lambda now: now.failed(_STOPPED, retryable=True))
+            failed = await change_sandbox(
+                self.registry,
+                sandbox.id,
+                lambda now: now.failed(_STOPPED, retryable=True) or now.retired(_STOPPED, Cleanup.ALL),
+            )
             if failed is not None:
                 _log.warning("start of a dead manager undone", extra=log_fields(sandbox.identity))
                 await self.clean.settle(failed)
@@ -96,16 +103,25 @@ class Reconcile:
         if reason is not None:
             await self._end(sandbox, reason)
         elif sandbox.status is Status.READY and sandbox.idle_expires_at <= now:
-            if self.pause is not None:
-                await self.pause(sandbox)
-            else:
-                await self._end(sandbox, "The sandbox was idle for too long.")
+            await self._rest(sandbox)
+        elif found is not None and self.mend is not None and found.paused is (sandbox.status is Status.READY):
+            await self.mend(sandbox, found)
         else:
-            notice = self.clocks.notice(sandbox, now)
+            notice = None if sandbox.is_pooled else self.clocks.notice(sandbox, now)
             if notice is not None:
                 await change_sandbox(
                     self.registry, sandbox.id, lambda one: _unchanged(one, sandbox, one.warned(notice))
                 )
+
+    async def _rest(self, sandbox: Sandbox) -> None:
+        try:
+            if self.pause is not None:
+                await self.pause(sandbox)
+                return
+        except EngineUnavailableError as error:
+            _log.warning("sandbox not paused", extra={**log_fields(sandbox.identity), "reason": error.detail})
+            sandbox = await self.registry.get(sandbox.id) or sandbox
+        await self._end(sandbox, "The sandbox was idle for too long.")
 
     def _death(self, sandbox: Sandbox, found: Found | None) -> str | None:
         if sandbox.runtime != self.runtime.name:

@@ -11,6 +11,7 @@ from sandbox_manager.domain.errors import SandboxNotFoundError, SandboxOverError
 from sandbox_manager.domain.ports import Clock, SandboxRegistry
 from sandbox_manager.domain.sandbox import Sandbox, Status
 
+_ATTEMPTS = 3
 Resume = Callable[[str], Awaitable[object]]
 
 
@@ -31,14 +32,16 @@ class RenewSandbox:
     resume: Resume = _never_paused
 
     async def __call__(self, sandbox_id: str) -> Sandbox:
-        known = await self.registry.get(sandbox_id)
-        if known is not None and known.status is Status.PAUSED:
+        for _ in range(_ATTEMPTS):
+            renewed = await change_sandbox(self.registry, sandbox_id, self._move)
+            if renewed is not None:
+                return renewed
+            known = await self.registry.get(sandbox_id)
+            if known is None:
+                raise SandboxNotFoundError
+            if known.status is not Status.PAUSED:
+                break
             await self.resume(sandbox_id)
-        renewed = await change_sandbox(self.registry, sandbox_id, self._move)
-        if renewed is not None:
-            return renewed
-        if known is None:
-            raise SandboxNotFoundError
         raise SandboxOverError("The sandbox is gone; create it again.")
 
     def _move(self, sandbox: Sandbox) -> Sandbox | None:

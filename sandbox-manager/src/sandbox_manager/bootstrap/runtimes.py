@@ -31,6 +31,7 @@ def _inside(settings: Settings) -> Inside:
         cpus=settings.inside.cpus,
         pids=settings.inside.pids,
         orphan_s=round(settings.keeping.orphan_minutes * 60),
+        disk_bytes=settings.inside.disk_mb * 1024 * 1024,
     )
 
 

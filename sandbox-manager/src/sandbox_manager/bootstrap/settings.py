@@ -64,6 +64,7 @@ class KeepingSettings(BaseSettings):
     max_total: int = Field(default=20, ge=1, validation_alias="SANDBOX_MAX_TOTAL")
     start_deadline_s: float = Field(default=60, gt=0, validation_alias="SANDBOX_START_TIMEOUT_S")
     reconcile_interval_s: float = Field(default=15, gt=0, validation_alias="RECONCILE_INTERVAL_S")
+    pool_size: int | None = Field(default=None, ge=0, le=50, validation_alias="SANDBOX_POOL_SIZE")
     remove_on_shutdown: bool = Field(default=False, validation_alias="SANDBOX_REMOVE_ON_SHUTDOWN")
 
 
@@ -93,6 +94,7 @@ class InsideSettings(BaseSettings):
     memory_mb: int = Field(default=2048, ge=64, validation_alias="SANDBOX_MEMORY_MB")
     cpus: float = Field(default=2.0, gt=0, validation_alias="SANDBOX_CPUS")
     pids: int = Field(default=512, ge=16, validation_alias="SANDBOX_PIDS")
+    disk_mb: int = Field(default=10_240, ge=0, validation_alias="SANDBOX_DISK_LIMIT_MB")
 
 
 class DockerSettings(BaseSettings):

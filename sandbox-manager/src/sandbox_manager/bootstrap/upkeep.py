@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from sandbox_manager.application.admission import Admission
+from sandbox_manager.application.pool import Pool
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.reconcile import Reconcile
 from sandbox_manager.application.tend_workspaces import TendWorkspaces
@@ -19,6 +20,7 @@ from sandbox_manager.domain.ports import Leases, Runtime
 _log = logging.getLogger(__name__)
 
 _PUMP_S = 0.5
+_POOL_S = 1.0
 _TELL_S = 5.0
 _AGAIN_S = 1.0
 _STOP_S = 5.0
@@ -27,11 +29,12 @@ _SPARE = timedelta(seconds=2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """Sweeps, one manager of a place at a time; admission; the manager's own presence; what ends on the machine."""
+    """Sweeps and the pool, one manager of a place at a time; admission; its own presence; what ends on the machine."""
 
     reconcile: Reconcile
     tend: TendWorkspaces
     admission: Admission
+    pool: Pool
     presence: Presence
     leases: Leases
     runtime: Runtime
@@ -49,18 +52,24 @@ class Upkeep:
                 ("presence", self.presence.tell, _TELL_S),
             )
         ]
-        watching = asyncio.create_task(_repeat(self._watch, _AGAIN_S, stopping), name="endings")
+        # What these wait for may come late or never; the others are soon through what they are in the middle of.
+        waiting = [
+            asyncio.create_task(_repeat(self._watch, _AGAIN_S, stopping), name="endings"),
+            asyncio.create_task(_repeat(self.pool.tend, _POOL_S, stopping), name="pool"),
+        ]
         try:
             yield
         finally:
             stopping.set()
-            watching.cancel()  # it waits for what may never come; the others are in the middle of something
+            for task in waiting:
+                task.cancel()
             _, late = await asyncio.wait(tasks, timeout=_STOP_S)
             for task in late:
                 task.cancel()
-            await asyncio.wait([*tasks, watching])
+            await asyncio.wait([*tasks, *waiting])
             with contextlib.suppress(DomainError):
                 await self.leases.release(await self._sweep_lease(), self.owner)
+                await self.pool.leave()
 
     async def _sweep(self) -> None:
         """The lease outlasts the pause between two sweeps, so that it stays with one manager until that is gone."""

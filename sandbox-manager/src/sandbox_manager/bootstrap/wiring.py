@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from datetime import timedelta
 
 from sandbox_manager.application.admission import Admission
+from sandbox_manager.application.claim_sandbox import ClaimSandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox
 from sandbox_manager.application.create_sandbox import CreateSandbox
 from sandbox_manager.application.delete_sandbox import DeleteSandbox
@@ -19,6 +20,8 @@ from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.launch_sandbox import Launcher
 from sandbox_manager.application.list_sandboxes import ListSandboxes
 from sandbox_manager.application.mint_token import MintToken
+from sandbox_manager.application.pause_sandbox import PauseSandbox, ResumeSandbox
+from sandbox_manager.application.pool import Pool, PoolParts
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.read_stats import ReadStats
 from sandbox_manager.application.reconcile import Reconcile
@@ -47,6 +50,7 @@ _log = logging.getLogger(__name__)
 
 _SHUTDOWN_S = 30.0
 _MIB = 1024 * 1024
+_ROOMY, _LARGE = 4096 * _MIB, 32_768 * _MIB
 
 
 @contextlib.asynccontextmanager
@@ -81,12 +85,29 @@ async def keep(
         work=work,
         deadline_s=keeping.start_deadline_s,
         files_ready=files.ready_to_start,
+        claim=ClaimSandbox(runtime=runtime, keys=keys, wall=wall, clean=clean),
     )
-    renew = RenewSandbox(registry, clock, clocks.idle)
+    pause = PauseSandbox(registry=registry, runtime=runtime, clock=clock, clean=clean, keep=clocks.pause)
+    resume = ResumeSandbox(registry=registry, runtime=runtime, clock=clock, clean=clean, idle=clocks.idle)
+    renew = RenewSandbox(registry, clock, clocks.idle, resume)
     delete = DeleteSandbox(registry, launcher, clean)
     workspaces = workspace_cases(settings.workspaces, files, registry, delete)
     presence = Presence(leases, runtime, clock, owner)
     keep_alive = KeepAlive(registry=registry, runtime=runtime, keys=keys, clock=clock, wall=wall, idle=clocks.idle)
+    pool = Pool(
+        PoolParts(
+            registry=registry,
+            runtime=runtime,
+            keys=keys,
+            clock=clock,
+            leases=leases,
+            clean=clean,
+            limits=limits,
+            room=lambda: _room(keeping),
+        ),
+        size=pool_size(settings, runtime.name),
+        deadline_s=keeping.start_deadline_s,
+    )
     admission = Admission(
         registry=registry,
         runtime=runtime,
@@ -94,6 +115,7 @@ async def keep(
         clean=clean,
         limits=limits,
         room=lambda: _room(keeping),
+        recipe=pool.recipe,
     )
     use_cases = UseCases(
         create=CreateSandbox(
@@ -112,7 +134,11 @@ async def keep(
             clocks=clocks,
             presence=presence,
             keep_alive=keep_alive,
+            pause=pause.when_idle if clocks.pause else None,
+            mend=resume.mend,
         ),
+        pause=pause,
+        resume=resume,
         follow=FollowChanges(registry),
         workspaces=workspaces,
         stats=ReadStats(registry=registry, runtime=runtime, keep_alive=keep_alive, room=admission.room, limits=limits),
@@ -123,6 +149,7 @@ async def keep(
         reconcile=use_cases.reconcile,
         tend=workspaces.tend,
         admission=admission,
+        pool=pool,
         presence=presence,
         leases=leases,
         runtime=runtime,
@@ -148,6 +175,16 @@ def _limits(keeping: KeepingSettings) -> Limits:
         hard=hard,
         idle=timedelta(minutes=keeping.idle_minutes),
     )
+
+
+def pool_size(settings: Settings, runtime: str) -> int:
+    """As it is set; else one where nobody would miss the memory, and two on a large machine."""
+    given, free = settings.keeping.pool_size, free_memory()
+    if given is not None:
+        return given
+    if runtime == "fake" or free is None:
+        return 0
+    return 2 if free >= _LARGE else int(free >= _ROOMY)
 
 
 def _clocks(keeping: KeepingSettings) -> Clocks:

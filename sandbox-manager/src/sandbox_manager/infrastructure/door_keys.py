@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from jose import jwt
 
-from contracts.sandboxes import DOOR_ALGORITHM, DOOR_AUDIENCE
+from contracts.sandboxes import CLAIM_END, CLAIM_SCOPE, DOOR_ALGORITHM, DOOR_AUDIENCE
 from sandbox_manager.domain.sandbox import Identity
 
 
@@ -37,8 +38,16 @@ class Es256DoorKeys:
     def public_key(self) -> str:
         return self._public_key
 
-    def sign(self, identity: Identity, scopes: list[str], now: datetime, expires_at: datetime) -> str:
-        claims = {
+    def sign(
+        self,
+        identity: Identity,
+        scopes: list[str],
+        now: datetime,
+        expires_at: datetime,
+        *,
+        claim_until: datetime | None = None,
+    ) -> str:
+        claims: dict[str, Any] = {
             "aud": DOOR_AUDIENCE,
             "sub": identity.sandbox_id,
             "gen": identity.generation,
@@ -47,4 +56,6 @@ class Es256DoorKeys:
             "exp": int(expires_at.timestamp()),
             "jti": secrets.token_hex(16),
         }
+        if claim_until is not None:
+            claims |= {"scopes": [*scopes, CLAIM_SCOPE], CLAIM_END: int(claim_until.timestamp())}
         return jwt.encode(claims, self._private_key, algorithm=DOOR_ALGORITHM)

@@ -26,6 +26,7 @@ class Inside:
     cpus: float
     pids: int
     orphan_s: int = 0
+    disk_bytes: int = 0
 
     def environment(self, spec: SandboxSpec, door: str) -> dict[str, str]:
         """Environment of `python -m tool_api`; nothing in it is secret."""
@@ -40,6 +41,7 @@ class Inside:
             "ALLOWED_COMMANDS": self.allowed_commands,
             "MAX_UPLOAD_BYTES": str(self.max_upload_bytes),
             "SANDBOX_ORPHAN_S": str(self.orphan_s),
+            "SANDBOX_DISK_BYTES": str(self.disk_bytes),
         }
 
 

@@ -47,6 +47,18 @@ async def renew(sandbox_id: str, wired: Wired) -> Sandbox:
     return to_wire(await wired.renew(sandbox_id))
 
 
+@router.post("/{sandbox_id}/pause")
+async def pause(sandbox_id: str, wired: Wired) -> Sandbox:
+    """Hold it still until it is used: by a token, by renew or by resume. The same for one that is paused."""
+    return to_wire(await wired.pause(sandbox_id))
+
+
+@router.post("/{sandbox_id}/resume")
+async def resume(sandbox_id: str, wired: Wired) -> Sandbox:
+    """Let a paused one go on. The same for one that runs."""
+    return to_wire(await wired.resume(sandbox_id))
+
+
 @router.post("/{sandbox_id}/tokens", status_code=201)
 async def mint(sandbox_id: str, body: TokenRequest, wired: Wired) -> DoorToken:
     """A short-lived door token and the door's address."""

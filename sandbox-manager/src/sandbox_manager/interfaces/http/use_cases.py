@@ -16,6 +16,7 @@ from sandbox_manager.application.follow_changes import FollowChanges
 from sandbox_manager.application.get_sandbox import GetSandbox
 from sandbox_manager.application.list_sandboxes import ListSandboxes
 from sandbox_manager.application.mint_token import MintToken
+from sandbox_manager.application.pause_sandbox import PauseSandbox, ResumeSandbox
 from sandbox_manager.application.read_stats import ReadStats
 from sandbox_manager.application.reconcile import Reconcile
 from sandbox_manager.application.remove_workspace import RemoveWorkspace
@@ -46,6 +47,8 @@ class UseCases:
     get: GetSandbox
     list: ListSandboxes
     renew: RenewSandbox
+    pause: PauseSandbox
+    resume: ResumeSandbox
     mint: MintToken
     delete: DeleteSandbox
     reconcile: Reconcile
