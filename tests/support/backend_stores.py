@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
+from backend_api.domain.conversation.feed import ReadMarkers
 from backend_api.domain.conversation.ports import (
     EventLog,
     LiveTail,
@@ -22,10 +23,16 @@ from backend_api.domain.conversation.ports import (
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals, MemoryWorkQueue
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
-from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository, MemoryTranscripts
+from backend_api.infrastructure.memory.sessions import (
+    MemoryEventLog,
+    MemoryReadMarkers,
+    MemorySessionRepository,
+    MemoryTranscripts,
+)
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
@@ -47,6 +54,7 @@ class ConversationStores:
     ledger: RunLedger
     log: EventLog
     transcripts: Transcripts
+    markers: ReadMarkers
 
     async def session(self, user_id: UserId = ANNA, title: str = "") -> SessionId:
         """A fresh session."""
@@ -75,6 +83,7 @@ def memory_stores() -> ConversationStores:
         ledger=MemoryRunLedger(store),
         log=MemoryEventLog(store),
         transcripts=MemoryTranscripts(store),
+        markers=MemoryReadMarkers(store),
     )
 
 
@@ -87,6 +96,7 @@ async def mongo_stores(uri: str, name: str) -> AsyncGenerator[ConversationStores
             ledger=MongoRunLedger(database),
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
+            markers=MongoReadMarkers(database),
         )
 
 

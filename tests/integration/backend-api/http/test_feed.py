@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -111,18 +111,21 @@ async def test_readers_that_come_and_go_anywhere_see_each_change_once_in_order(
         seen: list[str] = []
         last = start
         while not seen or '"The end"' not in seen[-1]:
-            async with reading(moves.choice(gateways).client, FEED, anna, last_id=last) as reader:
-                for _ in range(moves.randint(1, 15)):
-                    frame = await reader.next()
-                    seen.append(json.dumps(frame.data))
-                    last = frame.id
-                    if '"The end"' in seen[-1]:
-                        break
+            # A gateway may end a stream at any time.
+            with suppress(EOFError):
+                async with reading(moves.choice(gateways).client, FEED, anna, last_id=last) as reader:
+                    for _ in range(moves.randint(1, 15)):
+                        frame = await reader.next()
+                        seen.append(json.dumps(frame.data))
+                        last = frame.id
+                        if '"The end"' in seen[-1]:
+                            break
         return seen
 
-    changing = asyncio.create_task(change())
-    seen = await asyncio.gather(*(follow(random.Random(f"{seed}-{number}")) for number in range(3)))
-    await changing
+    async with asyncio.TaskGroup() as group:
+        following = [group.create_task(follow(random.Random(f"{seed}-{number}"))) for number in range(3)]
+        group.create_task(change())
+    seen = [task.result() for task in following]
     assert len(seen[0]) == 64
     assert seen[0] == seen[1] == seen[2]
     late = await follow(random.Random(seed))
@@ -148,7 +151,7 @@ async def test_numbers_that_are_none_are_refused_by_name(gateways: list[Gateway]
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
     for path in (FEED, f"/api/sessions/{session_id}/events"):
-        for garbage in ("abc", "-1", "1.5", "1e3", "9" * 20, "٣", "0x10", "1" * 5000, "\t7 8", "null"):
+        for garbage in ("abc", "-1", "1.5", "1e3", "9" * 20, "٣", "0x10", "1" * 5000, "7 8", "null"):
             answer = await gateway.client.get(path, headers=anna | {"Last-Event-ID": garbage.encode()})
             assert answer.status_code == 422, garbage
             assert answer.json()["errors"][0]["field"] == "header.last-event-id"
