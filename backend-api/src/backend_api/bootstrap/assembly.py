@@ -49,7 +49,7 @@ from backend_api.domain.identity.ports import AccessTokens, PasswordHasher, Rate
 from backend_api.domain.sandbox.ports import Computers, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
-from backend_api.interfaces.http.use_cases import Probe, UseCases
+from backend_api.interfaces.http.use_cases import Metrics, Probe, UseCases, no_metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +81,7 @@ class Ports:
     desk: Desk | None = None
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
+    metrics: Metrics = no_metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,4 +142,5 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         tools=ports.tools,
         required=ports.required,
         optional=ports.optional,
+        metrics=ports.metrics,
     )

@@ -13,6 +13,7 @@ from backend_api.bootstrap.computers import ComputerPorts, open_computers
 from backend_api.bootstrap.settings import Settings, SettingsError, signing_secret
 from backend_api.bootstrap.stores import Stores, open_stores
 from backend_api.infrastructure.llm.catalogue import Catalogue
+from backend_api.infrastructure.metrics import ProcessMetrics
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
@@ -41,6 +42,7 @@ class Runtime:
     log: MongoEventLog
     ledger: MongoRunLedger
     agent: Agent
+    metrics: ProcessMetrics
 
     @property
     def required(self) -> Mapping[str, Probe]:
@@ -93,4 +95,5 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 log=log,
                 ledger=ledger,
                 agent=agent,
+                metrics=ProcessMetrics(database),
             )

@@ -78,6 +78,7 @@ class Settings(BaseSettings):
     llm_retry_max_delay: float = Field(default=30.0, ge=0)
     max_concurrent_runs: int = Field(default=50, ge=1)
     use_background_jobs: bool = False
+    metrics_token: SecretStr = SecretStr("")
     worker_port: int = Field(default=0, ge=0, le=65535)
     search_provider: str = "auto"
     tavily_api_key: SecretStr | None = None

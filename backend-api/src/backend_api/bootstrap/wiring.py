@@ -40,6 +40,7 @@ def web_options(settings: Settings) -> WebOptions:
     """What the edge must know of the settings."""
     return WebOptions(
         is_local=settings.is_local,
+        metrics_token=settings.metrics_token.get_secret_value(),
         allowed_hosts=settings.allowed_hosts,
         cors_origins=settings.cors_origins,
         max_upload_bytes=settings.max_upload_bytes,
@@ -125,4 +126,5 @@ def _ports(
         desk=desk,
         required=runtime.required,
         optional=runtime.optional,
+        metrics=runtime.metrics.text,
     )

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
+import asyncio
+import logging
+import math
 
-from backend_api.application.measures import INSTRUMENTS
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
+from pymongo.errors import PyMongoError
+
+from backend_api.application import measures
+from backend_api.infrastructure.mongo.connection import Database
 from contracts.observation.exposition import exposition
 
+logger = logging.getLogger(__name__)
 
-class Metrics:
-    """Made once a process."""
+LOOK_S = 1.0
 
-    def __init__(self) -> None:
+
+class ProcessMetrics:
+    """Made once a process. What stands in the store is looked up when asked, for a moment at most."""
+
+    def __init__(self, database: Database) -> None:
+        self._runs = database["runs"]
         self._process = CollectorRegistry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._process)
 
-    def text(self) -> bytes:
-        return exposition(INSTRUMENTS.all) + generate_latest(self._process)
+    async def text(self) -> bytes:
+        measures.QUEUE_DEPTH.set(await self._waiting())
+        return exposition(measures.INSTRUMENTS.all) + generate_latest(self._process)
+
+    async def _waiting(self) -> float:
+        """Not a number while the store does not answer."""
+        try:
+            async with asyncio.timeout(LOOK_S):
+                return await self._runs.count_documents({"status": "queued"})
+        except (TimeoutError, PyMongoError):
+            logger.warning("waiting runs can't be counted")
+            return math.nan

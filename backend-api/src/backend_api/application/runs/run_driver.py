@@ -11,6 +11,7 @@ from datetime import datetime
 from backend_api.application.runs.outbox import Outbox
 from backend_api.application.runs.owner import Owner
 from backend_api.application.runs.run_journal import HandOver, RunJournal
+from backend_api.application.runs.watched_run import watched_run
 from backend_api.domain.agent.budget import Budget, Ending
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
 from backend_api.domain.agent.events import ErrorEvent, Event, Notice, RunFinished, SessionUpdated
@@ -84,6 +85,10 @@ class RunDriver:
 
         `history` is all that stands in the log, where that is known already, and its readers were told of it.
         """
+        with watched_run(lease):
+            await self._keep(lease, history, leaving)
+
+    async def _keep(self, lease: Lease, history: Sequence[Event] | None, leaving: asyncio.Event | None) -> None:
         run, options = lease.run, self.options
         owner = Owner(lease, self.ledger, self.signals, lease_s=options.lease_s, heartbeat_s=options.heartbeat_s)
         outbox = Outbox(self.tail, run.session_id, run.id, may_show=lambda: owner.holds)

@@ -1,20 +1,27 @@
-"""Whether the gateway lives, and whether what it depends on answers."""
+"""Whether the gateway lives, whether what it depends on answers, and what it counted."""
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
+import time
 from collections.abc import Mapping
+from typing import Literal, NamedTuple
 
 from fastapi import APIRouter
-from starlette.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
-from backend_api.interfaces.http.use_cases import Calls, Probe
+from backend_api.domain.errors import NotFoundError, UnauthenticatedError
+from backend_api.interfaces.http.use_cases import Calls, Metrics, Options, Probe
+from contracts.observation.exposition import MEDIA_TYPE
 
 router = APIRouter(tags=["health"])
 logger = logging.getLogger(__name__)
 
 PROBE_S = 2.0
+_FORWARDED = frozenset({"x-forwarded-for", "x-real-ip", "forwarded"})
 
 
 @router.get("/healthz")
@@ -30,19 +37,64 @@ async def readyz(calls: Calls) -> JSONResponse:
 
 
 async def readiness(required: Mapping[str, Probe], optional: Mapping[str, Probe]) -> JSONResponse:
-    """The answer of `readyz` for these dependencies."""
-    needed = dict(zip(required, await asyncio.gather(*map(_probe, required.values())), strict=True))
-    useful = dict(zip(optional, await asyncio.gather(*map(_probe, optional.values())), strict=True))
-    is_ready = all(state == "ok" for state in needed.values())
-    body = {"ready": is_ready, "dependencies": needed | useful}
+    """The answer of `readyz` for these dependencies: all are asked at once, and none for longer than its time."""
+    probes = {**required, **optional}
+    answers = dict(zip(probes, await asyncio.gather(*map(_answer, probes, probes.values())), strict=True))
+    is_ready = all(answers[name].state == "ok" for name in required)
+    body = {
+        "ready": is_ready,
+        "dependencies": {name: answer.state for name, answer in answers.items()},
+        "latency_ms": {name: round(answer.seconds * 1000, 1) for name, answer in answers.items()},
+        "required": list(required),
+    }
     return JSONResponse(body, status_code=200 if is_ready else 503)
 
 
-async def _probe(probe: Probe) -> str:
-    try:
-        async with asyncio.timeout(PROBE_S):
-            await probe()
-    except Exception:
-        logger.warning("dependency does not answer", exc_info=True)
-        return "down"
-    return "ok"
+class _Answer(NamedTuple):
+    state: Literal["ok", "down"]
+    seconds: float
+
+
+async def _answer(name: str, probe: Probe) -> _Answer:
+    began = time.perf_counter()
+    asked = asyncio.ensure_future(probe())
+    # Waited for from outside: a driver that does not let go in time keeps nobody waiting.
+    await asyncio.wait({asked}, timeout=PROBE_S)
+    asked.cancel()
+    asked.add_done_callback(_forget)
+    error = asked.exception() if asked.done() and not asked.cancelled() else None
+    is_up = asked.done() and not asked.cancelled() and error is None
+    if not is_up:
+        reason = type(error).__name__ if error is not None else "no answer in time"
+        logger.warning("dependency does not answer", extra={"dependency": name, "reason": reason})
+    return _Answer("ok" if is_up else "down", time.perf_counter() - began)
+
+
+def _forget(asked: asyncio.Future[None]) -> None:
+    if not asked.cancelled():
+        asked.exception()
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, 401: {}, 404: {}},
+)
+async def metrics(request: Request, calls: Calls, options: Options) -> Response:
+    """Prometheus text, inside the deployment: a request that came through a proxy gets it only with the token."""
+    await _let_monitor(request, options.metrics_token)
+    return await metrics_answer(calls.metrics)
+
+
+async def _let_monitor(request: Request, token: str) -> None:
+    if token:
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), token.encode()):
+            raise UnauthenticatedError("Monitoring asks for METRICS_TOKEN as a bearer token.")
+    elif _FORWARDED & set(request.headers.keys()):
+        raise NotFoundError("There is nothing here.")
+
+
+async def metrics_answer(metrics: Metrics) -> Response:
+    """What was counted, as an answer."""
+    return Response(await metrics(), media_type=MEDIA_TYPE)

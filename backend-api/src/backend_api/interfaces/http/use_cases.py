@@ -44,6 +44,14 @@ from backend_api.domain.sandbox.tickets import FileLinks
 Probe = Callable[[], Awaitable[None]]
 """Returns when the dependency answers; raises when it does not."""
 
+Metrics = Callable[[], Awaitable[bytes]]
+"""What was counted, as Prometheus reads it."""
+
+
+async def no_metrics() -> bytes:
+    """Nothing is counted."""
+    return b""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UseCases:
@@ -83,6 +91,7 @@ class UseCases:
     tools: tuple[Tool, ...]
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
+    metrics: Metrics = no_metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +101,7 @@ class WebOptions:
     is_local: bool = False
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    metrics_token: str = ""
     max_body_bytes: int = 2 * 1024 * 1024
     max_upload_bytes: int = 10 * 1024 * 1024
     max_files: int = 50
