@@ -16,7 +16,7 @@ from sandbox_manager.application.launch_sandbox import Launcher
 from sandbox_manager.application.list_sandboxes import ListSandboxes
 from sandbox_manager.application.mint_token import MintToken
 from sandbox_manager.application.pause_sandbox import PauseSandbox, ResumeSandbox
-from sandbox_manager.application.pool import Pool, PoolParts
+from sandbox_manager.application.pool import Pool, PoolPace, PoolParts
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.reconcile import Reconcile
 from sandbox_manager.application.remove_all import RemoveAll
@@ -100,7 +100,8 @@ class Keeping:
             limits=limits,
             room=self._room,
         )
-        self.pool = Pool(parts, size=self.pool_size, deadline_s=self.start_deadline_s)
+        pace = PoolPace(quiet=0, recipe=0)
+        self.pool = Pool(parts, size=self.pool_size, deadline_s=self.start_deadline_s, pace=pace)
         self.admission = Admission(
             registry=self.registry,
             runtime=self.runtime,

@@ -20,10 +20,6 @@ from sandbox_manager.domain.sandbox import Cleanup, Identity, Sandbox, Status, p
 _log = logging.getLogger(__name__)
 
 _TENDING = timedelta(seconds=15)
-_QUIET_S = 2.0
-_FIRST_PAUSE_S = 5.0
-_LONGEST_PAUSE_S = 300.0
-_RECIPE_EVERY_S = 10.0
 _OF_NOBODY = ""
 
 
@@ -41,6 +37,17 @@ class PoolParts:
     room: Callable[[], Awaitable[Room]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolPace:
+    """Seconds: left to who has just got a member, between two tries (doubled each time), and for which a look at the
+    recipe is good."""
+
+    quiet: float = 2.0
+    first_pause: float = 5.0
+    longest_pause: float = 300.0
+    recipe: float = 10.0
+
+
 class Pool:
     """Keeps `size` sandboxes of this place booted to readiness and frozen, for sessions that begin with no files.
 
@@ -49,11 +56,12 @@ class Pool:
     claimed by admission, once, and never comes back.
     """
 
-    def __init__(self, parts: PoolParts, *, size: int, deadline_s: float) -> None:
+    def __init__(self, parts: PoolParts, *, size: int, deadline_s: float, pace: PoolPace | None = None) -> None:
         self._parts = parts
         self._size = size
         self._deadline_s = deadline_s
-        self._pause_s = _FIRST_PAUSE_S
+        self._pace = pace or PoolPace()
+        self._pause_s = self._pace.first_pause
         self._not_before = 0.0
         self._had = 0
         self._recipe = ""
@@ -64,7 +72,7 @@ class Pool:
         loop = asyncio.get_running_loop()
         if loop.time() >= self._recipe_until:
             self._recipe = await self._parts.runtime.recipe()
-            self._recipe_until = loop.time() + _RECIPE_EVERY_S
+            self._recipe_until = loop.time() + self._pace.recipe
         return self._recipe
 
     async def tend(self) -> None:
@@ -75,7 +83,7 @@ class Pool:
             return
         members = await self._members(place)
         if len(members) < self._had:
-            self._not_before = max(self._not_before, loop.time() + _QUIET_S)
+            self._not_before = max(self._not_before, loop.time() + self._pace.quiet)
         self._had = len(members)
         if self._size == 0 and not members:
             return
@@ -126,12 +134,12 @@ class Pool:
             trouble = await self._warm_up(sandbox)
             if trouble is None:
                 self._had += 1
-                self._pause_s = _FIRST_PAUSE_S
+                self._pause_s = self._pace.first_pause
                 return
             self._not_before = asyncio.get_running_loop().time() + self._pause_s
             fields = {**log_fields(sandbox.identity), "reason": trouble.detail, "pause_s": self._pause_s}
             _log.warning("pool not filled", extra=fields)
-            self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
+            self._pause_s = min(self._pause_s * 2, self._pace.longest_pause)
             over = await change_sandbox(
                 parts.registry, sandbox_id, lambda one: one.retired(trouble.detail, Cleanup.ALL)
             )

@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from sandbox_manager.domain.admission import Room
+from sandbox_manager.domain.errors import EngineUnavailableError, SandboxNotFoundError, StartFailedError
+from sandbox_manager.domain.sandbox import Sandbox, Status
+from support.keeping import HARD, Keeping
+
+_LONG = timedelta(minutes=10)
+
+
+async def warm(keeping: Keeping) -> Sandbox:
+    """The one member of the pool."""
+    await keeping.pool.tend()
+    (member,) = [one for one in await keeping.registry.find(occupied=True) if one.status is Status.WARM]
+    return member
+
+
+async def test_a_member_is_booted_and_frozen_and_nobodys_to_find() -> None:
+    keeping = Keeping(pool_size=1)
+
+    member = await warm(keeping)
+    await keeping.pool.tend()
+
+    assert keeping.runtime.things[member.id].paused
+    assert len(keeping.runtime.things) == 1
+    assert await keeping.list() == []
+    for look in (keeping.get, keeping.pause, keeping.resume):
+        with pytest.raises(SandboxNotFoundError):
+            await look(member.id)
+
+
+async def test_a_new_session_claims_the_member_which_takes_its_name_time_and_workspace() -> None:
+    keeping = Keeping(pool_size=1)
+    member = await warm(keeping)
+    keeping.clock.move(timedelta(hours=3))
+
+    created = await keeping.create("s1", "u1")
+
+    sandbox = created.sandbox
+    assert (sandbox.id, sandbox.status, created.is_new) == (member.id, Status.READY, True)
+    assert (sandbox.identity.session_id, sandbox.identity.user_id, sandbox.identity.generation) == ("s1", "u1", 1)
+    assert sandbox.expires_at == keeping.clock.now() + HARD
+    assert not keeping.runtime.things[member.id].paused
+    assert keeping.runtime.kept == [member.id]
+    assert keeping.runtime.workspaces == {"s1"}
+    assert (await keeping.mint(member.id, ["exec"], timedelta(minutes=5))).door == member.door
+
+
+async def test_two_sessions_at_once_never_get_the_same_member() -> None:
+    one = Keeping(pool_size=1)
+    two = Keeping(registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2")
+    member = await warm(one)
+
+    created = await asyncio.gather(one.create("s1", "u1"), two.create("s2", "u2"), one.create("s3", "u3"))
+
+    claimed = [each for each in created if each.sandbox.id == member.id]
+    assert len(claimed) == 1
+    assert len({each.sandbox.id for each in created}) == 3
+    for keeping, each in zip((one, two, one), created, strict=True):
+        assert (await keeping.get(each.sandbox.id, 5)).status is Status.READY
+
+
+async def test_one_session_asking_twice_at_once_claims_one() -> None:
+    keeping = Keeping(pool_size=2)
+    await keeping.pool.tend()
+    await keeping.pool.tend()
+
+    one, two = await asyncio.gather(keeping.create("s1", "u1"), keeping.create("s1", "u1"))
+
+    assert one.sandbox.id == two.sandbox.id
+    assert len([one for one in keeping.runtime.things.values() if one.paused]) == 1
+
+
+async def test_a_session_with_files_is_started_with_them_and_leaves_the_member_alone() -> None:
+    keeping = Keeping(pool_size=1)
+    first = await keeping.ready()
+    await keeping.delete(first.id, keep_workspace=True)
+    member = await warm(keeping)
+
+    second = await keeping.ready()
+
+    assert second.id != member.id
+    assert second.identity.generation == 2
+    assert keeping.runtime.things[member.id].paused
+
+
+@pytest.mark.parametrize("what", ["died", "refuses", "has files"])
+async def test_a_claim_that_fails_is_started_anew_under_the_same_record(what: str) -> None:
+    keeping = Keeping(pool_size=1)
+    member = await warm(keeping)
+    if what == "died":
+        keeping.runtime.kill(member.id)
+    elif what == "refuses":
+        keeping.runtime.fail_resume = EngineUnavailableError("It does not wake.")
+    else:
+        keeping.runtime.workspaces.add("s1")
+
+    ready = await keeping.ready()
+
+    assert (ready.id, ready.status, ready.identity.session_id) == (member.id, Status.READY, "s1")
+    assert keeping.runtime.starts[-1].identity == ready.identity
+    assert keeping.runtime.removals == [member.id]
+    assert keeping.runtime.workspaces == {"s1"}
+
+
+async def test_a_claimed_sandbox_is_never_pooled_again() -> None:
+    keeping = Keeping(pool_size=1)
+    member = await warm(keeping)
+    claimed = await keeping.ready()
+
+    await keeping.delete(claimed.id, keep_workspace=False)
+    keeping.clock.move(_LONG)
+    other = await warm(keeping)
+
+    assert other.id != member.id
+    assert keeping.runtime.workspaces == {f"pool.{other.id}"}
+
+
+async def test_a_member_made_otherwise_is_replaced() -> None:
+    keeping = Keeping(pool_size=1)
+    member = await warm(keeping)
+    keeping.runtime.made_by = "recipe-2"
+
+    created = await keeping.create("s1", "u1")
+    await keeping.get(created.sandbox.id, 5)
+    await keeping.pool.tend()
+
+    assert created.sandbox.id != member.id
+    assert member.id not in keeping.runtime.things
+    assert (await warm(keeping)).recipe == "recipe-2"
+
+
+@pytest.mark.parametrize("fault", ["start", "pause"])
+async def test_what_can_not_be_booted_leaves_nothing_and_is_not_tried_at_once(fault: str) -> None:
+    keeping = Keeping(pool_size=1)
+    if fault == "start":
+        keeping.runtime.fail_start = StartFailedError("No room.", retryable=True)
+    else:
+        keeping.runtime.fail_pause = EngineUnavailableError("Can't be held.")
+
+    await keeping.pool.tend()
+    await keeping.pool.tend()
+
+    assert len(keeping.runtime.starts) == 1
+    assert keeping.runtime.things == {}
+    assert keeping.runtime.workspaces == set()
+    assert await keeping.registry.find(occupied=True) == []
+
+
+async def test_nothing_is_booted_while_memory_is_short_or_somebody_starts() -> None:
+    short = Keeping(pool_size=1, room=Room(free=500, need=300))
+    await short.pool.tend()
+    assert short.runtime.starts == []
+
+    busy = Keeping(pool_size=1)
+    busy.runtime.hold = asyncio.Event()
+    await busy.create("s1", "u1")
+    await asyncio.sleep(0)
+    await busy.pool.tend()
+    assert len([one for one in await busy.registry.find(occupied=True) if one.is_pooled]) == 0
+    await busy.launcher.close()
+
+
+async def test_only_one_manager_of_a_place_fills_the_pool_until_it_goes() -> None:
+    one = Keeping(pool_size=1)
+    shared = {"registry": one.registry, "runtime": one.runtime, "clock": one.clock, "leases": one.leases}
+    two = Keeping(**shared, pool_size=2, owner="manager-2")
+    await warm(one)
+
+    await two.pool.tend()
+    while_there = len(one.runtime.things)
+    await one.pool.leave()
+    await two.pool.tend()
+
+    assert (while_there, len(one.runtime.things)) == (1, 2)
+
+
+async def test_who_waits_for_room_goes_before_the_pool() -> None:
+    keeping = Keeping(pool_size=1, max_total=1)
+    first = await keeping.ready()
+    await keeping.delete(first.id, keep_workspace=True)
+    member = await warm(keeping)
+
+    waiting = await keeping.create("s1", "u1")
+    await keeping.admission.pump()
+    await keeping.admission.pump()
+
+    assert waiting.sandbox.status is Status.QUEUED
+    assert (await keeping.get(waiting.sandbox.id, 5)).status is Status.READY
+    assert member.id not in keeping.runtime.things
+
+
+async def test_a_member_whose_boot_was_cut_off_is_removed_and_one_that_died_too() -> None:
+    keeping = Keeping(pool_size=1)
+    keeping.runtime.hold = asyncio.Event()
+    boot = asyncio.create_task(keeping.pool.tend())
+    while not keeping.runtime.things:
+        await asyncio.sleep(0)
+    boot.cancel()
+    await asyncio.wait({boot})
+    keeping.clock.move(_LONG)
+
+    await keeping.reconcile()
+
+    assert keeping.runtime.things == {}
+    assert keeping.runtime.workspaces == set()
+    keeping.runtime.hold = None
+    member = await warm(keeping)
+    keeping.runtime.kill(member.id)
+    await keeping.reconcile()
+    assert keeping.runtime.workspaces == set()
+
+
+async def test_a_manager_killed_in_the_middle_of_a_claim_leaves_nothing_to_the_next() -> None:
+    one = Keeping(pool_size=1)
+    two = Keeping(registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2")
+    member = await warm(one)
+    one.launcher.launch = lambda _: None  # type: ignore[method-assign]
+    claimed = (await one.create("s1", "u1")).sandbox
+    assert (claimed.id, claimed.status) == (member.id, Status.STARTING)
+
+    await two.reconcile()
+    assert (await two.get(member.id)).status is Status.STARTING
+    one.clock.move(_LONG)
+    await two.reconcile()
+    again = await two.ready()
+
+    assert again.id != member.id
+    assert list(two.runtime.things) == [again.id]
+    assert two.runtime.workspaces == {"s1"}
+
+
+async def test_a_claim_given_up_in_its_middle_ends_with_nothing_left() -> None:
+    keeping = Keeping(pool_size=1)
+    await warm(keeping)
+    claim = asyncio.create_task(keeping.create("s1", "u1"))
+    while not (known := await keeping.registry.find(session_id="s1")):
+        await asyncio.sleep(0)
+
+    await keeping.delete(known[0].id, keep_workspace=False)
+    await claim
+
+    assert keeping.runtime.things == {}
+    assert keeping.runtime.workspaces == set()
+    assert await keeping.registry.find(occupied=True) == []
+
+
+async def test_a_member_found_running_is_frozen_again() -> None:
+    keeping = Keeping(pool_size=1)
+    member = await warm(keeping)
+    await keeping.runtime.resume(member.identity)
+
+    await keeping.reconcile()
+
+    assert keeping.runtime.things[member.id].paused
+
+
+async def test_the_pool_goes_with_the_stack() -> None:
+    keeping = Keeping(pool_size=1)
+    await warm(keeping)
+
+    await keeping.remove_all()
+
+    assert keeping.runtime.things == {}
+    assert keeping.runtime.workspaces == set()
+
+
+async def test_a_pool_made_smaller_is_emptied() -> None:
+    keeping = Keeping(pool_size=1)
+    member = await warm(keeping)
+    smaller = Keeping(registry=keeping.registry, runtime=keeping.runtime, clock=keeping.clock, leases=keeping.leases)
+
+    await smaller.pool.tend()
+
+    assert member.id not in keeping.runtime.things
