@@ -51,6 +51,8 @@ class Balancer:
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         ports = self._chance.sample(self._ports, len(self._ports))
+        if not ports:
+            raise ConnectionRefusedError
         for port in ports[:-1]:
             with contextlib.suppress(OSError):
                 return await asyncio.open_connection("127.0.0.1", port)
