@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import httpx
-import uvicorn
 
 from backend_api.application.identity.limits import Limits
 from backend_api.bootstrap.app import create_app
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
+from backend_api.bootstrap.listening import server_for
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import Tool
 from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryScreens, MemoryWorkspace
@@ -46,6 +46,7 @@ class Gateway:
 
     url: str
     ports: Ports
+    use_cases: UseCases
     database: Database
     computers: MemoryComputers
     workspace: MemoryWorkspace
@@ -120,7 +121,13 @@ async def run_gateway(
 
         async with _served(create_app(wire, options)) as url, httpx.AsyncClient(base_url=url, timeout=10) as client:
             yield Gateway(
-                url=url, ports=ports, database=database, computers=computers, workspace=workspace, client=client
+                url=url,
+                ports=ports,
+                use_cases=use_cases,
+                database=database,
+                computers=computers,
+                workspace=workspace,
+                client=client,
             )
     await redis.aclose()
 
@@ -129,9 +136,7 @@ async def run_gateway(
 async def _served(app: object) -> AsyncGenerator[str]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1, ws_per_message_deflate=False)  # type: ignore[arg-type]
-    server = uvicorn.Server(config)
-    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    server = server_for(app, graceful_s=1)  # type: ignore[arg-type]
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     async with asyncio.timeout(5):
         while not server.started:

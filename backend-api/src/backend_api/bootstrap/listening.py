@@ -9,9 +9,11 @@ from collections.abc import Generator
 import uvicorn
 from starlette.types import ASGIApp
 
+from backend_api.bootstrap.slow_peers import HttpProtocol, WebSocketProtocol
+
 
 class Server(uvicorn.Server):
-    """A server that leaves signals to its process."""
+    """A server that leaves signals to its process. It closes its sockets with 1012 when it ends."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -38,6 +40,8 @@ def server_for(app: ASGIApp, *, graceful_s: int) -> Server:
             app,
             log_config=None,
             access_log=False,
+            http=HttpProtocol,
+            ws=WebSocketProtocol,
             ws_max_size=4 * 1024 * 1024,
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=graceful_s,

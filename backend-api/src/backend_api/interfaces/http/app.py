@@ -25,7 +25,7 @@ from backend_api.interfaces.http.edge import Edge
 from backend_api.interfaces.http.page import page_router
 from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.http.watched import Watched
-from backend_api.interfaces.ws import screen
+from backend_api.interfaces.ws import screen, session_socket
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
 
@@ -64,6 +64,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         catalogue.router,
         health.router,
         screen.router,
+        session_socket.router,
     ):
         app.include_router(router)
     if options.frontend is not None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from backend_api.domain.conversation.errors import SlowReaderError
 from backend_api.domain.errors import (
     ConflictError,
     DomainError,
     ForbiddenError,
+    InvalidError,
     LimitError,
     NotFoundError,
     UnauthenticatedError,
@@ -18,6 +20,8 @@ NOT_FOUND = 4404
 TOO_SLOW = 4408
 TOO_MANY = 4429
 TRY_AGAIN = 1013
+RESTART = 1012
+NOT_UNDERSTOOD = 1008
 
 _CODES: dict[type[DomainError], int] = {
     UnauthenticatedError: NOT_AUTHENTICATED,
@@ -26,6 +30,8 @@ _CODES: dict[type[DomainError], int] = {
     NoDesktopError: NOT_FOUND,
     ConflictError: NOT_FOUND,
     LimitError: TOO_MANY,
+    InvalidError: NOT_UNDERSTOOD,
+    SlowReaderError: TOO_SLOW,
 }
 
 

@@ -1,0 +1,94 @@
+"""Connections whose peer takes nothing are cut, whatever is sent to it: what waits for it is bounded in size and time.
+
+The server stops an answer while more than `WAITING_BYTES` wait; only the connection itself can tell how long that
+lasts, and only it can be ended without waiting for the peer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from backend_api.application import measures
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_S = 30.0
+WAITING_BYTES = 64 * 1024
+
+
+class Patience:
+    """Ends a connection that was not writable for a while."""
+
+    __slots__ = ("_timer", "_transport", "_transport_kind", "seconds")
+
+    def __init__(self, transport: asyncio.BaseTransport, kind: str, seconds: float) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport_kind = kind
+        self._timer: asyncio.TimerHandle | None = None
+        self.seconds = seconds
+        self._transport.set_write_buffer_limits(high=WAITING_BYTES)
+
+    def begin(self) -> None:
+        self.end()
+        self._timer = asyncio.get_running_loop().call_later(self.seconds, self._cut)
+
+    def end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _cut(self) -> None:
+        logger.info("connection of a slow reader cut", extra={"transport": self._transport_kind})
+        measures.SLOW_READERS.add(self._transport_kind)
+        self._transport.abort()
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """HTTP with patience."""
+
+    patience_s = PATIENCE_S
+    _patience: Patience
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        self._patience = Patience(transport, "http", self.patience_s)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._patience.end()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._patience.begin()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._patience.end()
+        super().resume_writing()
+
+
+class WebSocketProtocol(WebSocketsSansIOProtocol):
+    """A socket with patience."""
+
+    patience_s = PATIENCE_S
+    _patience: Patience
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._patience = Patience(transport, "ws", self.patience_s)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._patience.end()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._patience.begin()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        self._patience.end()
+        super().resume_writing()

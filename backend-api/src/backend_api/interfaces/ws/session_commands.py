@@ -1,0 +1,82 @@
+"""Carry out what a client says on a session's socket."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from backend_api.application.conversation.send_message import Message
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.errors import NotFoundError
+from backend_api.domain.identity.entity import UserId
+from backend_api.interfaces.http.use_cases import UseCases
+from backend_api.interfaces.ws.session_frames import (
+    AnswerFrame,
+    ApprovalFrame,
+    AuthFrame,
+    CancelFrame,
+    InterruptFrame,
+    MessageFrame,
+    OptionsFrame,
+    PingFrame,
+    Saying,
+)
+
+
+class ApprovalNotFoundError(NotFoundError):
+    """Nothing waits for this approval."""
+
+    code = "approval_not_found"
+
+
+class QuestionNotFoundError(NotFoundError):
+    """Nothing waits for this answer."""
+
+    code = "question_not_found"
+
+
+async def carry_out(frame: Saying, calls: UseCases, session_id: SessionId, user_id: UserId) -> dict[str, Any] | None:
+    """What is answered at once, if anything; the rest is seen in the events. Raises domain errors."""
+    match frame:
+        case MessageFrame() | InterruptFrame():
+            return await _say(frame, calls, session_id, user_id)
+        case CancelFrame():
+            return {"type": "accepted", "frame": "cancel", "run_id": await calls.stop_run(session_id, user_id)}
+        case OptionsFrame():
+            session = await calls.sessions.get(session_id, user_id)
+            changes: dict[str, Any] = {"options": session.options | frame.chosen()}
+            if frame.model is not None:
+                changes["model"] = frame.model
+            await calls.update_session(session_id, user_id, changes)
+            return None
+        case ApprovalFrame():
+            raise ApprovalNotFoundError("Nothing waits for this approval.")
+        case AnswerFrame():
+            raise QuestionNotFoundError("Nothing waits for this answer.")
+        case PingFrame():
+            return {"type": "pong"}
+        case AuthFrame():
+            await calls.authenticate(frame.token)
+            return None
+
+
+async def _say(
+    frame: MessageFrame | InterruptFrame, calls: UseCases, session_id: SessionId, user_id: UserId
+) -> dict[str, Any]:
+    said = frame.message()
+    if isinstance(frame, InterruptFrame):
+        said = Message(
+            text=said.text,
+            attachments=said.attachments,
+            client_message_id=said.client_message_id,
+            interrupt=True,
+        )
+    accepted = await calls.send_message(session_id, user_id, said)
+    return {
+        "type": "accepted",
+        "frame": frame.type,
+        "client_message_id": said.client_message_id,
+        "message_id": accepted.message_id,
+        "run_id": accepted.run_id,
+        "seq": accepted.seq,
+        "duplicate": accepted.duplicate,
+    }

@@ -1,0 +1,63 @@
+"""What a client may say on a session's socket."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, StringConstraints, TypeAdapter
+
+from backend_api.interfaces.http.schemas import RequestBody
+from backend_api.interfaces.http.session_schemas import Identifier, MessageBody, OptionsBody
+
+
+class AuthFrame(RequestBody):
+    type: Literal["auth"]
+    token: Annotated[str, StringConstraints(max_length=8192)]
+
+
+class MessageFrame(MessageBody):
+    type: Literal["message"]
+
+
+class InterruptFrame(MessageBody):
+    """A message that cuts the turn of the run at work."""
+
+    type: Literal["interrupt"]
+
+
+class CancelFrame(RequestBody):
+    type: Literal["cancel"]
+
+
+class ApprovalFrame(RequestBody):
+    type: Literal["approval"]
+    approval_id: Identifier
+    decision: Literal["approve", "deny", "approve_all"]
+    feedback: str | None = Field(default=None, max_length=10_000)
+
+
+class AnswerFrame(RequestBody):
+    type: Literal["answer"]
+    question_id: Identifier
+    answers: dict[str, Any]
+
+
+class OptionsFrame(OptionsBody):
+    """Only what is given changes."""
+
+    type: Literal["options"]
+    model: str | None = Field(default=None, max_length=200)
+
+    def chosen(self) -> dict[str, Any]:
+        """The options among it."""
+        return self.model_dump(exclude={"type", "model"}, exclude_none=True)
+
+
+class PingFrame(RequestBody):
+    type: Literal["ping"]
+
+
+Saying = (
+    MessageFrame | InterruptFrame | CancelFrame | ApprovalFrame | AnswerFrame | OptionsFrame | PingFrame | AuthFrame
+)
+FRAMES: TypeAdapter[Saying] = TypeAdapter(Annotated[Saying, Discriminator("type")])

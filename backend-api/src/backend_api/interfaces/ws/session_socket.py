@@ -1,0 +1,161 @@
+"""A session over a WebSocket: its events down, what a client says up."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
+from pydantic import ValidationError
+
+from backend_api.application import measures
+from backend_api.application.conversation.event_json import dump, event_fields, format_time
+from backend_api.domain.agent.events import Event
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.errors import SlowReaderError
+from backend_api.domain.errors import DomainError, InvalidError, UnauthenticatedError
+from backend_api.domain.identity.entity import User
+from backend_api.interfaces.http.use_cases import Calls, UseCases
+from backend_api.interfaces.ws.close_codes import RESTART, TOO_SLOW, TRY_AGAIN, close_code
+from backend_api.interfaces.ws.session_commands import carry_out
+from backend_api.interfaces.ws.session_frames import FRAMES, AuthFrame, Saying
+
+router = APIRouter()
+logger = logging.getLogger(__name__)
+
+AUTH_DEADLINE_S = 5.0
+SEND_DEADLINE_S = 35.0
+MAX_FRAME_CHARACTERS = 1_500_000
+_BEARER = "bearer."
+_MAX_SEQ = 2**53
+
+
+@router.websocket("/api/sessions/{session_id}/ws")
+async def session_socket(
+    socket: WebSocket, session_id: str, calls: Calls, after: Annotated[str, Query(max_length=32)] = "0"
+) -> None:
+    """Authenticate, then follow and listen until either side ends."""
+    offered: list[str] = socket.scope.get("subprotocols", [])
+    bearer = next((name for name in offered if name.startswith(_BEARER)), None)
+    await socket.accept(subprotocol=bearer)
+    conversation = _Conversation(socket, calls, SessionId(session_id))
+    code = 1000
+    try:
+        code = await conversation.hold(await conversation.authenticate(bearer), _number(after))
+    except DomainError as error:
+        logger.info("session socket closed", extra={"session_id": session_id, "code": error.code})
+        code = close_code(error)
+    except WebSocketDisconnect:
+        return
+    await conversation.close(code)
+
+
+def _number(after: str) -> int:
+    if not (after.isascii() and after.isdecimal()) or int(after) > _MAX_SEQ:
+        raise InvalidError("`after` is the number of an event.", field="query.after")
+    return int(after)
+
+
+class _Conversation:
+    def __init__(self, socket: WebSocket, calls: UseCases, session_id: SessionId) -> None:
+        self._socket = socket
+        self._calls = calls
+        self._session_id = session_id
+
+    async def authenticate(self, bearer: str | None) -> User:
+        """By header, by subprotocol, or by the first frame; in local mode without any of them."""
+        kind, _, token = self._socket.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return (await self._calls.authenticate(token.strip())).user
+        if bearer is not None:
+            return (await self._calls.authenticate(bearer.removeprefix(_BEARER))).user
+        if self._calls.authenticate.is_local:
+            return (await self._calls.authenticate(None)).user
+        try:
+            async with asyncio.timeout(AUTH_DEADLINE_S):
+                frame = await self._receive()
+        except (TimeoutError, InvalidError) as error:
+            raise UnauthenticatedError("The first frame must be an auth frame.") from error
+        if not isinstance(frame, AuthFrame):
+            raise UnauthenticatedError("The first frame must be an auth frame.")
+        return (await self._calls.authenticate(frame.token)).user
+
+    async def hold(self, user: User, after: int) -> int:
+        """The close code of what ended first."""
+        await self._calls.sessions.get(self._session_id, user.id)
+        events = self._calls.follow_events(self._session_id, user.id, after)
+        with self._calls.stream_places.take(user.id, "ws") as ended:
+            tasks = {asyncio.create_task(self._down(events)), asyncio.create_task(self._up(user))}
+            try:
+                await asyncio.wait({*tasks, ended}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                results = await asyncio.gather(*tasks, return_exceptions=True)
+                await events.aclose()
+        for result in results:
+            if isinstance(result, SlowReaderError | TimeoutError):
+                measures.SLOW_READERS.add("ws")
+                return TOO_SLOW
+            if isinstance(result, Exception):
+                raise result
+        return RESTART if ended.done() else TRY_AGAIN
+
+    async def _down(self, events: AsyncGenerator[Event | None]) -> None:
+        async for event in events:
+            if event is not None:
+                await self._send(event_fields(event))
+
+    async def _up(self, user: User) -> None:
+        while True:
+            try:
+                frame = await self._receive()
+                said = await carry_out(frame, self._calls, self._session_id, user.id)
+            except DomainError as error:
+                said = self._error(error)
+            if said is not None:
+                await self._send(said)
+
+    async def _receive(self) -> Saying:
+        """Raises `InvalidError` for what is no frame of ours, `WebSocketDisconnect` at the end."""
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(message.get("code", 1005))
+        text = message.get("text")
+        if text is None:
+            raise InvalidError("A frame is text.", field="frame")
+        if len(text) > MAX_FRAME_CHARACTERS:
+            raise InvalidError("This frame is too long.", field="frame")
+        try:
+            return FRAMES.validate_json(text)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            field = ".".join(str(part) for part in first["loc"]) or "frame"
+            raise InvalidError(str(first["msg"]), field=field) from error
+
+    def _error(self, error: DomainError) -> dict[str, Any]:
+        return {
+            "seq": None,
+            "type": "error",
+            "at": format_time(datetime.now(UTC)),
+            "session_id": self._session_id,
+            "run_id": None,
+            "text": error.detail,
+            "code": error.code,
+            "retryable": error.retryable,
+            "field": error.field if isinstance(error, InvalidError) else None,
+        }
+
+    async def _send(self, fields: dict[str, Any]) -> None:
+        async with asyncio.timeout(SEND_DEADLINE_S):
+            await self._socket.send_text(dump(fields))
+
+    async def close(self, code: int) -> None:
+        try:
+            async with asyncio.timeout(1.0):
+                await self._socket.close(code)
+        except (RuntimeError, WebSocketDisconnect, TimeoutError):
+            logger.debug("socket was closed before")

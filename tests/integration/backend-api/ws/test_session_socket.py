@@ -1,0 +1,254 @@
+"""A session over a WebSocket: the same events, what a client may say, and why it is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from contextlib import AsyncExitStack, suppress
+from typing import Any
+
+import pytest
+import websockets
+from websockets.asyncio.client import ClientConnection
+from websockets.typing import Origin, Subprotocol
+
+from backend_api.domain.agent.events import MessageCompleted, MessageDelta, RunFinished
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import Recorded
+from backend_api.interfaces.http.use_cases import WebOptions
+from support.gateway import Gateway, run_gateway
+from support.servers import Server
+from support.streams import FrameReader, reading
+
+WAIT_S = 20.0
+
+
+def address(gateway: Gateway, session_id: str, after: object = 0) -> str:
+    return f"{gateway.url.replace('http', 'ws')}/api/sessions/{session_id}/ws?after={after}"
+
+
+def token_of(headers: dict[str, str]) -> str:
+    return headers["Authorization"].removeprefix("Bearer ")
+
+
+async def receive(socket: ClientConnection) -> dict[str, Any]:
+    async with asyncio.timeout(WAIT_S):
+        return dict(json.loads(await socket.recv()))
+
+
+async def until(socket: ClientConnection, type_: str) -> list[dict[str, Any]]:
+    frames = [await receive(socket)]
+    while frames[-1]["type"] != type_:
+        frames.append(await receive(socket))
+    return frames
+
+
+async def ask(socket: ClientConnection, **frame: Any) -> dict[str, Any]:
+    """Say something and skip events until it is answered."""
+    await socket.send(json.dumps(frame))
+    while True:
+        answer = await receive(socket)
+        if answer["type"] in ("accepted", "pong", "error"):
+            return answer
+
+
+async def code_of(socket: ClientConnection) -> int:
+    async with asyncio.timeout(WAIT_S):
+        with suppress(websockets.ConnectionClosed):
+            while True:
+                await socket.recv()
+    return socket.close_code or 0
+
+
+async def code_at(url: str, **options: Any) -> int:
+    async with websockets.connect(url, **options) as socket:
+        return await code_of(socket)
+
+
+async def play(gateway: Gateway) -> None:
+    """Play a worker that answers one run with a delta and a text."""
+    ports = gateway.ports
+    lease = await ports.ledger.claim("w", lease_s=30, model="demo")
+    assert lease is not None
+    session_id, run_id = lease.run.session_id, lease.run.id
+    await ports.tail.publish_delta(session_id, run_id, MessageDelta(message_id="a", offset=0, text="Hi"))
+    events = await ports.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="Hi"))])
+    await ports.tail.publish(session_id, events)
+    end = await ports.ledger.finish(lease, RunFinished(run_id=run_id, status="completed"), seen_seq=99)
+    assert end is not None
+    await ports.tail.publish(session_id, [end])
+
+
+async def test_a_message_is_said_and_answered_on_one_socket(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    async with websockets.connect(address(gateway, session_id), additional_headers=anna) as socket:
+        message = {"type": "message", "text": "hello", "client_message_id": "c1"}
+        accepted = await ask(socket, **message)
+        assert (accepted["seq"], accepted["duplicate"], accepted["client_message_id"]) == (1, False, "c1")
+        assert (await ask(socket, **message))["duplicate"] is True
+        await play(gateway)
+        await until(socket, "run.finished")
+    async with websockets.connect(address(gateway, session_id, 1), additional_headers=anna) as socket:
+        frames = await until(socket, "run.finished")
+        page = await gateway.client.get(f"/api/sessions/{session_id}/events?format=json&after=1", headers=anna)
+        assert frames == page.json()["items"]
+
+
+async def test_three_ways_to_say_who_one_is(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    url = address(gateway, await gateway.session(anna))
+    bearer = Subprotocol(f"bearer.{token_of(anna)}")
+    async with websockets.connect(url, additional_headers=anna) as socket:
+        assert await ask(socket, type="ping") == {"type": "pong"}
+    async with websockets.connect(url, subprotocols=[Subprotocol("other"), bearer]) as socket:
+        assert socket.subprotocol == bearer
+        assert await ask(socket, type="ping") == {"type": "pong"}
+    async with websockets.connect(url) as socket:
+        await socket.send(json.dumps({"type": "auth", "token": token_of(anna)}))
+        assert await ask(socket, type="ping") == {"type": "pong"}
+
+
+async def test_who_is_nobody_or_somebody_else_is_closed_out(gateway: Gateway) -> None:
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    session_id = await gateway.session(anna)
+    url = address(gateway, session_id)
+    assert await code_at(url, additional_headers={"Authorization": "Bearer nonsense"}) == 4401
+    assert await code_at(url, subprotocols=[Subprotocol("bearer.nonsense")]) == 4401
+    assert await code_at(url, additional_headers=bert) == 4404
+    assert await code_at(address(gateway, "nothing"), additional_headers=anna) == 4404
+    for first in ('{"type": "ping"}', "nonsense", '{"type": "auth", "token": "x"}', b"\x00", None):
+        async with websockets.connect(url) as socket:
+            if first is not None:
+                await socket.send(first)
+            assert await code_of(socket) == 4401
+    for after in ("x", "-1", "9" * 30, "%C2%B2"):
+        assert await code_at(address(gateway, session_id, after), additional_headers=anna) in (1008, 4403)
+    with pytest.raises(websockets.InvalidStatus):
+        await code_at(url, additional_headers=anna, origin=Origin("https://evil.example"))
+
+
+async def test_in_local_mode_nobody_is_asked(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> None:
+    options = WebOptions(is_local=True)
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=options) as gateway:
+        async with websockets.connect(address(gateway, await gateway.session({}))) as socket:
+            assert await ask(socket, type="ping") == {"type": "pong"}
+
+
+async def test_frames_that_ask_for_what_is_not_there_get_a_typed_error_and_the_socket_goes_on(
+    gateway: Gateway,
+) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    async with websockets.connect(address(gateway, session_id), additional_headers=anna) as socket:
+        for frame, code, field in (
+            ({"type": "approval", "approval_id": "a", "decision": "approve"}, "approval_not_found", None),
+            ({"type": "answer", "question_id": "q", "answers": {}}, "question_not_found", None),
+            ({"type": "message", "text": ""}, "invalid", "message.text"),
+            ({"type": "message", "text": "x" * 100_001}, "message_too_long", None),
+            ({"type": "options", "model": "unknown"}, "invalid", "body.model"),
+            ({"type": "options", "magic": True}, "invalid", "options.magic"),
+            ({"type": "dance"}, "invalid", "frame"),
+            ({"type": "auth", "token": "x"}, "token_invalid", None),
+        ):
+            error = await ask(socket, **frame)
+            assert (error["type"], error["code"], error["field"]) == ("error", code, field)
+            assert (error["seq"], error["session_id"]) == (None, session_id)
+        assert (await ask(socket, type="cancel"))["run_id"] is None
+        await socket.send(json.dumps({"type": "options", "max_turns": 7, "enable_thinking": True}))
+        await socket.send(json.dumps({"type": "options", "max_turns": 9}))
+        changed = [await until(socket, "session.updated") for _ in range(2)]
+        assert changed[-1][-1]["options"] == {"max_turns": 9, "enable_thinking": True}
+        accepted = await ask(socket, type="message", text="\U0001f600" * 100_000)
+        assert (await ask(socket, type="cancel"))["run_id"] == accepted["run_id"]
+        assert (await ask(socket, type="interrupt", text="no, this"))["frame"] == "interrupt"
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_malformed_frames_never_break_the_socket(gateway: Gateway, seed: int) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    chance = random.Random(seed)
+    shapes: list[Any] = [None, True, 1e308, -1, "", "x" * 300, [], {}, [[]] * 3, {"type": "ping"}, "\ud83d", 2**70]
+    names = ("type", "text", "token", "answers", "decision", "attachments", "max_turns", "\x00")
+    types = ("message", "interrupt", "cancel", "approval", "answer", "options", "ping", "auth", "", None, 7)
+
+    def garbage() -> str | bytes:
+        kind = chance.randrange(5)
+        if kind == 0:
+            return chance.randbytes(chance.randint(0, 60))
+        if kind == 1:
+            return "".join(chr(chance.choice((0, 34, 92, 123, 125, 91, 0x1F600, 0xE9))) for _ in range(40))
+        if kind == 2:
+            return "[" * chance.choice((10, 10_000)) + "1"
+        frame = {chance.choice(names): chance.choice(shapes) for _ in range(chance.randint(0, 4))}
+        text = json.dumps(frame | {"type": chance.choice(types)})
+        return text[: chance.randint(1, len(text))] if kind == 3 else text
+
+    async with websockets.connect(address(gateway, session_id), additional_headers=anna) as socket:
+        for _ in range(150):
+            await socket.send(garbage())
+        await socket.send(json.dumps({"type": "ping"}))
+        await until(socket, "pong")
+        assert (await ask(socket, type="message", text="x" * 1_600_000))["code"] == "invalid"
+    for _ in range(10):
+        async with websockets.connect(address(gateway, session_id), additional_headers=anna) as socket:
+            socket.transport.write(chance.randbytes(200))
+            assert await code_of(socket) in (1002, 1006, 1007, 1009, 1005)
+    assert (await gateway.client.get("/healthz")).status_code == 200
+
+
+async def test_a_removed_session_and_an_ending_gateway_close_the_socket(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    first, second = await gateway.session(anna), await gateway.session(anna)
+    async with (
+        websockets.connect(address(gateway, first), additional_headers=anna) as gone,
+        websockets.connect(address(gateway, second), additional_headers=anna) as left,
+        gateway.client.stream("GET", "/api/events", headers=anna) as feed,
+    ):
+        lines = feed.aiter_lines()
+        await anext(lines)
+        assert await ask(left, type="ping") == {"type": "pong"}
+        assert (await gateway.client.delete(f"/api/sessions/{first}", headers=anna)).status_code == 204
+        assert await code_of(gone) == 4404
+        gateway.use_cases.stream_places.close()
+        assert await code_of(left) == 1012
+        async with asyncio.timeout(WAIT_S):
+            assert [line async for line in lines if line.startswith("event: session.deleted")]
+
+
+async def status(gateway: Gateway, headers: dict[str, str]) -> int:
+    async with gateway.client.stream("GET", "/api/events", headers=headers) as answer:
+        return answer.status_code
+
+
+async def test_one_stream_too_many_is_refused_and_a_place_that_is_left_is_free_again(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    bert = await gateway.user("bert")
+    session_id = await gateway.session(anna)
+    url = f"/api/sessions/{session_id}"
+    async with AsyncExitStack() as stack:
+        socket = await stack.enter_async_context(
+            websockets.connect(address(gateway, session_id), additional_headers=anna)
+        )
+        assert await ask(socket, type="ping") == {"type": "pong"}
+        readers: list[FrameReader] = []
+        for path in ("/api/events", f"{url}/events"):
+            reader = await stack.enter_async_context(reading(gateway.client, path, anna))
+            readers.append(reader)
+        assert await code_at(address(gateway, session_id), additional_headers=anna) == 4429
+        refused = [await gateway.client.get(path, headers=anna) for path in ("/api/events", f"{url}/events")]
+        refused.append(await gateway.client.post(f"{url}/runs/stream", json={"text": "hello"}, headers=anna))
+        for answer in refused:
+            assert (answer.status_code, answer.json()["code"]) == (429, "too_many_streams")
+            assert int(answer.headers["Retry-After"]) > 0
+        assert (await gateway.ports.log.read(SessionId(session_id), after=0, limit=9)) == []
+        async with gateway.client.stream("GET", "/api/events", headers=bert) as other:
+            assert other.status_code == 200
+        await socket.close()
+        async with asyncio.timeout(WAIT_S):
+            while await status(gateway, anna) == 429:
+                await asyncio.sleep(0.05)
