@@ -20,10 +20,12 @@ class MongoLeases:
         is_free = {"$or": [{"$eq": ["$owner", owner]}, {"$lte": ["$until", "$$NOW"]}]}
         taken = {"owner": owner, "until": {"$add": ["$$NOW", ttl // timedelta(milliseconds=1)]}}
         with registry_errors():
+            leases = collection_of(LeaseDocument)
+            held = await leases.update_one({"_id": name, "$expr": is_free}, [{"$set": taken}])
+            if held.matched_count:
+                return True
             try:
-                await collection_of(LeaseDocument).update_one(
-                    {"_id": name, "$expr": is_free}, [{"$set": taken}], upsert=True
-                )
+                await leases.update_one({"_id": name, "owner": {"$exists": False}}, [{"$set": taken}], upsert=True)
             except DuplicateKeyError:
                 return False  # it exists and is not free
         return True
