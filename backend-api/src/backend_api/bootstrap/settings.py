@@ -56,6 +56,7 @@ class Settings(BaseSettings):
     rate_limit_login_per_minute: int = Field(default=10, ge=0)
     rate_limit_register_per_hour: int = Field(default=20, ge=0)
     rate_limit_messages_per_minute: int = Field(default=60, ge=0)
+    max_streams_per_user: int = Field(default=50, ge=0)
     max_upload_bytes: int = Field(default=10 * 1024 * 1024, ge=1)
 
     sandbox_manager_url: str = "http://127.0.0.1:8001"
