@@ -12,6 +12,7 @@ from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.launch_sandbox import Launcher
 from sandbox_manager.application.sandbox_work import LEASE
+from sandbox_manager.application.watched_start import admitted
 from sandbox_manager.domain.admission import Limits, Room, admissible, check_user, given_up, line
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError
 from sandbox_manager.domain.ports import Runtime, SandboxRegistry
@@ -85,6 +86,7 @@ class Admission:
             stored = await self.registry.admit(decide)
         for one in stored:
             if one.status is Status.STARTING:
+                admitted(one, LEASE)
                 self.launcher.launch(one)
             elif not one.lives:
                 _log.info("sandbox no longer waited for", extra={**log_fields(one.identity), "reason": one.reason})

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
+from sandbox_manager.application import measures
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.sandbox_work import SandboxWork
 from sandbox_manager.domain.errors import EngineUnavailableError, SandboxBusyError
@@ -57,6 +58,7 @@ class CleanSandbox:
         try:
             async with asyncio.timeout(self.deadline_s):
                 await self.runtime.remove(identity, keep_workspace=keep_workspace)
+            measures.REMOVED.add(self.runtime.name)
         except TimeoutError as error:
             raise EngineUnavailableError("The engine took too long to remove a sandbox; it is tried again.") from error
 

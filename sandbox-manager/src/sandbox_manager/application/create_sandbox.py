@@ -6,10 +6,11 @@ import asyncio
 import secrets
 from dataclasses import dataclass
 
+from sandbox_manager.application import measures
 from sandbox_manager.application.admission import Admission
 from sandbox_manager.application.clean_sandbox import CleanSandbox
 from sandbox_manager.application.renew_sandbox import RenewSandbox
-from sandbox_manager.domain.errors import ConflictError, EngineUnavailableError, SandboxOverError
+from sandbox_manager.domain.errors import ConflictError, DomainError, EngineUnavailableError, SandboxOverError
 from sandbox_manager.domain.ports import Clock, Runtime, SandboxRegistry
 from sandbox_manager.domain.sandbox import Identity, Sandbox, Status
 
@@ -44,6 +45,18 @@ class CreateSandbox:
     check_deadline_s: float = 5.0
 
     async def __call__(self, session_id: str, user_id: str) -> Created:
+        outcome = "failed"
+        try:
+            created = await self._create(session_id, user_id)
+            outcome = "new" if created.is_new else "known"
+            return created
+        except DomainError as error:
+            outcome = error.code
+            raise
+        finally:
+            measures.CREATES.add(outcome)
+
+    async def _create(self, session_id: str, user_id: str) -> Created:
         for _ in range(_ATTEMPTS):
             known = await self.registry.find(session_id=session_id)
             if any(one.identity.user_id != user_id for one in known):

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.sandbox_work import SandboxWork
+from sandbox_manager.application.watched_start import phase_reached, watched_start
 from sandbox_manager.domain.errors import DomainError, StartFailedError
 from sandbox_manager.domain.ports import DoorKeys, Runtime, SandboxRegistry, SandboxSpec
 from sandbox_manager.domain.sandbox import Identity, Sandbox, Started, Status
@@ -88,7 +89,9 @@ class Launcher:
         async with self._work.on(sandbox.id, wait_s=0, goes_on=_still_wanted) as newest:
             if newest.status is not Status.STARTING:
                 return
-            error = await self._trouble_of(sandbox)
+            with watched_start(sandbox) as watch:
+                error = await self._trouble_of(sandbox)
+                watch.ended(error)
             if error is None:
                 return
             _log.warning("sandbox failed to start", extra={**log_fields(sandbox.identity), "reason": error.detail})
@@ -104,7 +107,9 @@ class Launcher:
         try:
             async with limit:
                 started = await self._claim(sandbox) if self._claim is not None else None
-                if started is None:
+                if started is not None:
+                    phase_reached("claimed")
+                else:
                     started = await self._begin(sandbox.identity)
         except TimeoutError:
             if not limit.expired():

@@ -15,14 +15,14 @@ CREATES = INSTRUMENTS.counter("sandbox_creates_total", "Requests for a sandbox."
 STARTS = INSTRUMENTS.counter("sandbox_starts_total", "Starts that ended.", "runtime", "outcome")
 PHASE_SECONDS = INSTRUMENTS.histogram(
     "sandbox_create_phase_seconds",
-    "Phases of a create: admitted, network, created, started, ready; total is all of it.",
+    "Phases of a create, one after the other; total is from let in to ready.",
     "runtime",
     "phase",
 )
-ENDS = INSTRUMENTS.counter("sandbox_ends_total", "Sandboxes removed.", "runtime", "cause")
+REMOVED = INSTRUMENTS.counter("sandbox_removed_total", "Sandboxes removed from the machine.", "runtime")
 RECONCILES = INSTRUMENTS.counter("sandbox_reconcile_runs_total", "Sweeps.", "outcome")
 RECONCILE_SECONDS = INSTRUMENTS.histogram("sandbox_reconcile_seconds", "Sweeps from begin to end.")
-RECONCILED = INSTRUMENTS.counter("sandbox_reconcile_removed_total", "What sweeps gave up or removed.", "what")
+RECONCILED = INSTRUMENTS.counter("sandbox_reconcile_ended_total", "What sweeps gave up or removed.", "what")
 TOKENS = INSTRUMENTS.counter("sandbox_door_tokens_total", "Door tokens given out.")
 HTTP_REQUESTS = INSTRUMENTS.counter("sandbox_http_requests_total", "Requests.", "method", "route", "status")
 HTTP_SECONDS = INSTRUMENTS.histogram("sandbox_http_request_seconds", "Requests from begin to end.", "method", "route")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sandbox_manager.application import measures
 from sandbox_manager.application.renew_sandbox import RenewSandbox
 from sandbox_manager.domain.errors import SandboxNotFoundError, SandboxNotReadyError, SandboxOverError
 from sandbox_manager.domain.ports import Clock, DoorKeys, SandboxRegistry
@@ -43,6 +44,7 @@ class MintToken:
             sandbox = await self.renew(sandbox_id)
         except SandboxOverError as error:
             raise SandboxNotReadyError("The sandbox has just ended; create it again.") from error
+        measures.TOKENS.add()
         now = self.clock.now()
         expires_at = now + ttl
         return MintedToken(

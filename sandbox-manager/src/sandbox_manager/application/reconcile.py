@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from sandbox_manager.application import measures
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.keep_alive import KeepAlive
@@ -47,6 +49,15 @@ class Reconcile:
     bound: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def __call__(self) -> None:
+        began, outcome = time.perf_counter(), "failed"
+        try:
+            await self._sweep()
+            outcome = "done"
+        finally:
+            measures.RECONCILES.add(outcome)
+            measures.RECONCILE_SECONDS.observe(time.perf_counter() - began)
+
+    async def _sweep(self) -> None:
         # Found is read first: a record is written before anything is made, so what is found then has its record.
         found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
         wanted = {one.id: one for one in await self.registry.find(occupied=True)}
@@ -91,6 +102,7 @@ class Reconcile:
                 lambda now: now.failed(_STOPPED, retryable=True) or now.retired(_STOPPED, Cleanup.ALL),
             )
             if failed is not None:
+                measures.RECONCILED.add("dead_start")
                 _log.warning("start of a dead manager undone", extra=log_fields(sandbox.identity))
                 await self.clean.settle(failed)
 
@@ -140,6 +152,7 @@ class Reconcile:
             lambda now: _unchanged(now, sandbox, now.retired(reason, Cleanup.KEEP_WORKSPACE)),
         )
         if over is not None:
+            measures.RECONCILED.add("given_up")
             _log.info("sandbox given up", extra={**log_fields(sandbox.identity), "reason": reason})
             await self.clean(over)
 
@@ -156,6 +169,7 @@ class Reconcile:
             return newest.settled(newest.cleanup, self.clock.now())
 
         if await change_sandbox(self.registry, sandbox.id, forsaken) is not None:
+            measures.RECONCILED.add("forsaken")
             _log.warning("sandbox of a place without managers given up", extra=log_fields(sandbox.identity))
 
     async def _remove_stray(self, stray: Found) -> None:
@@ -163,6 +177,7 @@ class Reconcile:
             record = await self.registry.get(stray.identity.sandbox_id)
             if record is not None and record.occupied:
                 return
+            measures.RECONCILED.add("stray")
             _log.warning("stray sandbox removed", extra=log_fields(stray.identity))
             await self.clean.remove(stray.identity, keep_workspace=True)
         except DomainError as error:

@@ -7,13 +7,15 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-from sandbox_manager.interfaces.http.request_id import request_id
+from contracts.observation.context import work_fields
+from contracts.observation.spans import current_trace_id
 
 _OWN = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message", "taskName"}
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line: time, level, logger, message, request id, and the fields given as `extra`."""
+    """One object a line: time, level, logger, message, ids of request, session, run and trace, and the fields given as
+    `extra`."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -22,9 +24,9 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        current = request_id.get()
-        if current is not None:
-            line["request_id"] = current
+        line |= work_fields()
+        if (trace_id := current_trace_id()) is not None:
+            line["trace_id"] = trace_id
         line |= {name: value for name, value in record.__dict__.items() if name not in _OWN}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)

@@ -39,6 +39,7 @@ from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.domain.ports import Clock, DoorKeys, Leases, Runtime, SandboxRegistry
 from sandbox_manager.infrastructure.clock import SystemClock
 from sandbox_manager.infrastructure.free_memory import free_memory
+from sandbox_manager.infrastructure.metrics import ProcessMetrics
 from sandbox_manager.infrastructure.mongo.clock import database_clock
 from sandbox_manager.infrastructure.mongo.connect import connected, load_door_keys
 from sandbox_manager.infrastructure.mongo.leases import MongoLeases
@@ -144,6 +145,7 @@ async def keep(
         stats=ReadStats(registry=registry, runtime=runtime, keep_alive=keep_alive, room=admission.room, limits=limits),
         service_token=settings.server.token.get_secret_value(),
         dependencies={"mongo": registry.check, "runtime": runtime.check},
+        metrics=ProcessMetrics(registry).text,
     )
     upkeep = Upkeep(
         reconcile=use_cases.reconcile,

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections import Counter
+
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 
 from contracts.observation.exposition import exposition
-from sandbox_manager.application.measures import INSTRUMENTS
+from sandbox_manager.application import measures
+from sandbox_manager.domain.errors import DomainError
+from sandbox_manager.domain.ports import SandboxRegistry
+
+_log = logging.getLogger(__name__)
+
+_LOOK_S = 1.0
 
 
-class Metrics:
-    """Made once a process."""
+class ProcessMetrics:
+    """Made once a process. What stands in the registry is looked up when asked, for a moment at most."""
 
-    def __init__(self) -> None:
+    def __init__(self, registry: SandboxRegistry) -> None:
+        self._registry = registry
         self._process = CollectorRegistry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._process)
 
-    def text(self) -> bytes:
-        return exposition(INSTRUMENTS.all) + generate_latest(self._process)
+    async def text(self) -> bytes:
+        await self._look()
+        return exposition(measures.INSTRUMENTS.all) + generate_latest(self._process)
+
+    async def _look(self) -> None:
+        """Nothing is told of sandboxes while the registry does not answer."""
+        measures.SANDBOXES.values.clear()
+        try:
+            async with asyncio.timeout(_LOOK_S):
+                occupied = await self._registry.find(occupied=True)
+        except (TimeoutError, DomainError):
+            _log.warning("sandboxes can't be counted")
+            return
+        for (runtime, status), number in Counter((one.runtime, one.status.value) for one in occupied).items():
+            measures.SANDBOXES.set(number, runtime, status)

@@ -1,17 +1,20 @@
-"""Alive, and ready."""
+"""Alive, and ready, and what was counted."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from fastapi import APIRouter
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
+from contracts.observation.exposition import MEDIA_TYPE
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.interfaces.http.use_cases import Wired
 
-_DEADLINE_S = 5.0
+_DEADLINE_S = 2.0
 
 router = APIRouter(tags=["health"])
 
@@ -24,20 +27,49 @@ async def healthz() -> dict[str, str]:
 @router.get("/readyz", responses={503: {"content": {"application/json": {}}}})
 async def readyz(wired: Wired) -> JSONResponse:
     """Each dependency and its state; 503 unless all answer."""
-    states = await asyncio.gather(*(_state(check) for check in wired.dependencies.values()))
-    ready = all(state == "ok" for state in states)
-    return JSONResponse(
-        {"ready": ready, "dependencies": dict(zip(wired.dependencies, states, strict=True))},
-        status_code=200 if ready else 503,
-    )
+    answers = await asyncio.gather(*(_answer(check) for check in wired.dependencies.values()))
+    named = dict(zip(wired.dependencies, answers, strict=True))
+    ready = all(answer.state == "ok" for answer in answers)
+    body = {
+        "ready": ready,
+        "dependencies": {name: answer.state for name, answer in named.items()},
+        "latency_ms": {name: round(answer.seconds * 1000, 1) for name, answer in named.items()},
+    }
+    return JSONResponse(body, status_code=200 if ready else 503)
 
 
-async def _state(check: Callable[[], Awaitable[None]]) -> str:
-    try:
-        async with asyncio.timeout(_DEADLINE_S):
-            await check()
-    except TimeoutError:
+class _Answer(NamedTuple):
+    state: str
+    seconds: float
+
+
+async def _answer(check: Callable[[], Awaitable[None]]) -> _Answer:
+    began = time.perf_counter()
+    asked = asyncio.ensure_future(check())
+    # Waited for from outside: a driver that does not let go in time keeps nobody waiting.
+    await asyncio.wait({asked}, timeout=_DEADLINE_S)
+    asked.cancel()
+    asked.add_done_callback(_forget)
+    return _Answer(_state(asked), time.perf_counter() - began)
+
+
+def _state(asked: asyncio.Future[None]) -> str:
+    if not asked.done() or asked.cancelled():
         return "does not answer"
-    except DomainError as error:
-        return error.detail
-    return "ok"
+    error = asked.exception()
+    if error is None:
+        return "ok"
+    return error.detail if isinstance(error, DomainError) else "does not answer as it should"
+
+
+def _forget(asked: asyncio.Future[None]) -> None:
+    if not asked.cancelled():
+        asked.exception()
+
+
+@router.get(
+    "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+)
+async def metrics(wired: Wired) -> Response:
+    """Prometheus text; open inside the deployment, as health is."""
+    return Response(await wired.metrics(), media_type=MEDIA_TYPE)

@@ -57,6 +57,7 @@ class UseCases:
     stats: ReadStats
     service_token: str
     dependencies: dict[str, Callable[[], Awaitable[None]]]
+    metrics: Callable[[], Awaitable[bytes]]
 
 
 Wiring = Callable[[], AbstractAsyncContextManager[UseCases]]

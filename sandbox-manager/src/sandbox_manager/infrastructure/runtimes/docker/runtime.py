@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 
+from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, StartFailedError, WorkspaceExistsError
 from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
@@ -67,12 +68,17 @@ class DockerRuntime:
         identity = spec.identity
         name = naming.container_name(self._options.stack, identity)
         subnet = await self._threads.run(lambda: self._make_surroundings(identity))
+        phase_reached("network")
         config = container_config(self._options, spec, self._seccomp())
         await self._threads.run(lambda: self._engine.create_container(name, config))
+        phase_reached("created")
         await self._threads.run(lambda: self._engine.start_container(name))
+        phase_reached("started")
         await self._threads.run(lambda: self._close_routes(identity, subnet))
         await self._threads.run(lambda: self._let_clients_in(identity, self._clients()))
+        phase_reached("routed")
         line = await self._ready_line(name)
+        phase_reached("ready")
         address = await self._threads.run(lambda: self._address(name, identity))
         return Started(door=f"http://{address}:{DOOR_PORT}", has_desktop=desktop_of(line), has_network=True)
 

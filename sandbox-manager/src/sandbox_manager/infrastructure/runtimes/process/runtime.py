@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from collections.abc import AsyncGenerator, AsyncIterator
 
+from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
 from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
@@ -70,12 +71,14 @@ class ProcessRuntime:
         )
         try:
             live, outer = await self._threads.run(launch.run)
+            phase_reached("started")
         except DeadlineError as error:
             raise StartFailedError(f"The sandbox could not be started: {error}.", retryable=True) from error
         except OSError as error:
             reason = f"The sandbox could not be started: {error.strerror or error}."
             raise StartFailedError(reason, retryable=True) from error
         line = await self._ready_line(live, outer)
+        phase_reached("ready")
         return Started(
             door=f"unix:{live.door / 'door.sock'}",
             has_desktop=desktop_of(line),
