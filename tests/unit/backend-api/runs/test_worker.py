@@ -408,6 +408,23 @@ async def test_a_run_taken_over_too_often_is_interrupted_with_a_reason() -> None
     assert "3 times" in (finished.reason or "")
 
 
+async def test_a_run_that_comes_a_step_further_each_time_is_cut_as_often_as_it_takes() -> None:
+    store = MemoryStore()
+    session = await store.open_session()
+    run = await store.say(session, "go")
+    for number in range(5):
+        lease = await store.claim("dead", lease_s=0, model="m")
+        assert lease is not None
+        called = ToolCalled(
+            call_id=f"c{number}", name="work", arguments={}, phrase="", dangerous=False, turn=number, seen_seq=1
+        )
+        result = ToolFinished(call_id=called.call_id, success=True, preview="worked")
+        await store.record(lease, [Recorded(payload=called), Recorded(payload=result)])
+    async with working(worker_for(store, ScriptedModel([TextPart("Done."), STOP]))):
+        finished = await store.until_finished(run)
+    assert finished.status == "completed"
+
+
 async def test_a_worker_that_is_shut_down_hands_its_runs_over_at_once() -> None:
     store = MemoryStore()
     session = await store.open_session()

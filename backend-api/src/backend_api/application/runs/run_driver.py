@@ -44,7 +44,7 @@ DRAIN_S = 0.5
 HANDOVER_S = 2.0
 STOPPED = "Stopped before it ended."
 REDIRECTED = "Cut by a new message of the user."
-TOO_OFTEN = "The run was interrupted {attempts} times before it could end. Send a message to go on."
+TOO_OFTEN = "The run was interrupted {attempts} times in a row before it came any further. Send a message to go on."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,8 +184,7 @@ class RunDriver:
     async def _work(self, journal: RunJournal) -> None:
         run = journal.lease.run
         try:
-            if run.attempt - run.handovers > self.options.max_attempts:
-                await journal.conversation()
+            if await self._was_cut_too_often(journal):
                 reason = TOO_OFTEN.format(attempts=self.options.max_attempts)
                 await self._end(journal, Ending(status="interrupted", reason=reason, retryable=True))
                 return
@@ -197,6 +196,14 @@ class RunDriver:
             logger.warning("run lost to another worker", extra={"run_id": run.id})
         except HandOver:
             await self.hand_over(journal.lease)
+
+    async def _was_cut_too_often(self, journal: RunJournal) -> bool:
+        """A run that is cut again and again may be what ends its workers; one that gets on in between is not."""
+        run, most = journal.lease.run, self.options.max_attempts
+        if run.attempt - run.handovers <= most:
+            return False
+        await journal.load()
+        return journal.fruitless_starts() > most
 
     async def _think(self, lease: Lease, journal: RunJournal) -> Ending:
         try:

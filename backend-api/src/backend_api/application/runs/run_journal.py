@@ -27,7 +27,14 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.history import MAX_RESULT_CHARACTERS, Conversation, dangling_calls, fold, shorten
+from backend_api.domain.agent.history import (
+    MAX_RESULT_CHARACTERS,
+    Conversation,
+    dangling_calls,
+    fold,
+    fruitless_starts,
+    shorten,
+)
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
 from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.ports import Body, EventLog, Recorded, RunLedger
@@ -106,6 +113,10 @@ class RunJournal:
     def first_message(self) -> str:
         """The session's first user message, as far as loaded."""
         return next((event.payload.text for event in self._events if isinstance(event.payload, MessageUser)), "")
+
+    def fruitless_starts(self) -> int:
+        """How often the run was begun since it last came a step further, as far as loaded."""
+        return fruitless_starts(self._events, self.lease.run.id)
 
     def dangling_calls(self) -> list[ToolCalled]:
         return list(self._open_calls.values())

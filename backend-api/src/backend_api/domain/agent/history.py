@@ -10,6 +10,7 @@ from backend_api.domain.agent.events import (
     MessageCompleted,
     MessageUser,
     RunFinished,
+    RunStarted,
     ThinkingCompleted,
     ToolCalled,
     ToolFinished,
@@ -99,6 +100,22 @@ def dangling_calls(events: Iterable[Event], run_id: str) -> list[ToolCalled]:
             case _:
                 pass
     return list(calls.values())
+
+
+def fruitless_starts(events: Iterable[Event], run_id: str) -> int:
+    """How often the run was begun since a tool last gave it a result."""
+    starts = 0
+    for event in events:
+        if event.run_id != run_id:
+            continue
+        match event.payload:
+            case RunStarted():
+                starts += 1
+            case ToolFinished() as finished if finished.preview != NO_RESULT:
+                starts = 0
+            case _:
+                pass
+    return starts
 
 
 def shorten(text: str, limit: int) -> str:
