@@ -18,7 +18,7 @@ from sandbox_manager.infrastructure.runtimes.process.processes import marked
 from support.fleet import Fleet, Member
 
 EVERY_S = 1.0
-SANDBOX_EVERY = 3
+SANDBOX_EVERY = 8
 """Of so many kills of a service, one is accompanied by that of a sandbox."""
 
 
