@@ -12,7 +12,7 @@ from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
 from backend_api.interfaces.http.use_cases import Calls
 
-router = APIRouter(prefix="/api/sessions/{session_id}/snapshots", tags=["files"])
+router = APIRouter(prefix="/api/sessions/{session_id}/snapshots", tags=["files"], responses={409: {}})
 
 _SnapshotId = Annotated[str, Path(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
 

@@ -1,0 +1,327 @@
+"""Every route of the gateway against everybody who may not call it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import websockets
+from jose import jwt
+from websockets.typing import Subprotocol
+
+from backend_api.interfaces.http.app import build_app
+from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.interfaces.http.worker_app import build_worker_app
+from support.forged_tokens import forged
+from support.gateway import SECRET, Gateway, run_gateway
+from support.route_rules import GATEWAY, WORKER, Kind, Rule, routes_of, without_rule
+from support.servers import Server
+
+ASKS_FOR_TOKEN = (Kind.USER, Kind.OWNER)
+OWNER_SOCKETS = [
+    name.partition(" ")[2] for name, rule in GATEWAY.items() if rule.kind is Kind.OWNER and name.startswith("WS ")
+]
+TICKET_SOCKETS = [name.partition(" ")[2] for name, rule in GATEWAY.items() if rule.kind is Kind.TICKET]
+
+
+@dataclass(slots=True)
+class House:
+    """A gateway with two users, the first of whom owns things."""
+
+    gateway: Gateway
+    anna: dict[str, str] = field(default_factory=dict[str, str])
+    bert: dict[str, str] = field(default_factory=dict[str, str])
+
+    async def things(self, headers: dict[str, str]) -> dict[str, str]:
+        """Values for the parameters of paths: fresh things of this user."""
+        session_id = await self.gateway.session(headers)
+        said = await self.gateway.client.post(
+            f"/api/sessions/{session_id}/messages", json={"text": "hello"}, headers=headers
+        )
+        return {"session_id": session_id, "job_id": said.json()["run_id"], "seq": "1", "snapshot_id": "none"}
+
+    async def ask(self, name: str, things: dict[str, str], headers: dict[str, str], **changed: Any) -> httpx.Response:
+        """Call a route as its row says; of an endless answer the head is enough."""
+        method, _, path = name.partition(" ")
+        rule = GATEWAY[name]
+        request = httpx_request(rule) | changed
+        url = path.format_map(things)
+        async with self.gateway.client.stream(method, url, headers=headers, **request) as answer:
+            if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+                await answer.aread()
+        return answer
+
+
+def httpx_request(rule: Rule) -> dict[str, Any]:
+    files = {"files": {"files": ("a.txt", b"text")}} if rule.files else {}
+    return {"json": rule.json, "params": dict(rule.params)} | files
+
+
+@pytest.fixture
+async def house(mongo_server: Server, redis_server: Server, mongo_database_name: str) -> AsyncGenerator[House]:
+    options = WebOptions(run_wait_s=0.1)
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=options) as gateway:
+        yield House(gateway, await gateway.user("anna"), await gateway.user("bert"))
+
+
+def named(*kinds: Kind) -> list[str]:
+    """Calls whose rule is of a kind; sockets apart."""
+    return [name for name, rule in GATEWAY.items() if rule.kind in kinds and not name.startswith("WS ")]
+
+
+def code_of(answer: httpx.Response) -> str | None:
+    is_problem = answer.headers.get("content-type") == "application/problem+json"
+    return str(answer.json()["code"]) if is_problem else None
+
+
+def sign(claims: dict[str, Any]) -> str:
+    return jwt.encode(claims, SECRET, algorithm="HS256")
+
+
+def test_every_route_has_a_rule_and_every_rule_a_route(tmp_path: Path) -> None:
+    app = build_app(WebOptions(frontend=tmp_path))
+    assert without_rule(app, GATEWAY) == set(), "say in tests/support/route_rules.py who may call these"
+    assert set(GATEWAY) - set(routes_of(app)) == set()
+    worker = build_worker_app({}, {})
+    assert without_rule(worker, WORKER) == set()
+    assert set(WORKER) - set(routes_of(worker)) == set()
+
+
+def test_a_route_without_a_rule_is_found() -> None:
+    app = build_app(WebOptions())
+    known = without_rule(app, GATEWAY)
+    app.get("/api/secrets")(lambda: "all")
+    app.websocket("/api/feed")(lambda: None)
+    assert without_rule(app, GATEWAY) - known == {"GET /api/secrets", "WS /api/feed"}
+
+
+async def headers_of_nobody(house: House, things: dict[str, str]) -> dict[str, dict[str, str]]:
+    """Headers by name that say who calls in a way that does not hold."""
+    gateway = house.gateway
+    password = {"username": "anna", "password": "anna-password"}
+    grant = (await gateway.client.post("/api/auth/login", json=password)).json()
+    token = house.anna["Authorization"].removeprefix("Bearer ")
+    link = await house.ask("POST /api/sessions/{session_id}/files/link", things, house.anna)
+    ticket = await house.ask("POST /api/sessions/{session_id}/vnc/ticket", things, house.anna)
+    claims = jwt.get_unverified_claims(token)
+    ended = await gateway.user("carl")
+    await gateway.client.post("/api/auth/logout", headers=ended)
+    everywhere = await gateway.user("dora")
+    await gateway.client.post("/api/auth/logout-all", headers=everywhere)
+    inactive = await gateway.user("emil")
+    changed = await gateway.database["users"].update_one({"username": "emil"}, {"$set": {"is_active": False}})
+    assert changed.modified_count == 1
+    bearers = forged(token, sign, raised={"sub": "local", "ver": 0}) | {
+        "a refresh token": grant["refresh_token"],
+        "a file link": link.json()["url"].rpartition("/")[2],
+        "a ticket": ticket.json()["ticket"],
+        "a kind of its own": sign(claims | {"typ": "refresh"}),
+        "without an identity": sign({key: value for key, value in claims.items() if key != "jti"}),
+        "another algorithm": jwt.encode(claims, SECRET, algorithm="HS512"),
+        "nobody's": sign(claims | {"sub": "nobody"}),
+        "an operator as subject": sign(claims | {"sub": {"$ne": ""}}),
+        "another version": sign(claims | {"ver": 99}),
+        "a version that is no number": sign(claims | {"ver": "one"}),
+    }
+    headers = {name: {"Authorization": f"Bearer {bearer}"} for name, bearer in bearers.items()}
+    headers |= {"logged out": ended, "logged out everywhere": everywhere, "deactivated": inactive, "no header": {}}
+    headers |= {
+        "no bearer": {"Authorization": "Bearer"},
+        "another scheme": {"Authorization": f"Basic {token}"},
+        "no scheme": {"Authorization": token},
+    }
+    return headers
+
+
+async def test_who_has_no_token_that_holds_is_nobody(house: House) -> None:
+    gateway, things = house.gateway, await house.things(house.anna)
+    headers = await headers_of_nobody(house, things)
+    wrong: list[tuple[str, str, int]] = []
+    for route in named(*ASKS_FOR_TOKEN):
+        for case, header in headers.items():
+            answer = await house.ask(route, things, header)
+            if answer.status_code != 401 or code_of(answer) is None or "www-authenticate" not in answer.headers:
+                wrong.append((route, case, answer.status_code))
+    assert wrong == []
+    untouched = (await gateway.client.get(f"/api/sessions/{things['session_id']}", headers=house.anna)).json()
+    assert (untouched["title"] != "mine now", gateway.computers.living) == (True, {})
+
+
+async def test_what_belongs_to_another_does_not_exist(house: House) -> None:
+    things = await house.things(house.anna)
+    missing = things | {name: "0" * 32 for name in things if name.endswith("_id")}
+    wrong: list[tuple[str, int, str]] = []
+    for route in named(Kind.OWNER):
+        foreign, nowhere = [await house.ask(route, which, house.bert) for which in (things, missing)]
+        expected = (404, GATEWAY[route].hidden_as)
+        if (foreign.status_code, code_of(foreign)) != expected or _told(foreign) != _told(nowhere):
+            wrong.append((route, foreign.status_code, foreign.text[:200]))
+    assert wrong == []
+    session = f"/api/sessions/{things['session_id']}"
+    untouched = (await house.gateway.client.get(session, headers=house.anna)).json()
+    assert (untouched["title"] != "mine now", untouched["status"]) == (True, "queued")
+    assert (house.gateway.computers.living, house.gateway.workspace.files) == ({}, {})
+
+
+def _told(answer: httpx.Response) -> dict[str, Any]:
+    return {key: value for key, value in answer.json().items() if key != "request_id"}
+
+
+async def test_who_may_call_is_answered(house: House) -> None:
+    wrong: list[tuple[str, int, str]] = []
+    for route in named(*ASKS_FOR_TOKEN):
+        ends_log_in = "logout" in route
+        headers = await house.gateway.user(route.rpartition("/")[2]) if ends_log_in else house.anna
+        answer = await house.ask(route, await house.things(headers), headers)
+        is_hidden = answer.status_code == 404 and code_of(answer) == GATEWAY[route].hidden_as
+        if answer.status_code in (401, 403, 405, 422) or is_hidden:
+            wrong.append((route, answer.status_code, answer.text[:200]))
+    for route in [name for name in named(Kind.OPEN) if "{" not in name]:
+        answer = await house.ask(route, {}, {})
+        is_log_in = GATEWAY[route].json is not None
+        if answer.status_code in (403, 405, 422) or (answer.status_code == 401 and not is_log_in):
+            wrong.append((route, answer.status_code, answer.text[:200]))
+    assert wrong == []
+
+
+async def test_no_other_way_to_write_a_route_goes_round_its_rule(house: House) -> None:
+    things = await house.things(house.anna)
+    wrong: list[tuple[str, str, int]] = []
+    for route in named(*ASKS_FOR_TOKEN):
+        path = route.partition(" ")[2].format_map(things)
+        ways = [path + "/", "/" + path, path.replace("/api/", "/API/"), path + "%2f", path.replace("/api", "/api/.")]
+        ways += [f"{path};x=1", path + "%00", path + "?token=x&access_token=x", f"/api/auth/..{path}", path + "%3f"]
+        for method in ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"):
+            for way in ways if method == route.partition(" ")[0] else [path]:
+                answer = await house.gateway.client.request(method, way)
+                if answer.status_code not in (401, 404, 405):
+                    wrong.append((method, way, answer.status_code))
+    assert wrong == []
+
+
+async def socket_end(url: str, **options: Any) -> int:
+    """Close code, or the status of a refused handshake."""
+    try:
+        async with asyncio.timeout(10), websockets.connect(url, **options) as socket:
+            with suppress(websockets.ConnectionClosed):
+                while True:
+                    await socket.recv()
+            return socket.close_code or 0
+    except websockets.InvalidStatus as error:
+        return error.response.status_code
+
+
+@pytest.mark.parametrize("path", OWNER_SOCKETS)
+async def test_a_socket_opens_to_its_owner_alone(house: House, path: str) -> None:
+    things = await house.things(house.anna)
+    url = house.gateway.url.replace("http", "ws") + path.format_map(things)
+    nobodies = await headers_of_nobody(house, things)
+    asked = [name for name, header in nobodies.items() if header.get("Authorization", "").startswith("Bearer ")]
+    ends = {name: await socket_end(url, additional_headers=nobodies[name]) for name in asked}
+    assert ends == dict.fromkeys(asked, 4401)
+    assert await socket_end(url, subprotocols=[Subprotocol("bearer.garbage")]) == 4401
+    nowhere = url.replace(things["session_id"], "0" * 32)
+    assert [await socket_end(to, additional_headers=house.bert) for to in (url, nowhere)] == [4404, 4404]
+    async with websockets.connect(url, additional_headers=house.anna) as socket:
+        assert await asyncio.wait_for(socket.recv(), 10)
+
+
+async def new_ticket(house: House, path: str, things: dict[str, str], **body: str) -> str:
+    url = f"{path}/ticket".format_map(things)
+    answer = await house.gateway.client.post(url, json=body, headers=house.anna)
+    assert answer.status_code == 201
+    return str(answer.json()["ticket"])
+
+
+@pytest.mark.parametrize("path", TICKET_SOCKETS)
+async def test_a_ticket_opens_its_own_socket_once(house: House, path: str) -> None:
+    things, others = await house.things(house.anna), await house.things(house.anna)
+    berts = await house.things(house.bert)
+    base = house.gateway.url.replace("http", "ws")
+    token = house.anna["Authorization"].removeprefix("Bearer ")
+
+    def url(ticket: str, which: dict[str, str] = things) -> str:
+        return f"{base}{path.format_map(which)}?ticket={ticket}"
+
+    used = await new_ticket(house, path, things)
+    async with websockets.connect(url(used), subprotocols=[Subprotocol("binary")]) as socket:
+        assert await asyncio.wait_for(socket.recv(), 10)
+    expired = await new_ticket(house, path, things)
+    await house.gateway.ports.tickets.redeem(expired)
+    cases: dict[str, Callable[[], str]] = {
+        "none": lambda: f"{base}{path.format_map(things)}",
+        "empty": lambda: url(""),
+        "garbage": lambda: url("garbage"),
+        "a pattern": lambda: url("*"),
+        "endless": lambda: url("x" * 4000),
+        "used": lambda: url(used),
+        "run out": lambda: url(expired),
+        "an access token": lambda: url(token),
+        "a session's id": lambda: url(things["session_id"]),
+    }
+    for name, made in cases.items():
+        assert await socket_end(made()) == 4401, name
+    for which in (others, berts, things | {"session_id": "none"}):
+        assert await socket_end(url(await new_ticket(house, path, things), which)) == 4401
+    bearer = {"Authorization": f"Bearer {token}"}
+    assert await socket_end(f"{base}{path.format_map(things)}", additional_headers=bearer) == 4401
+
+
+async def test_a_ticket_dies_with_its_session_and_its_time(house: House) -> None:
+    things = await house.things(house.anna)
+    path = "/api/sessions/{session_id}/vnc"
+    url = house.gateway.url.replace("http", "ws") + path.format_map(things)
+    ticket = await new_ticket(house, path, things)
+    await house.gateway.client.delete(f"/api/sessions/{things['session_id']}", headers=house.anna)
+    assert await socket_end(f"{url}?ticket={ticket}") == 4404
+
+
+async def test_a_ticket_to_watch_does_not_act(house: House) -> None:
+    things = await house.things(house.anna)
+    path = "/api/sessions/{session_id}/vnc"
+    url = house.gateway.url.replace("http", "ws") + path.format_map(things)
+    ticket = await new_ticket(house, path, things, mode="view")
+    async with websockets.connect(f"{url}?ticket={ticket}") as socket:
+        assert await asyncio.wait_for(socket.recv(), 10) == b"RFB 003.008\n"
+        await socket.send(b"act")
+        # The screen in memory sends back what it was allowed to take.
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(socket.recv(), 0.3)
+    assert (await house.ask("POST /api/sessions/{session_id}/vnc/ticket", things, house.anna)).status_code == 201
+    strange = await house.ask(
+        "POST /api/sessions/{session_id}/vnc/ticket", things, house.anna, json={"mode": "view control"}
+    )
+    assert strange.status_code == 422
+
+
+async def test_a_link_opens_one_file_for_its_time(house: House) -> None:
+    things, link_route = await house.things(house.anna), "POST /api/sessions/{session_id}/files/link"
+    await house.ask("POST /api/sessions/{session_id}/files", things, house.anna)
+    url = str((await house.ask(link_route, things, house.anna)).json()["url"])
+    token = url.rpartition("/")[2]
+    claims = jwt.get_unverified_claims(token)
+    access = house.anna["Authorization"].removeprefix("Bearer ")
+    berts = await house.things(house.bert)
+    tokens = forged(token, sign, raised={"path": "secret.txt"}) | {
+        "an access token": access,
+        "an access token with a path": sign(jwt.get_unverified_claims(access) | {"path": "a.txt"}),
+        "of another kind": sign(claims | {"typ": "access"}),
+        "to a session of another": sign(claims | {"sid": berts["session_id"]}),
+        "out of the workspace": sign(claims | {"path": "../../etc/passwd"}),
+    }
+    client = house.gateway.client
+    wrong: list[tuple[str, int]] = []
+    for name, forgery in tokens.items():
+        answer = await client.get(f"/api/files/{forgery}")
+        if answer.status_code not in (401, 403, 404) or code_of(answer) is None:
+            wrong.append((name, answer.status_code))
+    assert wrong == []
+    assert (await client.get(url)).content == b"text"
+    await client.delete(f"/api/sessions/{things['session_id']}", headers=house.anna)
+    assert (await client.get(url)).status_code == 404

@@ -1,0 +1,53 @@
+"""The gateway's OpenAPI document against the gateway on real stores."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+
+from backend_api.interfaces.http.app import build_app
+from backend_api.interfaces.http.use_cases import WebOptions
+from support.background import in_background
+from support.fuzzing import fuzz
+from support.gateway import Gateway, run_gateway
+from support.servers import Server
+
+_T = TypeVar("_T")
+
+
+async def _things(gateway: Gateway, headers: dict[str, str]) -> dict[str, str]:
+    """A session with a message, a file and a link."""
+    session_id = await gateway.session(headers)
+    session = f"/api/sessions/{session_id}"
+    said = await gateway.client.post(f"{session}/messages", json={"text": "hello"}, headers=headers)
+    files = {"files": ("a.txt", b"text")}
+    await gateway.client.post(f"{session}/files", files=files, headers=headers)
+    link = await gateway.client.post(f"{session}/files/link", json={"path": "a.txt"}, headers=headers)
+    token = str(link.json()["url"]).rpartition("/")[2]
+    return {"session_id": session_id, "job_id": said.json()["run_id"], "seq": "1", "token": token}
+
+
+@pytest.mark.timeout(300)
+def test_no_call_breaks_the_gateway_or_its_word(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> None:
+    options = WebOptions(run_wait_s=0.05)
+    opening = run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=options)
+    with in_background(opening) as (gateway, loop):
+
+        def opened(label: str) -> tuple[dict[str, str], dict[str, str]]:
+            headers = anna if "logout" not in label else _do(gateway.user(label.rpartition("/")[2]))
+            return _do(_things(gateway, anna)), headers
+
+        def _do(work: Coroutine[Any, Any, _T]) -> _T:
+            return asyncio.run_coroutine_threadsafe(work, loop).result(30)
+
+        anna = _do(gateway.user("anna"))
+        # No worker runs here, so nobody ends a run.
+        may_say = frozenset({"run_takes_too_long"})
+        wrong = fuzz(build_app(options).openapi(), gateway.url, opened, may_say=may_say)
+        assert not wrong, "\n\n".join(wrong)
+        assert _do(gateway.client.get("/healthz")).json() == {"status": "ok"}

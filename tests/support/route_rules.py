@@ -1,0 +1,181 @@
+"""Who may call what: one row a route of each service. A route without a row fails tests/integration/authorisation.
+
+A row gives the rule and a request that is valid but for who sends it, so that only the rule can refuse it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import iter_route_contexts
+
+Json = dict[str, Any]
+
+
+class Kind(Enum):
+    """What a caller must have."""
+
+    OPEN = auto()
+    USER = auto()
+    """An access token."""
+    OWNER = auto()
+    """An access token of the owner of what the path names; for everybody else it does not exist."""
+    TICKET = auto()
+    """A one-use ticket for this session, in the query of a socket."""
+    LINK = auto()
+    """A signed link."""
+    SERVICE = auto()
+    """The manager's service token."""
+    DOOR = auto()
+    """A door token for this sandbox and generation with the scope of the row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One row."""
+
+    kind: Kind
+    json: Json | None = None
+    params: Mapping[str, str] = field(default_factory=dict[str, str])
+    files: bool = False
+    hidden_as: str = "session_not_found"
+    """Code of the 404 a stranger gets."""
+    scopes: tuple[str, ...] = ()
+    """Each alone opens the route."""
+    refused_with: int = 403
+    """Status for a token of another scope."""
+
+
+OPEN, USER, SERVICE, LINK, TICKET = (
+    Rule(kind=kind) for kind in (Kind.OPEN, Kind.USER, Kind.SERVICE, Kind.LINK, Kind.TICKET)
+)
+
+
+def owner(**request: Any) -> Rule:
+    return Rule(kind=Kind.OWNER, **request)
+
+
+def door(*scopes: str, **request: Any) -> Rule:
+    return Rule(kind=Kind.DOOR, scopes=scopes, **request)
+
+
+_HELLO = {"text": "hello"}
+_NOBODY = {"username": "nobody", "password": "nobody-password"}
+_DOCS = {"GET /openapi.json": OPEN, "GET /docs": OPEN, "GET /docs/oauth2-redirect": OPEN, "GET /redoc": OPEN}
+_SESSION = "/api/sessions/{session_id}"
+
+GATEWAY: dict[str, Rule] = _DOCS | {
+    "GET /healthz": OPEN,
+    "GET /readyz": OPEN,
+    "GET /metrics": OPEN,
+    "POST /api/auth/register": Rule(kind=Kind.OPEN, json=_NOBODY),
+    "POST /api/auth/login": Rule(kind=Kind.OPEN, json=_NOBODY),
+    "POST /api/auth/refresh": Rule(kind=Kind.OPEN, json={"refresh_token": "x"}),
+    "GET /api/auth/status": OPEN,
+    "GET /api/auth/me": USER,
+    "POST /api/auth/logout": USER,
+    "POST /api/auth/logout-all": USER,
+    "POST /api/sessions": Rule(kind=Kind.USER, json={}),
+    "GET /api/sessions": USER,
+    "GET /api/events": USER,
+    "GET /api/tools": USER,
+    "GET /api/models": USER,
+    "GET /api/skills": USER,
+    "GET /api/presets": USER,
+    f"GET {_SESSION}": owner(),
+    f"PATCH {_SESSION}": owner(json={"title": "mine now"}),
+    f"DELETE {_SESSION}": owner(),
+    f"GET {_SESSION}/state": owner(),
+    f"POST {_SESSION}/messages": owner(json=_HELLO),
+    f"POST {_SESSION}/runs": owner(json=_HELLO),
+    f"POST {_SESSION}/runs/stream": owner(json=_HELLO),
+    f"POST {_SESSION}/read": owner(json={"seq": 1}),
+    f"POST {_SESSION}/stop": owner(),
+    f"GET {_SESSION}/events": owner(),
+    f"GET {_SESSION}/events/{{seq}}/body": owner(),
+    f"GET {_SESSION}/files": owner(),
+    f"GET {_SESSION}/files/content": owner(params={"path": "a.txt"}),
+    f"GET {_SESSION}/files/download": owner(params={"path": "a.txt"}),
+    f"POST {_SESSION}/files": owner(files=True),
+    f"POST {_SESSION}/files/link": owner(json={"path": "a.txt"}),
+    f"POST {_SESSION}/vnc/ticket": owner(json={"mode": "view"}),
+    f"GET {_SESSION}/sandbox": owner(),
+    f"POST {_SESSION}/sandbox": owner(),
+    f"POST {_SESSION}/sandbox/renew": owner(),
+    f"WS {_SESSION}/vnc": TICKET,
+    f"WS {_SESSION}/ws": owner(),
+    f"GET {_SESSION}/snapshots": owner(),
+    f"POST {_SESSION}/snapshots": owner(json={"name": "before"}),
+    f"POST {_SESSION}/snapshots/{{snapshot_id}}/restore": owner(),
+    f"DELETE {_SESSION}/snapshots/{{snapshot_id}}": owner(),
+    "GET /api/files/{token}": LINK,
+    "GET /{path:path}": OPEN,
+}
+
+WORKER: dict[str, Rule] = {
+    "GET /healthz": OPEN,
+    "GET /readyz": OPEN,
+    "GET /metrics": OPEN,
+}
+
+_WORKSPACE = "/workspaces/{session_id}"
+_OF_USER = {"user_id": "u1"}
+_OWNED = {"session_id": "s1", "user_id": "u1"}
+
+MANAGER: dict[str, Rule] = _DOCS | {
+    "GET /healthz": OPEN,
+    "GET /readyz": OPEN,
+    "GET /metrics": OPEN,
+    "POST /sandboxes": Rule(kind=Kind.SERVICE, json=_OWNED),
+    "GET /sandboxes": SERVICE,
+    "GET /sandboxes/events": SERVICE,
+    "GET /stats": SERVICE,
+    "GET /sandboxes/{sandbox_id}": SERVICE,
+    "GET /sandboxes/{sandbox_id}/stats": SERVICE,
+    "POST /sandboxes/{sandbox_id}/renew": SERVICE,
+    "POST /sandboxes/{sandbox_id}/pause": SERVICE,
+    "POST /sandboxes/{sandbox_id}/resume": SERVICE,
+    f"GET {_WORKSPACE}/snapshots": Rule(kind=Kind.SERVICE, params=_OF_USER),
+    f"POST {_WORKSPACE}/snapshots": Rule(kind=Kind.SERVICE, json={"name": "before"}, params=_OF_USER),
+    f"POST {_WORKSPACE}/snapshots/{{snapshot_id}}/restore": Rule(kind=Kind.SERVICE, params=_OF_USER),
+    f"DELETE {_WORKSPACE}/snapshots/{{snapshot_id}}": Rule(kind=Kind.SERVICE, params=_OF_USER),
+    f"DELETE {_WORKSPACE}": Rule(kind=Kind.SERVICE, params=_OF_USER),
+    "POST /sandboxes/{sandbox_id}/tokens": Rule(kind=Kind.SERVICE, json={"scopes": ["exec"]}),
+    "DELETE /sandboxes/{sandbox_id}": SERVICE,
+}
+
+TOOL_API: dict[str, Rule] = {
+    "GET /healthz": OPEN,
+    "GET /tools": door("exec"),
+    "POST /tools/{name}": door("exec", "files", "browser", json={"call_id": "never", "arguments": {}}),
+    "POST /calls/{call_id}/cancel": door("exec"),
+    "GET /files": door("files"),
+    "GET /files/content": door("files", params={"path": "a.txt"}),
+    "GET /files/download": door("files", params={"path": "a.txt"}),
+    "POST /files": door("files", files=True),
+    "POST /keep-alive": door("keep", refused_with=401),
+    "GET /metrics": door("exec", "files", "browser", "vnc:view", "vnc:control", "keep"),
+    "WS /vnc": door("vnc:view", "vnc:control"),
+}
+
+TOOL_SCOPES: dict[str, str] = {"shell_": "exec", "file_": "files", "browser_": "browser"}
+"""Scope of each tool, by how its name begins."""
+
+
+def routes_of(app: FastAPI) -> list[str]:
+    """Every route as a row names it, `WS` for sockets; a mounted application is one of `ANY`."""
+    found: list[str] = []
+    for route in iter_route_contexts(app.routes):
+        kind = type(route.original_route).__name__
+        methods: Iterable[str] = route.methods or (["WS"] if "WebSocket" in kind else ["ANY"])
+        found += [f"{method} {route.path}" for method in methods if method != "HEAD" or "GET" not in methods]
+    return found
+
+
+def without_rule(app: FastAPI, rules: Mapping[str, Rule]) -> set[str]:
+    """Routes nobody decided about."""
+    return set(routes_of(app)) - rules.keys()
