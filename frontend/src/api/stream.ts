@@ -2,7 +2,7 @@ import { callRaw } from './client'
 import { ApiError } from './problems'
 import { SseParser, type SseMessage } from './sse'
 
-export type StreamState = 'connecting' | 'open' | 'reconnecting' | 'ended'
+export type StreamState = 'connecting' | 'open' | 'reconnecting' | 'resting' | 'ended'
 
 export interface StreamOptions {
   readonly path: string
@@ -11,6 +11,8 @@ export interface StreamOptions {
   readonly onMessage: (message: SseMessage) => void
   readonly onState: (state: StreamState, error: ApiError | null) => void
   readonly silenceMs?: number
+  /** Gives its connection back when the page was hidden for so long; a browser has but six for all pages of a server. */
+  readonly restHiddenMs?: number
   readonly baseDelayMs?: number
   readonly random?: () => number
 }
@@ -32,10 +34,13 @@ export function openStream(options: StreamOptions): StreamHandle {
   const baseDelayMs = options.baseDelayMs ?? 500
   const random = options.random ?? Math.random
   let closed = false
+  let isResting = false
   let failures = 0
   let connection: AbortController | null = null
   let wake: (() => void) | null = null
   let lastByteAt = 0
+  let restTimer = 0
+  let rested: (() => void) | null = null
 
   const pause = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -102,6 +107,12 @@ export function openStream(options: StreamOptions): StreamHandle {
         options.onState('ended', error)
         return
       }
+      if (isResting) {
+        options.onState('resting', null)
+        await new Promise<void>((resolve) => (rested = resolve))
+        failures = 0
+        continue
+      }
       options.onState('reconnecting', error)
       const delay = failures === 0 ? baseDelayMs / 5 : Math.min(baseDelayMs * 2 ** failures, LONGEST_DELAY_MS)
       failures += 1
@@ -114,13 +125,30 @@ export function openStream(options: StreamOptions): StreamHandle {
     if (wake) wake()
     else connection?.abort()
   }
+  function rest(): void {
+    isResting = true
+    connection?.abort()
+    wake?.()
+  }
   function onVisible(): void {
-    if (document.visibilityState !== 'visible') return
+    clearTimeout(restTimer)
+    if (document.visibilityState !== 'visible') {
+      if (options.restHiddenMs !== undefined) restTimer = window.setTimeout(rest, options.restHiddenMs)
+      return
+    }
+    isResting = false
+    if (rested) {
+      rested()
+      rested = null
+      return
+    }
     if (wake) wake()
     else if (Date.now() - lastByteAt > 20_000) connection?.abort()
   }
   function stop(): void {
     closed = true
+    clearTimeout(restTimer)
+    rested?.()
     window.removeEventListener('online', reconnect)
     document.removeEventListener('visibilitychange', onVisible)
     connection?.abort()

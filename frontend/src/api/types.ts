@@ -11,6 +11,8 @@ export type {
   IssuedTicketBody as VncTicket,
   ModelBody as ModelInfo,
   SignedLinkBody as FileLink,
+  SnapshotBody as Snapshot,
+  SnapshotListBody as SnapshotList,
   UploadedBody as Uploaded,
 } from './generated/openapi'
 
@@ -32,8 +34,21 @@ export interface Problem {
 export type SessionStatus = 'idle' | 'queued' | 'running' | 'waiting'
 export type Session = Omit<SessionBody, 'status'> & { status: SessionStatus }
 export type SessionPage = Omit<SessionPageBody, 'items'> & { items: Session[] }
-export type ComputerStatus = 'none' | 'starting' | 'ready' | 'paused' | 'failed' | 'gone'
+export type ComputerStatus = 'none' | 'queued' | 'starting' | 'ready' | 'paused' | 'failed' | 'gone'
+export type SandboxState = Omit<SandboxBody, 'status'> & { status: ComputerStatus }
 export type SessionState = Pick<StateBody, 'last_seq'> & {
   session: Session
-  sandbox: (Omit<SandboxBody, 'status'> & { status: ComputerStatus }) | null
+  sandbox: SandboxState | null
 }
+
+type Shown = Pick<
+  Session,
+  'title' | 'status' | 'model' | 'options' | 'pinned' | 'archived' | 'read_seq' | 'unread' | 'sandbox'
+>
+type FeedHead<T extends string> = { readonly type: T; readonly seq: number | null; readonly at: string }
+/** One change of the list of conversations; of an updated one only what changed is there. */
+export type FeedEvent =
+  | FeedHead<'feed.started' | 'feed.reset' | 'feed.ready'>
+  | (FeedHead<'session.created' | 'session.snapshot'> & { readonly session_id: string } & Omit<Session, 'id'>)
+  | (FeedHead<'session.updated'> & { readonly session_id: string } & Partial<Shown>)
+  | (FeedHead<'session.deleted'> & { readonly session_id: string })

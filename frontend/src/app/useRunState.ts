@@ -2,11 +2,14 @@ import { useTitle } from '@vueuse/core'
 import { computed, watch } from 'vue'
 import { useI18n } from 'vue-i18n'
 import { useConversation } from '@/features/chat'
+import { useSessions } from '@/features/sessions'
+import { attention, tabTitle } from './tabTitle'
 
 /** The run in words for the top bar, and in the tab's title and icon. */
 export function useRunState(title: () => string) {
   const { t } = useI18n()
   const conversation = useConversation()
+  const sessions = useSessions()
   const state = computed(() => {
     const { kind } = conversation.activity
     if (kind !== 'idle') return t(`state.${kind}`)
@@ -18,13 +21,15 @@ export function useRunState(title: () => string) {
     const status = conversation.transcript.run?.status
     return status === 'completed' ? 'bg-good' : status === 'failed' || status === 'interrupted' ? 'bg-bad' : 'bg-ink-3'
   })
-  useTitle(() =>
-    [conversation.isRunning || conversation.transcript.run ? state.value : '', title(), t('app.name')]
-      .filter(Boolean)
-      .join(' · '),
-  )
+  const elsewhere = computed(() => attention(sessions.list, conversation.sessionId))
+  useTitle(() => {
+    const { count, running } = elsewhere.value
+    const own = conversation.isRunning || conversation.transcript.run ? state.value : ''
+    const others = running > 0 ? t('state.others', { count: running }) : ''
+    return tabTitle(count, [own || others, title(), t('app.name')])
+  })
   watch(
-    () => conversation.isRunning,
+    () => conversation.isRunning || elsewhere.value.running > 0,
     (isRunning) => {
       const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
       if (icon) icon.href = isRunning ? '/icon-working.svg' : '/icon.svg'

@@ -20,7 +20,7 @@ describe('ComposerBox', () => {
   it('sends on Enter and breaks the line on Shift+Enter', async () => {
     const { emitted } = show()
     await userEvent.type(field(), 'one{Shift>}{Enter}{/Shift}two{Enter}')
-    expect(emitted()['send']).toEqual([['one\ntwo', []]])
+    expect(emitted()['send']).toEqual([['one\ntwo', [], false]])
     expect(field()).toHaveProperty('value', '')
   })
   it('sends nothing when there is nothing', async () => {
@@ -28,14 +28,31 @@ describe('ComposerBox', () => {
     await userEvent.type(field(), '  {Enter}')
     expect(emitted()['send']).toBeUndefined()
   })
-  it('offers stop while the agent runs, and send as soon as something is written', async () => {
+  it('cuts in on Enter and waits its turn on Alt+Enter while the agent runs', async () => {
+    const { emitted } = show({ isRunning: true })
+    await userEvent.type(field(), 'now{Enter}')
+    await userEvent.type(field(), 'later{Alt>}{Enter}{/Alt}')
+    expect(emitted()['send']).toEqual([
+      ['now', [], true],
+      ['later', [], false],
+    ])
+    expect(field()).toHaveProperty('disabled', false)
+  })
+  it('offers stop while the agent runs, and both ways to send beside it once something is written', async () => {
     const { emitted } = show({ isRunning: true })
     await userEvent.click(screen.getByRole('button', { name: 'Stop' }))
     expect(emitted()['stop']).toHaveLength(1)
     await userEvent.type(field(), 'wait')
-    expect(screen.queryByRole('button', { name: 'Stop' })).toBeNull()
-    await userEvent.click(screen.getByRole('button', { name: 'Send' }))
-    expect(emitted()['send']).toEqual([['wait', []]])
+    await userEvent.click(screen.getByRole('button', { name: 'Interrupt and send' }))
+    await userEvent.type(field(), 'more')
+    await userEvent.click(screen.getByRole('button', { name: 'After this' }))
+    expect(emitted()['send']).toEqual([
+      ['wait', [], true],
+      ['more', [], false],
+    ])
+    await userEvent.type(field(), 'no')
+    await userEvent.click(screen.getByRole('button', { name: 'Stop' }))
+    expect(emitted()['stop']).toHaveLength(2)
   })
   it('stops on Escape only while the agent runs', async () => {
     const { emitted, rerender } = show()

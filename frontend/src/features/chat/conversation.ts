@@ -3,12 +3,14 @@ import { computed, ref, shallowRef } from 'vue'
 import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import { openStream, type StreamHandle, type StreamState } from '@/api/stream'
-import type { MessageAnswer, SessionState, WireEvent } from '@/api/types'
+import type { MessageAnswer, SandboxState, SessionState, WireEvent } from '@/api/types'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
 import { keepOutbox, recallOutbox, type Pending } from './outbox'
-import { reduce } from './reducer'
-import { emptyTranscript, type Transcript } from './transcript'
+import { computerView, reduce } from './reducer'
+import { emptyTranscript, type ComputerView, type Transcript } from './transcript'
+
+const isUnderWay = (status: ComputerView['status']): boolean => status === 'starting' || status === 'queued'
 
 const PAGE = 1000
 /** Failures to send that are the network's or a restart's, not the message's. */
@@ -27,6 +29,7 @@ export const useConversation = defineStore('conversation', () => {
   const phase = ref<'loading' | 'ready' | 'missing' | 'failed'>('loading')
   const problem = shallowRef<unknown>(null)
   const streamState = ref<StreamState>('connecting')
+  const streamError = shallowRef<ApiError | null>(null)
   const outbox = ref<Pending[]>([])
   const isStopping = ref(false)
   let stream: StreamHandle | null = null
@@ -95,15 +98,11 @@ export const useConversation = defineStore('conversation', () => {
       if (abort.signal.aborted) return
       sessions.keep(opened.session)
       const { sandbox } = opened
-      if (sandbox && opened.last_seq >= state.lastSeq)
-        state = {
-          ...state,
-          computer: { status: sandbox.status, reason: sandbox.reason ?? null, hasDesktop: sandbox.has_desktop ?? true },
-        }
+      if (sandbox && opened.last_seq >= state.lastSeq) state = { ...state, computer: computerView(sandbox) }
       transcript.value = state
       phase.value = 'ready'
       follow(id)
-      for (const entry of recallOutbox(id)) void send(entry.text, entry.attachments, entry.clientMessageId)
+      for (const entry of recallOutbox(id)) void sendAgain(entry)
     } catch (error) {
       if (abort.signal.aborted) return
       problem.value = error
@@ -124,13 +123,29 @@ export const useConversation = defineStore('conversation', () => {
     }
   }
 
+  /** What was seen of the computer beside the stream: that it sleeps, or was put away while nobody worked. */
+  function takeComputer(sandbox: SandboxState): void {
+    // A start that goes on is the stream's to tell, step by step.
+    if (isUnderWay(state.computer.status) && sandbox.status === 'none') return
+    state = { ...state, computer: computerView(sandbox) }
+    show()
+  }
+  /** It was deleted in another tab or on another device. */
+  function leave(): void {
+    stream?.close()
+    stream = null
+    phase.value = 'missing'
+  }
+
   function follow(id: string): void {
     stream = openStream({
+      restHiddenMs: 60_000,
       path: `/sessions/${id}/events`,
       query: () => ({ after: state.lastSeq }),
       onMessage: (message) => take(JSON.parse(message.data) as WireEvent),
       onState: (next, error) => {
         streamState.value = next
+        streamError.value = error
         if (next === 'open') resend()
         if (next !== 'ended') return
         problem.value = error
@@ -142,8 +157,7 @@ export const useConversation = defineStore('conversation', () => {
   /** The connection is back: what could not leave goes now, under its old id. */
   function resend(): void {
     for (const entry of outbox.value)
-      if (entry.state === 'failed' && entry.problem && LATER.has(entry.problem))
-        void send(entry.text, entry.attachments, entry.clientMessageId)
+      if (entry.state === 'failed' && entry.problem && LATER.has(entry.problem)) void sendAgain(entry)
   }
 
   function close(): void {
@@ -160,14 +174,18 @@ export const useConversation = defineStore('conversation', () => {
     streamState.value = 'connecting'
   }
 
-  async function send(text: string, attachments: readonly string[] = [], resent?: string): Promise<void> {
+  /** With `interrupt` a running answer is cut and goes on with this; else this waits until it is its turn. */
+  async function send(text: string, attachments: readonly string[] = [], interrupt = false): Promise<void> {
+    await sendAgain({ clientMessageId: createId(), text, attachments, interrupt, state: 'sending' })
+  }
+  async function sendAgain(kept: Pending): Promise<void> {
     const id = sessionId.value
     if (!id) return
-    const clientMessageId = resent ?? createId()
-    const entry: Pending = { clientMessageId, text, attachments, state: 'sending' }
+    const { clientMessageId, text, attachments, interrupt } = kept
+    const entry: Pending = { clientMessageId, text, attachments, interrupt, state: 'sending' }
     setOutbox([...outbox.value.filter((other) => other.clientMessageId !== clientMessageId), entry])
     try {
-      const body = { text, attachments, client_message_id: clientMessageId }
+      const body = { text, attachments, client_message_id: clientMessageId, interrupt: interrupt ?? false }
       const answer = await call<MessageAnswer>('POST', `/sessions/${id}/messages`, { body })
       if (sessionId.value === id && answer.seq <= state.lastSeq) settle(clientMessageId)
       else if (sessionId.value === id && streamState.value !== 'open') stream?.reconnect()
@@ -185,8 +203,9 @@ export const useConversation = defineStore('conversation', () => {
     isStopping.value = true
     try {
       await call('POST', `/sessions/${sessionId.value}/stop`)
-    } finally {
+    } catch (error) {
       isStopping.value = false
+      throw error
     }
   }
 
@@ -196,6 +215,8 @@ export const useConversation = defineStore('conversation', () => {
     phase,
     problem,
     streamState,
+    streamError,
+    reconnect: () => stream?.reconnect(),
     outbox,
     isStopping,
     isRunning,
@@ -203,7 +224,10 @@ export const useConversation = defineStore('conversation', () => {
     open,
     close,
     send,
+    sendAgain,
     stop,
+    takeComputer,
+    leave,
     discard: settle,
     failureOf: (id: string) => failures.get(id),
   }

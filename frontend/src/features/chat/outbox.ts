@@ -5,6 +5,8 @@ export interface Pending {
   readonly clientMessageId: string
   readonly text: string
   readonly attachments: readonly string[]
+  /** Sent to cut a running answer. Kept over resends, as the id is. */
+  readonly interrupt?: boolean
   readonly state: 'sending' | 'failed'
   readonly problem?: string
 }

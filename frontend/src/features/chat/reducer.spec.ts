@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { WireEvent } from '@/api/types'
-import { reduce } from './reducer'
+import { HANDED_OVER, reduce, shownItems } from './reducer'
 import { emptyTranscript, type Transcript } from './transcript'
 
 type Loose = { type: WireEvent['type'] } & Record<string, unknown>
@@ -109,7 +109,55 @@ describe('a run', () => {
   })
   it('taken over by another worker starts its text anew', () => {
     const state = play([started(1), delta(0, 'half'), started(2), delta(0, 'other', 'n')])
-    expect(shownText(state)).toBe('other')
+    expect(shownText(state)).toBe('|other')
+    expect(state.items).toMatchObject([{ kind: 'note', code: HANDED_OVER }])
+  })
+})
+
+describe('what is said while the agent works', () => {
+  const answered = (seq: number, text: string, seenSeq: number): WireEvent =>
+    stored(seq, { type: 'message.completed', message_id: 'm', text, turn: 0, partial: true, seen_seq: seenSeq })
+  const order = (state: Transcript): string =>
+    shownItems(state)
+      .map((item) => ('text' in item ? item.text : item.kind))
+      .join(' ')
+
+  it('stands after the answer it cut, live and stored', () => {
+    const cut = play([user(1, 'question'), started(2), delta(0, 'half an '), user(3, 'stop that')])
+    expect(order(cut)).toBe('question half an  stop that')
+    const going = play([delta(8, 'answer')], cut)
+    expect(order(going)).toBe('question half an answer stop that')
+    const settled = play([answered(4, 'half an answer', 1)], going)
+    expect(order(settled)).toBe('question half an answer stop that')
+    const next = play([delta(0, 'as you wish', 'n')], settled)
+    expect(order(next)).toBe('question half an answer stop that as you wish')
+  })
+  it('stands after the calls of the turn that had not read it', () => {
+    const state = play([
+      user(1, 'question'),
+      started(2),
+      user(3, 'and this'),
+      stored(4, { ...(called(4) as object as Loose), seen_seq: 1 }),
+    ])
+    expect(order(state)).toBe('question tool and this')
+  })
+  it('stays where it was when nothing says what was read', () => {
+    expect(order(play([user(1, 'a'), started(2), user(3, 'b'), completed(4, 'c')]))).toBe('a b c')
+  })
+})
+
+describe('a call that was cut', () => {
+  it('is stopped, not failed', () => {
+    const cut = stored(2, { ...(done(2) as object as Loose), success: false, cancelled: true })
+    expect(play([called(1), cut]).items).toMatchObject([{ outcome: 'cut', preview: 'a.txt' }])
+  })
+})
+
+describe('the computer', () => {
+  it('tells its place in the line', () => {
+    const told = { reason: null, expires_at: null, has_desktop: true }
+    const state = play([stored(1, { type: 'sandbox.updated', status: 'queued', queue_position: 3, ...told })])
+    expect(state.computer).toEqual({ status: 'queued', reason: null, hasDesktop: true, queuePosition: 3 })
   })
 })
 

@@ -1,6 +1,7 @@
 import type {
   MessageDeltaEvent,
   RunFinishedEvent,
+  SandboxUpdatedEvent,
   ThinkingDeltaEvent,
   ToolCalledEvent,
   ToolFinishedEvent,
@@ -9,8 +10,10 @@ import type {
 } from '@/api/types'
 import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail, layPiece } from '@/shared/lib/pieces'
-import type { Item, LiveItem, ToolItem, Transcript } from './transcript'
+import type { ComputerView, Item, LiveItem, ToolItem, Transcript } from './transcript'
 
+/** A note of ours: the run went on in another worker. */
+export const HANDED_OVER = 'run.handed_over'
 /** Live output kept for display; the whole of it is the event's body. */
 const OUTPUT_KEPT = 200_000
 
@@ -46,29 +49,24 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'run.queued':
       if (state.run?.status === 'running') return state
       return { ...state, run: { id: event.run_id, status: 'queued', model: null, startedAt: event.at } }
-    case 'run.started':
-      return {
-        ...dropLive(state),
-        run: { id: event.run_id, status: 'running', model: event.model, startedAt: event.at },
-      }
+    case 'run.started': {
+      const run = { id: event.run_id, status: 'running' as const, model: event.model, startedAt: event.at }
+      const goesOn = state.run?.id === event.run_id && state.run.status === 'running'
+      const settled = { ...dropLive(state), run }
+      return goesOn ? append(settled, { kind: 'note', key, tone: 'notice', text: '', code: HANDED_OVER }) : settled
+    }
     case 'run.finished':
       return finishRun(state, event)
     case 'message.user': {
       const { message_id: messageId, text, attachments, client_message_id: clientMessageId, at } = event
-      return append(state, { kind: 'user', key, messageId, text, attachments, clientMessageId, at })
+      return append(state, { kind: 'user', key, seq: event.seq, messageId, text, attachments, clientMessageId, at })
     }
     case 'message.completed': {
       const { message_id: messageId, text, partial } = event
       const settled = withoutLive(state, 'assistant', messageId)
       if (text === '') return settled
-      return append(settled, {
-        kind: 'assistant',
-        key: `assistant:${messageId}`,
-        messageId,
-        text,
-        partial,
-        complete: true,
-      })
+      const said = { kind: 'assistant', messageId, text, partial, complete: true } as const
+      return place(settled, { ...said, key: `assistant:${messageId}` }, event.seen_seq)
     }
     case 'thinking.completed': {
       const { message_id: messageId, text, duration_ms: durationMs } = event
@@ -84,7 +82,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       })
     }
     case 'tool.called':
-      return append(state, toolItem(event))
+      return place(state, toolItem(event), event.seen_seq)
     case 'tool.finished':
       return finishTool(state, event)
     case 'files.changed':
@@ -92,7 +90,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'session.updated':
       return { ...state, title: event.title ?? state.title, model: event.model ?? state.model }
     case 'sandbox.updated':
-      return { ...state, computer: { status: event.status, reason: event.reason, hasDesktop: event.has_desktop } }
+      return { ...state, computer: computerView(event) }
     case 'usage.updated':
       return { ...state, usage: event.usage }
     case 'notice':
@@ -111,6 +109,33 @@ function unknown(_event: never, state: Transcript): Transcript {
 
 function append(state: Transcript, item: Item): Transcript {
   return { ...state, items: [...state.items, item] }
+}
+
+/** An answer to what was said before belongs before what was said since. */
+function place(state: Transcript, item: Item, seenSeq: number): Transcript {
+  let at = state.items.length
+  if (seenSeq > 0) for (; at > 0; at -= 1) if (!isLaterThan(state.items[at - 1], seenSeq)) break
+  return at === state.items.length ? append(state, item) : { ...state, items: state.items.toSpliced(at, 0, item) }
+}
+
+function isLaterThan(item: Item | undefined, seq: number): boolean {
+  return item?.kind === 'user' && item.seq > seq
+}
+
+/** All that is shown, in order: what is being written stands where it will stand once it is stored. */
+export function shownItems({ items, live }: Transcript): Item[] {
+  const since = live[0]?.afterSeq
+  if (since === undefined) return [...items, ...live]
+  let at = items.length
+  while (at > 0 && isLaterThan(items[at - 1], since)) at -= 1
+  return [...items.slice(0, at), ...live, ...items.slice(at)]
+}
+
+export function computerView(
+  told: Pick<SandboxUpdatedEvent, 'status' | 'reason' | 'has_desktop' | 'queue_position'>,
+): ComputerView {
+  const { status, reason, has_desktop: hasDesktop, queue_position: queuePosition } = told
+  return { status, reason, hasDesktop, queuePosition }
 }
 
 function dropLive(state: Transcript): Transcript {
@@ -133,7 +158,7 @@ function layDelta(
   if (!item) {
     if (isSettled(state, kind, messageId)) return state
     if (offset > 0) return { ...state, gaps: state.gaps + 1 }
-    return { ...state, live: [...state.live, liveItem(kind, messageId, text)] }
+    return { ...state, live: [...state.live, { ...liveItem(kind, messageId, text), afterSeq: state.lastSeq }] }
   }
   const laid = layPiece({ text: item.text, points: countPoints(item.text) }, offset, text)
   if (!laid) return { ...state, gaps: state.gaps + 1 }
@@ -191,7 +216,7 @@ function layOutput(state: Transcript, event: ToolOutputEvent): Transcript {
 function finishTool(state: Transcript, event: ToolFinishedEvent): Transcript {
   return changeTool(state, event.call_id, (item) => ({
     ...item,
-    outcome: event.success ? 'succeeded' : 'failed',
+    outcome: event.cancelled ? 'cut' : event.success ? 'succeeded' : 'failed',
     durationMs: event.duration_ms,
     output: '',
     outputPoints: 0,

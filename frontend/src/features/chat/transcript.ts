@@ -1,8 +1,9 @@
-import type { BodyReference, Display, Usage } from '@/api/types'
+import type { BodyReference, ComputerStatus, Display, Usage } from '@/api/types'
 
 export interface UserItem {
   readonly kind: 'user'
   readonly key: string
+  readonly seq: number
   readonly messageId: string
   readonly text: string
   readonly attachments: readonly string[]
@@ -16,6 +17,8 @@ export interface AssistantItem {
   readonly text: string
   readonly partial: boolean
   readonly complete: boolean
+  /** What is still being written stands before what the person said after it began. */
+  readonly afterSeq?: number
 }
 export interface ThinkingItem {
   readonly kind: 'thinking'
@@ -24,6 +27,7 @@ export interface ThinkingItem {
   readonly text: string
   readonly durationMs: number | null
   readonly complete: boolean
+  readonly afterSeq?: number
 }
 export type ToolOutcome = 'running' | 'succeeded' | 'failed' | 'cut'
 export interface ToolItem {
@@ -71,9 +75,11 @@ export interface RunView {
   readonly startedAt: string
 }
 export interface ComputerView {
-  readonly status: 'none' | 'starting' | 'ready' | 'paused' | 'failed' | 'gone'
+  readonly status: ComputerStatus
   readonly reason: string | null
   readonly hasDesktop: boolean
+  /** 1 is the next one to be let in. */
+  readonly queuePosition: number | null
 }
 
 /** What a session has said so far. `items` follow the stored order; `live` is what is being written after them. */
@@ -98,7 +104,7 @@ export const emptyTranscript: Transcript = {
   items: [],
   live: [],
   run: null,
-  computer: { status: 'none', reason: null, hasDesktop: true },
+  computer: { status: 'none', reason: null, hasDesktop: true, queuePosition: null },
   usage: null,
   contextRatio: null,
   title: null,

@@ -11,7 +11,7 @@ export interface TreeRow {
 }
 
 /** The workspace as a tree whose folders are read when opened, and again when something changed. */
-export function useFiles(sessionId: () => string, version: () => number) {
+export function useFiles(sessionId: () => string, version: () => number, isReady: () => boolean) {
   const folders = shallowRef(new Map<string, FileEntry[]>())
   const opened = ref(new Set<string>())
   const problem = shallowRef<unknown>(null)
@@ -108,14 +108,15 @@ export function useFiles(sessionId: () => string, version: () => number) {
   }
 
   watch(
-    [sessionId, version],
-    ([id], [before]) => {
+    [sessionId, version, isReady],
+    ([id, , ready], [before]) => {
       if (before !== undefined && id !== before) {
         folders.value = new Map()
         opened.value = new Set()
         isLoaded.value = false
       }
-      void refresh()
+      // Reading files would start the computer: only a person or the agent does.
+      if (ready) void refresh()
     },
     { immediate: true },
   )

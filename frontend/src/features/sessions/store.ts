@@ -1,20 +1,24 @@
 import { defineStore } from 'pinia'
-import { computed, ref } from 'vue'
+import { computed, ref, shallowRef } from 'vue'
 import { call } from '@/api/client'
+import type { ApiError } from '@/api/problems'
 import type { StreamHandle } from '@/api/stream'
 import { openStream } from '@/api/stream'
-import type { Session, SessionPage, WireEvent } from '@/api/types'
+import type { FeedEvent, Session, SessionPage, WireEvent } from '@/api/types'
+import { applyFeed, emptyList, type SessionList } from './feed'
 
 const PAGE = 50
 
 /** All own sessions, newest first, kept current by the feed of session-level events. */
 export const useSessions = defineStore('sessions', () => {
-  const byId = ref(new Map<string, Session>())
+  const known = shallowRef<SessionList>(emptyList)
+  const byId = computed(() => known.value.byId)
   const nextCursor = ref<string | null>(null)
   const isLoaded = ref(false)
   const problem = ref<unknown>(null)
+  const deleted = shallowRef<ReadonlySet<string>>(new Set())
+  const feedTrouble = shallowRef<ApiError | null>(null)
   let feed: StreamHandle | null = null
-  let cursor: string | null = null
 
   const list = computed(() =>
     [...byId.value.values()].sort(
@@ -23,14 +27,22 @@ export const useSessions = defineStore('sessions', () => {
   )
 
   function keep(session: Session): void {
-    byId.value.set(session.id, session)
+    known.value = { ...known.value, byId: new Map(known.value.byId).set(session.id, session) }
+  }
+
+  function drop(id: string): void {
+    const rest = new Map(known.value.byId)
+    rest.delete(id)
+    known.value = { ...known.value, byId: rest }
   }
 
   async function load(): Promise<void> {
     try {
+      const before = byId.value
       const page = await call<SessionPage>('GET', '/sessions', { query: { limit: PAGE } })
-      byId.value = new Map(page.items.map((session) => [session.id, session]))
-      nextCursor.value = page.next_cursor
+      if (!isLoaded.value) nextCursor.value = page.next_cursor
+      // What the feed has told meanwhile is newer than this answer.
+      for (const session of page.items) if (byId.value.get(session.id) === before.get(session.id)) keep(session)
       problem.value = null
       isLoaded.value = true
     } catch (error) {
@@ -61,7 +73,7 @@ export const useSessions = defineStore('sessions', () => {
 
   async function remove(id: string): Promise<void> {
     await call('DELETE', `/sessions/${id}`)
-    byId.value.delete(id)
+    drop(id)
   }
 
   /** Takes over what an event says about a session in the list. */
@@ -81,19 +93,38 @@ export const useSessions = defineStore('sessions', () => {
     keep(changed)
   }
 
+  function takeFeed(event: FeedEvent): void {
+    if (event.type === 'session.deleted') deleted.value = new Set(deleted.value).add(event.session_id)
+    known.value = applyFeed(known.value, event)
+    // The list is read once more when the feed has begun, so that no change falls between the two.
+    if (event.type === 'feed.started') void load()
+    if (event.type === 'feed.ready') nextCursor.value = null
+    for (const id of known.value.wanted) void fetchOne(id)
+    if (known.value.wanted.size > 0) known.value = { ...known.value, wanted: new Set() }
+  }
+
+  async function fetchOne(id: string): Promise<void> {
+    try {
+      keep(await call<Session>('GET', `/sessions/${id}`))
+    } catch {
+      return // gone meanwhile, or told again with its next change
+    }
+  }
+
+  /** What was shown is read, in every tab and on every device. */
+  async function markRead(id: string, seq: number): Promise<void> {
+    keep(await call<Session>('POST', `/sessions/${id}/read`, { body: { seq } }))
+  }
+
   function follow(): void {
     if (feed) return
+    void load()
     feed = openStream({
       path: '/events',
-      query: () => ({ after: cursor ?? undefined }),
-      onMessage: (message) => {
-        cursor = message.id ?? cursor
-        const event = JSON.parse(message.data) as WireEvent
-        if (byId.value.has(event.session_id)) take(event)
-        else void load()
-      },
-      onState: (state) => {
-        if (state === 'open') void load()
+      query: () => ({ after: known.value.cursor ?? undefined }),
+      onMessage: (message) => takeFeed(JSON.parse(message.data) as FeedEvent),
+      onState: (state, error) => {
+        feedTrouble.value = state === 'reconnecting' ? error : null
       },
     })
   }
@@ -101,8 +132,7 @@ export const useSessions = defineStore('sessions', () => {
   function unfollow(): void {
     feed?.close()
     feed = null
-    cursor = null
-    byId.value = new Map()
+    known.value = emptyList
     isLoaded.value = false
   }
 
@@ -120,6 +150,9 @@ export const useSessions = defineStore('sessions', () => {
     remove,
     keep,
     take,
+    markRead,
+    deleted,
+    feedTrouble,
     follow,
     unfollow,
   }

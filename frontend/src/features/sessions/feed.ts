@@ -1,0 +1,66 @@
+import type { FeedEvent, Session } from '@/api/types'
+
+/** The list of conversations as the feed tells it. `gathered` is the new list while all of it is told anew. */
+export interface SessionList {
+  readonly byId: ReadonlyMap<string, Session>
+  readonly cursor: number | null
+  readonly gathered: ReadonlyMap<string, Session> | null
+  /** Sessions the feed spoke of that are not in the list: they must be fetched. */
+  readonly wanted: ReadonlySet<string>
+}
+
+export const emptyList: SessionList = { byId: new Map(), cursor: null, gathered: null, wanted: new Set() }
+
+/** Applies one change. A number seen before changes nothing. */
+export function applyFeed(list: SessionList, event: FeedEvent): SessionList {
+  if (event.seq !== null && list.cursor !== null && event.seq <= list.cursor && event.type !== 'feed.ready') return list
+  const moved = event.seq === null ? list : { ...list, cursor: event.seq }
+  switch (event.type) {
+    case 'feed.started':
+      return moved
+    case 'feed.reset':
+      return { ...moved, gathered: new Map() }
+    case 'feed.ready':
+      return list.gathered ? { ...moved, byId: list.gathered, gathered: null } : moved
+    case 'session.snapshot':
+      return { ...moved, gathered: new Map(list.gathered).set(event.session_id, whole(event)) }
+    case 'session.created':
+      return { ...moved, byId: new Map(list.byId).set(event.session_id, whole(event)) }
+    case 'session.deleted':
+      return { ...moved, byId: without(list.byId, event.session_id) }
+    case 'session.updated': {
+      const known = list.byId.get(event.session_id)
+      if (!known) return { ...moved, wanted: new Set(list.wanted).add(event.session_id) }
+      const { session_id: id, at } = event
+      const isActivity = event.status !== undefined || (event.unread ?? 0) > known.unread
+      const updatedAt = isActivity && at > known.updated_at ? at : known.updated_at
+      return { ...moved, byId: new Map(list.byId).set(id, { ...known, ...told(event), updated_at: updatedAt }) }
+    }
+    default:
+      return unknown(event, moved)
+  }
+}
+
+function unknown(_event: never, list: SessionList): SessionList {
+  return list
+}
+
+type Whole = Extract<FeedEvent, { type: 'session.created' | 'session.snapshot' }>
+
+function whole(event: Whole): Session {
+  const { created_at, updated_at, last_seq, title, status, model, options, pinned, archived, read_seq, unread } = event
+  const shown = { title, status, model, options, pinned, archived, read_seq, unread, sandbox: event.sandbox }
+  return { id: event.session_id, created_at, updated_at, last_seq, ...shown }
+}
+
+const SHOWN = ['title', 'status', 'model', 'options', 'pinned', 'archived', 'read_seq', 'unread', 'sandbox'] as const
+
+function told(event: Partial<Session>): Partial<Session> {
+  return Object.fromEntries(SHOWN.flatMap((name) => (event[name] === undefined ? [] : [[name, event[name]]])))
+}
+
+function without(sessions: ReadonlyMap<string, Session>, id: string): ReadonlyMap<string, Session> {
+  const rest = new Map(sessions)
+  rest.delete(id)
+  return rest
+}
