@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 
 import pytest
+import redis
 
 from backend_api.domain.agent.events import (
     Event,
@@ -156,3 +157,52 @@ async def test_a_reader_of_another_process_gets_the_same_and_nothing_twice(
             await writer.tail.publish(session_id, [done])
             for reader in (near, far):
                 assert [(await anext(reader)).payload, await anext(reader)] == [delta(4, "you"), done]
+
+
+async def test_who_came_while_redis_was_emptied_gets_the_whole_text_with_the_next_piece(
+    redis_server: Server, session_id: SessionId
+) -> None:
+    async with redis_channels(redis_server.uri) as writer, redis_channels(redis_server.uri) as other:
+        await writer.tail.publish_delta(session_id, RUN, delta(0, "Once upon "))
+        with redis.Redis.from_url(redis_server.uri) as client:
+            client.flushall()
+        async with asyncio.timeout(10), other.tail.follow(session_id) as reader:
+            seen = ""
+            await writer.tail.publish_delta(session_id, RUN, delta(10, "a "))
+            await writer.tail.publish_delta(session_id, RUN, delta(12, "time"))
+            while seen != "Once upon a time":
+                payload = (await anext(reader)).payload
+                assert isinstance(payload, MessageDelta)
+                if payload.offset <= len(seen):
+                    seen = seen[: payload.offset] + payload.text
+            async with other.tail.follow(session_id) as late:
+                assert (await anext(late)).payload == delta(0, "Once upon a time")
+
+
+async def test_what_gathers_of_a_text_is_one_frame_for_a_reader_that_is_behind(
+    redis_server: Server, session_id: SessionId
+) -> None:
+    async with asyncio.timeout(10), redis_channels(redis_server.uri) as live, live.tail.follow(session_id) as reader:
+        await live.tail.publish_delta(session_id, RUN, delta(0, "begin"))
+        assert (await anext(reader)).payload == delta(0, "begin")
+        for number in range(100):
+            await live.tail.publish_delta(session_id, RUN, delta(5 + number, "x"))
+        await live.tail.publish_delta(session_id, RUN, ThinkingDelta(message_id="m", offset=0, text="hm"))
+        await live.tail.publish_delta(session_id, RUN, delta(105, "end"))
+        assert [(await anext(reader)).payload for _ in range(3)] == [
+            delta(0, "begin" + "x" * 100),  # the beginning is in the text so far and in what came since
+            ThinkingDelta(message_id="m", offset=0, text="hm"),
+            delta(105, "end"),
+        ]
+
+
+async def test_a_reader_that_takes_nothing_is_cut_off_and_holds_up_nobody(
+    redis_server: Server, session_id: SessionId
+) -> None:
+    async with redis_channels(redis_server.uri) as live:
+        async with asyncio.timeout(20), live.tail.follow(session_id) as idle, live.tail.follow(session_id) as awake:
+            for _ in range(50):
+                await live.tail.publish_delta(session_id, RUN, delta(0, "x" * 100_000))
+                assert (await anext(awake)).payload == delta(0, "x" * 100_000)
+            with pytest.raises(SlowReaderError):
+                await anext(idle)

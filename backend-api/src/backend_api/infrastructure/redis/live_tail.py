@@ -10,7 +10,9 @@ import uuid
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import cast
 
 from redis.exceptions import RedisError
@@ -27,6 +29,8 @@ from backend_api.infrastructure.redis.text_so_far import KeptText, Text, TextSoF
 logger = logging.getLogger(__name__)
 
 READER_BUFFER = 2048
+READER_CHARACTERS = 4_000_000
+_STORED_CHARACTERS = 500
 _AWAY_S = 1.0
 _ERRORS = (RedisError, OSError, TimeoutError)
 
@@ -42,6 +46,8 @@ class RedisLiveTail:
         self._readers: dict[str, set[_Reader]] = {}
         self._me = uuid.uuid4().hex.encode() + b":"
         self._away_until = 0.0
+        self._heard_data = b""
+        self._heard_events: list[Event] = []
 
     async def publish(self, session_id: SessionId, events: Sequence[Event]) -> None:
         """One round trip; texts that are stored now are forgotten."""
@@ -79,7 +85,9 @@ class RedisLiveTail:
             if key is None or text is None:
                 await self._redis.publish(channel_of(session_id), message)
             else:
-                await self._kept.add(session_id, key, text, cast("TextPayload", payload).text, message)
+                piece = cast("TextPayload", payload).text
+                whole = partial(self._whole_message, session_id, key, text)
+                await self._kept.add(session_id, key, text, piece, message, whole)
         except _ERRORS:
             self._lost()
 
@@ -98,6 +106,23 @@ class RedisLiveTail:
     def _message(self, events: Sequence[Event]) -> bytes:
         return self._me + dump([event_fields(event) for event in events]).encode()
 
+    def _whole_message(self, session_id: str, key: str, text: Text) -> bytes:
+        payload = text_piece(key[0], key[2:], 0, text.whole)
+        at = datetime.now(UTC)
+        return self._message([Event(seq=None, at=at, session_id=session_id, run_id=text.run_id, payload=payload)])
+
+    def heard(self, session_id: str, data: bytes) -> Sequence[Event]:
+        """Events of another process, read once for all readers here; what this process sent was taken already."""
+        if data.startswith(self._me):
+            return ()
+        if data is not self._heard_data:
+            self._heard_data = data
+            self._heard_events = [event_from(values) for values in json.loads(data.partition(b":")[2])]
+            if any(ends_all_texts(event.payload) for event in self._heard_events):
+                # Another process goes on with what was begun here.
+                self._texts.pop(session_id, None)
+        return self._heard_events
+
     def written_here(self, session_id: str) -> dict[str, Text]:
         """Texts this process is writing, whole; what Redis has of them may be on its way."""
         return self._texts.get(session_id, {})
@@ -107,13 +132,12 @@ class RedisLiveTail:
 
     def _lost(self) -> None:
         self._away_until = time.monotonic() + _AWAY_S
-        self._texts.clear()
         logger.warning("live tail is away; readers poll the store")
 
     @asynccontextmanager
     async def follow(self, session_id: SessionId) -> AsyncGenerator[AsyncIterator[Event]]:
         """Subscribed on entering; the text so far is fetched at the first look."""
-        reader = _Reader(self, self._kept, self._me, session_id)
+        reader = _Reader(self, self._kept, session_id)
         readers = self._readers.setdefault(session_id, set())
         readers.add(reader)
         try:
@@ -126,29 +150,30 @@ class RedisLiveTail:
 
 
 class _Reader:
-    """A bounded buffer between the hub and one reader."""
+    """A buffer between the hub and one reader, bounded by number and by size; what gathers of one text is merged."""
 
-    def __init__(self, tail: RedisLiveTail, kept: TextSoFar, me: bytes, session_id: str) -> None:
+    def __init__(self, tail: RedisLiveTail, kept: TextSoFar, session_id: str) -> None:
         self._tail = tail
         self._kept = kept
-        self._me = me
         self._session_id = session_id
         self._buffer: deque[Event] = deque()
+        self._characters = 0
         self._ready = asyncio.Event()
         self._needs_text = True
         self._is_slow = False
         self._ready.set()
 
     def heard(self, data: bytes) -> None:
-        """From another process; what this one sent was taken already."""
-        if not data.startswith(self._me):
-            self.take([event_from(values) for values in json.loads(data.partition(b":")[2])])
+        """From another process."""
+        if events := self._tail.heard(self._session_id, data):
+            self.take(events)
 
     def take(self, events: Sequence[Event]) -> None:
-        if len(self._buffer) >= READER_BUFFER:
+        if len(self._buffer) >= READER_BUFFER or self._characters >= READER_CHARACTERS:
             self._is_slow = True
         if not self._is_slow:
             self._buffer.extend(events)
+            self._characters += sum(_size(event) for event in events)
         self._ready.set()
 
     def restored(self) -> None:
@@ -164,11 +189,39 @@ class _Reader:
                 raise SlowReaderError("This reader did not keep up; it may go on from its last number.")
             if self._needs_text:
                 self._needs_text = False
-                self._buffer.extendleft(reversed(await self._text_so_far()))
+                try:
+                    texts = await self._text_so_far()
+                except asyncio.CancelledError:
+                    # Whoever waited gave up for now and looks again.
+                    self._needs_text = True
+                    raise
+                self._buffer.extendleft(reversed(texts))
+                self._characters += sum(_size(event) for event in texts)
             if self._buffer:
-                return self._buffer.popleft()
+                return self._merged(self._pop())
             self._ready.clear()
             await self._ready.wait()
+
+    def _pop(self) -> Event:
+        event = self._buffer.popleft()
+        self._characters -= _size(event)
+        return event
+
+    def _merged(self, event: Event) -> Event:
+        key = text_key(event.payload)
+        if key is None or not self._buffer:
+            return event
+        payload = cast("TextPayload", event.payload)
+        texts = [payload.text]
+        end = payload.offset + len(payload.text)
+        while self._buffer and text_key((after := self._buffer[0]).payload) == key:
+            more = cast("TextPayload", after.payload)
+            if more.offset != end or after.run_id != event.run_id:
+                break
+            texts.append(more.text)
+            end += len(more.text)
+            self._pop()
+        return event if len(texts) == 1 else replace(event, payload=replace(payload, text="".join(texts)))
 
     async def _text_so_far(self) -> list[Event]:
         try:
@@ -189,3 +242,8 @@ class _Reader:
             )
             for text in kept
         ]
+
+
+def _size(event: Event) -> int:
+    """About how many characters an event holds."""
+    return _STORED_CHARACTERS + len(getattr(event.payload, "text", ""))

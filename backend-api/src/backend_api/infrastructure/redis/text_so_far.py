@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from backend_api.infrastructure.redis.client import Redis
@@ -75,8 +76,13 @@ class TextSoFar:
         self._redis = redis
         self._append = redis.register_script(_APPEND)
 
-    async def add(self, session_id: str, key: str, text: Text, piece: str, message: bytes) -> None:
-        """Keep the last piece of a text and tell the readers, in one round trip as long as nothing was lost."""
+    async def add(
+        self, session_id: str, key: str, text: Text, piece: str, message: bytes, whole_message: Callable[[], bytes]
+    ) -> None:
+        """Keep the last piece of a text and tell the readers, in one round trip as long as nothing was lost.
+
+        When something was, the whole is kept and told again: some readers may have missed what came before the piece.
+        """
         index, at = _index(session_id), f"{_index(session_id)}:{key}"
         encoded = encode(piece)
         meta = json.dumps({"run_id": text.run_id})
@@ -92,6 +98,7 @@ class TextSoFar:
             pipeline.set(at, whole, ex=TTL_S)
             pipeline.hset(index, key, meta)
             pipeline.expire(index, TTL_S)
+            pipeline.publish(channel, whole_message())
             await pipeline.execute()
 
     async def end(self, session_id: str, keys: list[str], message: bytes) -> None:

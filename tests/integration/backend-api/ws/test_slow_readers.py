@@ -1,0 +1,116 @@
+"""A reader that takes nothing is cut off, goes on later where it was, and holds up nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Iterator
+
+import pytest
+import websockets
+
+from backend_api.application import measures
+from backend_api.bootstrap.slow_peers import HttpProtocol, WebSocketProtocol
+from backend_api.domain.agent.events import Notice
+from backend_api.domain.conversation.entity import SessionId
+from support.gateway import Gateway
+from support.streams import reading
+
+EVENTS = 400
+TEXT = "x" * 50_000
+"""Altogether more than any buffer between two sockets."""
+
+
+@pytest.fixture
+def little_patience() -> Iterator[None]:
+    """Half a second instead of 30."""
+    before = HttpProtocol.patience_s
+    HttpProtocol.patience_s = WebSocketProtocol.patience_s = 0.5
+    yield
+    HttpProtocol.patience_s = WebSocketProtocol.patience_s = before
+
+
+async def long_session(gateway: Gateway, headers: dict[str, str]) -> str:
+    session_id = SessionId(await gateway.session(headers))
+    for _ in range(EVENTS // 50):
+        await gateway.ports.log.append(session_id, [Notice(text=TEXT)] * 50)
+    return session_id
+
+
+async def deaf_client(gateway: Gateway, request: str) -> socket.socket:
+    """Sends a request and reads nothing; its receive buffer is small."""
+    loop = asyncio.get_running_loop()
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
+    client.setblocking(False)
+    host, port = gateway.url.removeprefix("http://").split(":")
+    await loop.sock_connect(client, (host, int(port)))
+    await loop.sock_sendall(client, request.encode())
+    return client
+
+
+async def cut(transport: str, before: float) -> None:
+    async with asyncio.timeout(30):
+        while measures.SLOW_READERS.values.get((transport,), 0.0) <= before:
+            await asyncio.sleep(0.05)
+
+
+async def nobody_streams() -> None:
+    async with asyncio.timeout(30):
+        while any(measures.STREAM_READERS.values.values()):
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.usefixtures("little_patience")
+async def test_an_event_stream_nobody_reads_is_cut_and_others_go_on(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await long_session(gateway, anna)
+    path = f"/api/sessions/{session_id}/events"
+    before = measures.SLOW_READERS.values.get(("http",), 0.0)
+    deaf = await deaf_client(
+        gateway, f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {anna['Authorization']}\r\n\r\n"
+    )
+    try:
+        async with reading(gateway.client, path, anna) as reader:
+            frames = await reader.take(100)
+        await cut("http", before)
+        await nobody_streams()
+        async with reading(gateway.client, path, anna, last_id=frames[-1].id) as reader:
+            frames += await reader.take(EVENTS - 100)
+        assert [frame.data["seq"] for frame in frames] == list(range(1, EVENTS + 1))
+    finally:
+        deaf.close()
+
+
+@pytest.mark.usefixtures("little_patience")
+async def test_a_socket_nobody_reads_is_cut(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await long_session(gateway, anna)
+    path = f"/api/sessions/{session_id}/ws"
+    before = measures.SLOW_READERS.values.get(("ws",), 0.0)
+    deaf = await deaf_client(
+        gateway,
+        f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {anna['Authorization']}\r\nConnection: Upgrade\r\n"
+        "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+    )
+    try:
+        await cut("ws", before)
+        await nobody_streams()
+        url = f"{gateway.url.replace('http', 'ws')}{path}?after=390"
+        async with asyncio.timeout(20), websockets.connect(url, additional_headers=anna) as socket_:
+            assert [json.loads(await socket_.recv())["seq"] for _ in range(10)] == list(range(391, 401))
+    finally:
+        deaf.close()
+
+
+async def test_a_reader_that_is_slow_but_reads_gets_everything(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await long_session(gateway, anna)
+    numbers: list[int] = []
+    async with reading(gateway.client, f"/api/sessions/{session_id}/events", anna) as reader:
+        for frame in range(EVENTS):
+            if frame % 40 == 0:
+                await asyncio.sleep(0.02)
+            numbers.append((await reader.next()).data["seq"])
+    assert numbers == list(range(1, EVENTS + 1))
