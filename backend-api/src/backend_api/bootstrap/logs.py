@@ -11,6 +11,19 @@ from contracts.observation.context import work_fields
 from contracts.observation.spans import current_trace_id
 
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message", "taskName"}
+_TALKATIVE = (
+    "httpx",
+    "httpcore",
+    "httpx2",
+    "httpcore2",
+    "pymongo",
+    "urllib3",
+    "opentelemetry",
+    "uvicorn.access",
+    "openai",
+    "anthropic",
+    "saq",
+)
 
 
 class JsonLines(logging.Formatter):
@@ -38,5 +51,5 @@ def configure_logs(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    for name in ("httpx", "httpcore", "httpx2", "httpcore2", "pymongo", "uvicorn.access", "openai", "anthropic", "saq"):
+    for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -40,5 +40,5 @@ def set_up_logs(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for name in ("pymongo", "urllib3", "docker", "asyncio", "uvicorn.access"):
+    for name in ("pymongo", "opentelemetry", "urllib3", "docker", "asyncio", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -9,6 +9,7 @@ import uvicorn
 from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.logs import set_up_logs
 from sandbox_manager.bootstrap.settings import Settings, SettingsError
+from sandbox_manager.bootstrap.tracing import traced
 from sandbox_manager.bootstrap.wiring import wire
 
 _BACKLOG = 512
@@ -53,5 +54,6 @@ def serve(settings: Settings) -> int:
     app = create_app(lambda: wire(settings))
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5)
     server = uvicorn.Server(config)
-    server.run(sockets=sockets)
+    with traced("sandbox-manager"):
+        server.run(sockets=sockets)
     return 0 if server.started else 3
