@@ -9,9 +9,11 @@ import sys
 import uvloop
 
 from backend_api.bootstrap.app import create_app
+from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.listening import Server, listen, server_for
 from backend_api.bootstrap.logs import configure_logs
 from backend_api.bootstrap.settings import SettingsError, load_settings, resolve_hosts
+from backend_api.bootstrap.tracing import traced
 from backend_api.bootstrap.wiring import web_options, wire_with
 
 GRACEFUL_S = 3
@@ -23,18 +25,21 @@ def main() -> int:
         settings = load_settings()
         configure_logs(settings.log_level)
         hosts = resolve_hosts(settings)
-        app = create_app(wire_with(settings), web_options(settings))
+        closing = Closing()
+        app = create_app(wire_with(settings, closing), web_options(settings))
     except SettingsError as error:
         sys.stderr.write(f"backend-api: {error}\n")
         return 2
     server = server_for(app, graceful_s=GRACEFUL_S)
-    uvloop.run(_serve(server, hosts, settings.port))
+    with traced("backend-api"):
+        uvloop.run(_serve(server, closing, hosts, settings.port))
     return 0 if server.started else 1
 
 
-async def _serve(server: Server, hosts: list[str], port: int) -> None:
+async def _serve(server: Server, closing: Closing, hosts: list[str], port: int) -> None:
+    closing.then(server.end)
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, server.end)
+        asyncio.get_running_loop().add_signal_handler(number, closing.begin)
     await server.serve(sockets=[listen(host, port) for host in hosts])
 
 

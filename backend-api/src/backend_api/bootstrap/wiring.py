@@ -12,6 +12,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
+from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.runtime import Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.conversation.feed import SessionFeed
@@ -26,7 +27,9 @@ from backend_api.infrastructure.security.passwords import Argon2Passwords
 from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 
-HANDOVER_S = 5.0
+LEAVE_S = 6.0
+"""Runs may take so long to come to the end of their present step; then they are cut."""
+HANDOVER_S = 3.0
 
 
 def settle_memory() -> None:
@@ -48,7 +51,7 @@ def web_options(settings: Settings) -> WebOptions:
     )
 
 
-def wire_with(settings: Settings) -> Wire:
+def wire_with(settings: Settings, closing: Closing) -> Wire:
     """The wiring of these settings, to be entered once. Raises `SettingsError`."""
     planned = plan(settings)
     access_tokens = JwtAccessTokens(
@@ -61,7 +64,8 @@ def wire_with(settings: Settings) -> Wire:
         async with open_runtime(planned) as runtime, MongoSessionFeed(runtime.stores.database) as feed:
             worker = None if settings.use_background_jobs else runtime.agent.worker
             use_cases = assemble(_ports(runtime, feed, planned.links, access_tokens, worker), policy)
-            async with working(worker):
+            closing.then(use_cases.stream_places.close)
+            async with working(worker, closing):
                 settle_memory()
                 yield use_cases
 
@@ -69,15 +73,17 @@ def wire_with(settings: Settings) -> Wire:
 
 
 @asynccontextmanager
-async def working(worker: Worker | None) -> AsyncGenerator[None]:
-    """At work for the length of the block; it hands its runs over before any store is closed."""
+async def working(worker: Worker | None, closing: Closing) -> AsyncGenerator[None]:
+    """At work until the process ends; it hands its runs over before any store is closed."""
     if worker is None:
         yield
         return
     task = asyncio.create_task(worker.run(), name="worker")
+    closing.then(worker.leave)
     try:
         yield
     finally:
+        await asyncio.wait({task}, timeout=closing.rest(LEAVE_S))
         task.cancel()
         await asyncio.wait({task}, timeout=HANDOVER_S)
 

@@ -11,10 +11,12 @@ from contextlib import asynccontextmanager
 
 import uvloop
 
+from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.listening import listen, server_for
 from backend_api.bootstrap.logs import configure_logs
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, SettingsError, load_settings, resolve_hosts
+from backend_api.bootstrap.tracing import traced
 from backend_api.bootstrap.wiring import settle_memory, working
 from backend_api.interfaces.http.worker_app import build_worker_app
 
@@ -33,18 +35,20 @@ def main() -> int:
     except SettingsError as error:
         sys.stderr.write(f"backend-api: {error}\n")
         return 2
-    uvloop.run(_work(planned, hosts))
+    with traced("backend-api-worker"):
+        uvloop.run(_work(planned, hosts))
     return 0
 
 
 async def _work(planned: Plan, hosts: list[str]) -> None:
-    ended = asyncio.Event()
+    closing, ended = Closing(), asyncio.Event()
+    closing.then(ended.set)
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        asyncio.get_running_loop().add_signal_handler(number, closing.begin)
     async with open_runtime(planned) as runtime, _answering(planned.settings, hosts, runtime):
         worker = runtime.agent.worker
         settle_memory()
-        async with working(worker):
+        async with working(worker, closing):
             logger.info("worker started", extra={"worker": worker.name})
             await ended.wait()
             logger.info("worker ends", extra={"worker": worker.name})

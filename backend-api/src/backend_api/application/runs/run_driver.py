@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from backend_api.application.runs.crew import Crew
 from backend_api.application.runs.outbox import Outbox
 from backend_api.application.runs.owner import Owner
 from backend_api.application.runs.run_journal import HandOver, RunJournal
@@ -41,6 +42,7 @@ UNWIND_S = 5.0
 """A redirected run goes on only when what was cut has wound down."""
 TITLE_GRACE_S = 0.1
 DRAIN_S = 0.5
+CUT_S = 1.0
 HANDOVER_S = 2.0
 STOPPED = "Stopped before it ended."
 REDIRECTED = "Cut by a new message of the user."
@@ -95,23 +97,19 @@ class RunDriver:
         journal = RunJournal(lease, self.ledger, self.log, outbox, history)
         fields = {"run_id": run.id, "session_id": run.session_id, "attempt": run.attempt}
         logger.info("run claimed", extra=fields)
-        try:
-            async with asyncio.TaskGroup() as group:
-                beside = [
-                    group.create_task(outbox.run()),
-                    group.create_task(self._title(journal)),
-                    group.create_task(owner.listen()),
-                    group.create_task(_tell(leaving, journal)),
-                ]
-                try:
-                    await self._drive(group, journal, owner)
-                    await outbox.drain(DRAIN_S)
-                finally:
-                    for task in beside:
-                        task.cancel()
-        except asyncio.CancelledError:
-            await self.hand_over(lease)
-            raise
+        async with asyncio.TaskGroup() as group:
+            crew = Crew(group)
+            for beside in (outbox.run(), self._title(journal), owner.listen(), _tell(leaving, journal)):
+                crew.start(beside)
+            try:
+                await self._drive(crew, journal, owner)
+                await outbox.drain(DRAIN_S)
+            except asyncio.CancelledError:
+                await crew.end(CUT_S)
+                await self.hand_over(lease)
+                raise
+            finally:
+                crew.cancel()
         logger.info("run left", extra=fields)
 
     async def hand_over(self, lease: Lease) -> None:
@@ -123,29 +121,27 @@ class RunDriver:
         except (DomainError, TimeoutError):
             logger.info("run was not handed over; its lease lapses", extra={"run_id": lease.run.id})
 
-    async def _drive(self, group: asyncio.TaskGroup, journal: RunJournal, owner: Owner) -> None:
-        keeping = group.create_task(owner.keep(journal.has_begun))
+    async def _drive(self, crew: Crew, journal: RunJournal, owner: Owner) -> None:
+        keeping = crew.start(owner.keep(journal.has_begun))
         if covered := _stopped_up_to(journal.lease.messages):
             await self._stop(journal, covered)
-            keeping.cancel()
             return
-        hearing = group.create_task(owner.hear())
-        work = group.create_task(self._work(journal))
+        hearing = crew.start(owner.hear())
+        work = crew.start(self._work(journal))
         try:
             while not work.done() and not keeping.done():
                 await asyncio.wait({work, keeping, hearing}, return_when=asyncio.FIRST_COMPLETED)
                 if hearing.done() and not work.done():
-                    work = await self._obey(group, hearing.result(), work, journal)
-                    hearing = group.create_task(owner.hear())
+                    work = await self._obey(crew, hearing.result(), work, journal)
+                    hearing = crew.start(owner.hear())
         except LeaseLostError:
             logger.warning("run lost to another worker", extra={"run_id": journal.lease.run.id})
         finally:
-            for task in (work, keeping, hearing):
-                task.cancel()
+            work.cancel()
 
     async def _obey(
         self,
-        group: asyncio.TaskGroup,
+        crew: Crew,
         messages: Sequence[OwnerMessage],
         work: asyncio.Task[None],
         journal: RunJournal,
@@ -170,7 +166,7 @@ class RunDriver:
             await journal.record([], taken=taken)
         await asyncio.wait({work}, timeout=UNWIND_S)
         logger.info("run redirected", extra={"run_id": journal.lease.run.id})
-        return group.create_task(self._work(journal))
+        return crew.start(self._work(journal))
 
     async def _stop(self, journal: RunJournal, covered: int) -> None:
         """End the run as stopped, and with it the answer to all that was said before the stop."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter, Response
 
+from backend_api.application.conversation.follow_run import RunTakesTooLongError
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame
@@ -25,10 +28,19 @@ async def run(
     session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options
 ) -> RunResultBody:
     """Say something and wait for the end of the run."""
-    result = await calls.follow_run.wait(
+    following = calls.follow_run.wait(
         SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
     )
-    return RunResultBody.of(result)
+    with calls.stream_places.take(caller.user.id, "run") as ended:
+        waiting = asyncio.ensure_future(following)
+        try:
+            await asyncio.wait({waiting, ended}, return_when=asyncio.FIRST_COMPLETED)
+            if not waiting.done():
+                raise RunTakesTooLongError("This gateway ends; the run goes on. Follow its events.")
+            return RunResultBody.of(waiting.result())
+        finally:
+            waiting.cancel()
+            await asyncio.wait({waiting})
 
 
 @router.post("/runs/stream", responses={200: {"content": {"text/event-stream": {}}}}, response_class=Response)
