@@ -5,10 +5,12 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from tool_api import __version__
+from tool_api.activity import ActivityMiddleware
 from tool_api.body_limit import BodyLimitMiddleware
 from tool_api.calls.routes import router as calls_router
 from tool_api.files.routes import router as files_router
 from tool_api.health import router as health_router
+from tool_api.keeping.routes import router as keeping_router
 from tool_api.metrics import router as metrics_router
 from tool_api.problems import install_problems
 from tool_api.request_id import RequestIdMiddleware
@@ -21,10 +23,11 @@ def create_app(services: Services) -> FastAPI:
     app = FastAPI(title="Tool API", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.services = services
     app.add_middleware(BodyLimitMiddleware)
+    app.add_middleware(ActivityMiddleware, activity=services.keeper.activity)
     app.add_middleware(RequestIdMiddleware)
     install_problems(app)
     desktop = services.desktop
     vnc = vnc_router(lambda _: services.door, lambda _: desktop.vnc_socket if desktop is not None else None)
-    for router in (health_router, metrics_router, calls_router, files_router, vnc):
+    for router in (health_router, metrics_router, calls_router, files_router, keeping_router, vnc):
         app.include_router(router)
     return app

@@ -12,7 +12,15 @@ from fastapi import Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from jose import JWTError, jwt
 
-from contracts.sandboxes import CLAIM_END, CLAIM_SCOPE, DOOR_ALGORITHM, DOOR_AUDIENCE, UNCLAIMED, Scope
+from contracts.sandboxes import (
+    CLAIM_END,
+    CLAIM_SCOPE,
+    DOOR_ALGORITHM,
+    DOOR_AUDIENCE,
+    KEEP_SCOPE,
+    UNCLAIMED,
+    Scope,
+)
 from tool_api.errors import ClaimedError, ScopeMissingError, UnauthenticatedError
 
 _CACHED_TOKENS = 256
@@ -72,12 +80,26 @@ class Door:
 
     def verify_header(self, authorization: str | None) -> Grant:
         """The grant of an `Authorization` header; raises as `verify` does."""
-        scheme, _, token = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
-            raise UnauthenticatedError("A bearer token is needed.")
-        return self.verify(token.strip())
+        return self.verify(token_of(authorization))
+
+    def verify_keeper(self, token: str) -> None:
+        """Pass a manager's own token, also while nobody has claimed the sandbox; one that claims it, does.
+
+        Raises `UnauthenticatedError`, `ClaimedError`.
+        """
+        claims, scopes = self._claims(token)
+        if KEEP_SCOPE not in scopes:
+            raise UnauthenticatedError("The token is not a manager's own.")
+        claims_it = CLAIM_SCOPE in scopes
+        if claims_it or self._generation != UNCLAIMED:
+            self._check_generation(claims, claims_it=claims_it)
 
     def _decode(self, token: str) -> Grant:
+        claims, scopes = self._claims(token)
+        self._check_generation(claims, claims_it=CLAIM_SCOPE in scopes)
+        return Grant(scopes=frozenset(scopes), expires_at=float(claims["exp"]))
+
+    def _claims(self, token: str) -> tuple[dict[str, Any], list[str]]:
         if len(token) > _MAX_TOKEN_CHARACTERS:
             raise UnauthenticatedError("The token is not valid.")
         try:
@@ -89,8 +111,7 @@ class Door:
         scopes: Any = claims.get("scopes")
         if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in cast("list[Any]", scopes)):
             raise UnauthenticatedError("The token names no scopes.")
-        self._check_generation(claims, claims_it=CLAIM_SCOPE in scopes)
-        return Grant(scopes=frozenset(cast("list[str]", scopes)), expires_at=float(claims["exp"]))
+        return claims, cast("list[str]", scopes)
 
     def _check_generation(self, claims: dict[str, Any], *, claims_it: bool) -> None:
         generation, end = claims.get("gen"), claims.get(CLAIM_END)
@@ -106,6 +127,14 @@ class Door:
             if claims_it:
                 raise ClaimedError("This sandbox is claimed already.")
             raise UnauthenticatedError("The token is for another generation of this sandbox.")
+
+
+def token_of(authorization: str | None) -> str:
+    """The token of an `Authorization` header. Raises `UnauthenticatedError`."""
+    scheme, _, token = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise UnauthenticatedError("A bearer token is needed.")
+    return token.strip()
 
 
 BearerToken = Annotated[

@@ -12,6 +12,8 @@ from tool_api.bootstrap.settings import Settings
 from tool_api.calls.runner import Calls
 from tool_api.desktop.supervisor import Desktop
 from tool_api.door import Door
+from tool_api.keeping.keeper import Keeper
+from tool_api.tools.shell.shells import Shells
 from tool_api.tools.tool import AnyTool
 from tool_api.workspace import Workspace
 
@@ -27,8 +29,10 @@ class Services:
     door: Door
     tools: Mapping[str, AnyTool]
     calls: Calls
+    shells: Shells
     workspace: Workspace
     desktop: Desktop | None
+    keeper: Keeper
 
 
 async def services_of(request: Request) -> Services:

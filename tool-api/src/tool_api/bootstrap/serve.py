@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import time
 from collections.abc import Callable, Generator
@@ -12,11 +13,15 @@ from socket import socket
 import uvicorn
 from fastapi import FastAPI
 
+from contracts.sandboxes import UNCLAIMED
 from tool_api.app import create_app
 from tool_api.bootstrap.settings import Settings
 from tool_api.bootstrap.wiring import open_services
 from tool_api.door import Door
 from tool_api.services import Services
+from tool_api.tools.shell.types import DEFAULT_SHELL
+
+_log = logging.getLogger(__name__)
 
 READY_LINE = "tool-api: ready desktop={}"
 _DESKTOP_WAIT_S = 60.0
@@ -68,6 +73,9 @@ async def _announce(server: _Server, services: Services) -> None:
     desktop = services.desktop
     if desktop is not None:
         await desktop.wait_settled(_DESKTOP_WAIT_S)
+    if services.settings.sandbox_generation == UNCLAIMED:
+        # It is frozen next and woken with a command: that one is not to wait for a shell.
+        await services.shells.open(DEFAULT_SHELL).warm_up()
     has_desktop = desktop is not None and desktop.has_desktop
     print(READY_LINE.format("yes" if has_desktop else "no"), flush=True)  # noqa: T201
 
@@ -79,6 +87,15 @@ async def _end_in_time(door: Door, end: Callable[[], None]) -> None:
     while door.ends_at is not None and (left := door.ends_at + _OVERTIME_S - time.time()) > 0:  # noqa: ASYNC110
         await asyncio.sleep(min(left, _LOOK_AT_CLOCK_S))
     end()
+
+
+def _alone(end: Callable[[], None]) -> None:
+    _log.error("no manager was there for too long; the sandbox ends itself")
+    end()
+
+
+def _full(services: Services) -> None:
+    _log.warning("the workspace holds more than it may", extra={"bytes": services.keeper.disk.used_bytes})
 
 
 async def serve(settings: Settings) -> None:
@@ -97,6 +114,9 @@ async def serve(settings: Settings) -> None:
         beside = [
             loop.create_task(_announce(server, services), name="announcement"),
             loop.create_task(_end_in_time(services.door, end), name="end-in-time"),
+            loop.create_task(services.keeper.listen(), name="keeper"),
+            loop.create_task(services.keeper.dead_man.watch(lambda: _alone(end)), name="dead-man"),
+            loop.create_task(services.keeper.disk.watch(lambda: _full(services)), name="disk"),
         ]
         try:
             await server.serve()

@@ -62,6 +62,8 @@ class Settings(BaseSettings):
     bash_timeout: int = Field(default=60, ge=1, le=600)
     allowed_commands: str = ""
     max_upload_bytes: int = Field(default=10 * 1024 * 1024, ge=1)
+    sandbox_orphan_s: int = Field(default=0, ge=0)
+    sandbox_disk_bytes: int = Field(default=0, ge=0)
 
     @property
     def unix_door(self) -> Path | None:

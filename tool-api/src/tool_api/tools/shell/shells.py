@@ -77,6 +77,11 @@ class Shell:
             self._state = self._bash.state
             return kept
 
+    async def warm_up(self) -> None:
+        """Have bash running before the first command."""
+        async with self._turn:
+            await self._living_bash()
+
     async def close(self) -> None:
         async with self._turn:
             if self._bash is not None:
@@ -104,6 +109,11 @@ class Shells:
 
     async def __aexit__(self, *_: object) -> None:
         await asyncio.gather(*(shell.close() for shell in self._shells.values()))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a command runs in any of them."""
+        return any(shell.is_busy for shell in self._shells.values())
 
     def find(self, name: str) -> Shell | None:
         return self._shells.get(name)

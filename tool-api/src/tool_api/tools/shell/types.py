@@ -17,6 +17,7 @@ def _without_nul(text: str) -> str:
     return text
 
 
+DEFAULT_SHELL = "main"
 ShellName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$", description="Name of the shell.")]
 
 
@@ -26,7 +27,7 @@ class ShellExec(Arguments):
     command: Annotated[str, AfterValidator(_without_nul)] = Field(
         min_length=1, max_length=100_000, description="Bash command line or script."
     )
-    shell: ShellName = "main"
+    shell: ShellName = DEFAULT_SHELL
     timeout_s: int | None = Field(
         default=None, ge=1, le=MAX_TIMEOUT_S, description="Seconds to wait for its end; the default is the sandbox's."
     )
@@ -38,20 +39,20 @@ class ShellExec(Arguments):
 class ShellView(Arguments):
     """Look at a shell's latest command."""
 
-    shell: ShellName = "main"
+    shell: ShellName = DEFAULT_SHELL
 
 
 class ShellWait(Arguments):
     """Wait for a shell's running command."""
 
-    shell: ShellName = "main"
+    shell: ShellName = DEFAULT_SHELL
     timeout_s: int | None = Field(default=None, ge=1, le=MAX_TIMEOUT_S, description="Seconds to wait.")
 
 
 class ShellWrite(Arguments):
     """Type into a shell's running command."""
 
-    shell: ShellName = "main"
+    shell: ShellName = DEFAULT_SHELL
     text: Annotated[str, AfterValidator(_without_nul)] = Field(
         min_length=1, max_length=4000, description="Text to type; \\u0003 is Ctrl+C, \\u0004 Ctrl+D."
     )
@@ -61,4 +62,4 @@ class ShellWrite(Arguments):
 class ShellKill(Arguments):
     """End a shell's running command."""
 
-    shell: ShellName = "main"
+    shell: ShellName = DEFAULT_SHELL

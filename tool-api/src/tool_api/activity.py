@@ -1,0 +1,51 @@
+"""When the sandbox was last used: by a call, a screen, a terminal, or a command that still runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+NO_USE = frozenset({"/healthz", "/metrics", "/keep-alive"})
+
+
+class Activity:
+    """`is_busy` tells of what goes on without anybody connected."""
+
+    def __init__(self, is_busy: Callable[[], bool]) -> None:
+        self._is_busy = is_busy
+        self._connected = 0
+        self._last = time.monotonic()
+
+    @property
+    def unused_s(self) -> float:
+        """Seconds since it was used; none while it is."""
+        if self._connected or self._is_busy():
+            self._last = time.monotonic()
+        return time.monotonic() - self._last
+
+    @contextmanager
+    def use(self) -> Generator[None]:
+        self._connected += 1
+        try:
+            yield
+        finally:
+            self._connected -= 1
+            self._last = time.monotonic()
+
+
+class ActivityMiddleware:
+    """Whoever is served uses the sandbox for as long; those who only ask how it is do not."""
+
+    def __init__(self, app: ASGIApp, activity: Activity) -> None:
+        self._app = app
+        self._activity = activity
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket") or scope["path"] in NO_USE:
+            await self._app(scope, receive, send)
+            return
+        with self._activity.use():
+            await self._app(scope, receive, send)

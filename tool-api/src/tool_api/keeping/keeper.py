@@ -1,0 +1,76 @@
+"""What a manager may say and hear: at the door, or where no network leads to it, on standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import stat
+import sys
+from dataclasses import dataclass
+
+from contracts.sandboxes import KeepAlive, KeptAlive
+from tool_api.activity import Activity
+from tool_api.door import Door
+from tool_api.errors import ClaimedError, UnauthenticatedError
+from tool_api.keeping.dead_man import DeadMan
+from tool_api.keeping.disk import DiskWatch
+
+KEPT_LINE = "tool-api: kept {}"
+_LONGEST_LINE = 16 * 1024
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeper:
+    """Answers managers; only a token of theirs, which nothing inside can make, counts as their presence."""
+
+    door: Door
+    activity: Activity
+    dead_man: DeadMan
+    disk: DiskWatch
+
+    def keep(self, token: str) -> KeptAlive:
+        """Raises `UnauthenticatedError`, `ClaimedError`."""
+        self.door.verify_keeper(token)
+        self.dead_man.kept()
+        return KeptAlive(unused_s=round(self.activity.unused_s, 1), disk_bytes=self.disk.used_bytes)
+
+    async def listen(self) -> None:
+        """Answer each line of standard input on standard output, where that is a pipe; nothing inside inherits it."""
+        if not stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
+            return
+        reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+        loop = asyncio.get_running_loop()
+        pipe = os.fdopen(_taken(sys.stdin.fileno()), "rb", buffering=0)
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+        try:
+            while line := await _line(reader):
+                self._answer(line)
+        finally:
+            transport.close()
+
+    def _answer(self, line: bytes) -> None:
+        try:
+            kept = self.keep(KeepAlive.model_validate_json(line).keep)
+        except (ValueError, UnauthenticatedError, ClaimedError):
+            _log.warning("somebody without the right to spoke as a manager")
+            return
+        print(KEPT_LINE.format(kept.model_dump_json()), flush=True)  # noqa: T201
+
+
+def _taken(number: int) -> int:
+    """The stream under another number, which children do not get; they get silence."""
+    taken = os.dup(number)
+    silence = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(silence, number)
+    os.close(silence)
+    return taken
+
+
+async def _line(reader: asyncio.StreamReader) -> bytes:
+    while True:
+        try:
+            return await reader.readline()
+        except ValueError:
+            continue  # longer than any of ours

@@ -1,0 +1,21 @@
+"""POST /keep-alive: a manager is there."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+
+from contracts.sandboxes import KeptAlive
+from tool_api.door import BearerToken, token_of
+from tool_api.services import Services, services_of
+
+router = APIRouter()
+
+
+@router.post("/keep-alive")
+async def keep_alive(
+    request: Request, services: Annotated[Services, Depends(services_of)], _: BearerToken = None
+) -> KeptAlive:
+    """For managers' own tokens only."""
+    return services.keeper.keep(token_of(request.headers.get("authorization")))
