@@ -6,39 +6,21 @@ import asyncio
 import os
 import random
 import secrets
-import sys
-from collections import Counter
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from support.chaos.brain import Brain
+from support.chaos.settings import ENDED, crashes, say, trial_settings
 from support.chaos.storm import Storm, end_what_is_left, left_on_machine
 from support.chaos.trial import Trial
 from support.chaos.verdict import Verdict
-from support.fleet import Fleet, Shape, run_fleet
+from support.fleet import Shape, run_fleet
 from support.model_server import ModelServer
 
 RUNS = int(os.environ.get("CHAOS_RUNS") or 200)
 SEED = int(os.environ.get("CHAOS_SEED") or secrets.randbelow(1_000_000))
-HAS_WORKERS = find_spec("backend_api.bootstrap.worker") is not None
-SHAPE = Shape(gateways=2, workers=2 if HAS_WORKERS else 0, managers=2)
-ENDED = {0, -15}
-
-
-def settings(model_url: str) -> dict[str, str]:
-    return {
-        "LLM_PROVIDER": "openai",
-        "OPENAI_API_KEY": "sk-scripted",
-        "OPENAI_BASE_URL": model_url,
-        "MODEL": "scripted",
-        "MAX_TOKEN_BUDGET": "100000000",
-        "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
-        "SANDBOX_DESKTOP": "false",
-        "SANDBOX_MAX_TOTAL": "100",
-        "SANDBOX_MAX_PER_USER": "50",
-    }
+SHAPE = Shape(gateways=2, workers=2, managers=2)
 
 
 @pytest.mark.timeout(3600)
@@ -47,7 +29,7 @@ async def test_whatever_is_killed_nothing_is_lost_doubled_or_left(tmp_path: Path
     say(f"seed {SEED}, {RUNS} messages (CHAOS_SEED, CHAOS_RUNS)")
     brain = Brain(random.Random(chance.getrandbits(64)))
     async with ModelServer(respond=brain) as model:
-        async with run_fleet(tmp_path, SHAPE, settings(model.openai_url), forged=True) as fleet:
+        async with run_fleet(tmp_path, SHAPE, trial_settings(model.openai_url), forged=True) as fleet:
             trial = Trial(fleet=fleet, chance=chance, sessions=max(4, min(20, RUNS // 4)), tasks=RUNS)
             storm = Storm(fleet=fleet, chance=random.Random(chance.getrandbits(64)))
             try:
@@ -95,17 +77,6 @@ async def at_shares(trial: Trial, storm: Storm) -> None:
         await happen()
 
 
-def crashes(fleet: Fleet) -> list[str]:
-    """What our code did not expect, by its log."""
-    found: Counter[str] = Counter()
-    for member in fleet.services:
-        for line in member.log.read_text(errors="replace").splitlines():
-            for sign in ("request failed", "run crashed", "Task exception was never retrieved", "sweep crashed"):
-                if sign in line:
-                    found[f"{member.name}: {line[:2000]}"] += 1
-    return list(found)[:5]
-
-
 def report(trial: Trial, storm: Storm, verdict: Verdict) -> None:
     say(f"{trial.seconds:.0f} s; broken: {dict(storm.done)}")
     say(f"messages {verdict.messages}, answered {verdict.answered}")
@@ -114,7 +85,3 @@ def report(trial: Trial, storm: Storm, verdict: Verdict) -> None:
     say(f"readers {len(trial.readers)}, connections {sum(reader.connections for reader in trial.readers)}")
     for fault in verdict.wrong[:40]:
         say(f"WRONG {fault}")
-
-
-def say(text: str) -> None:
-    sys.stderr.write(f"chaos: {text}\n")

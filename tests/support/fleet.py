@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -190,6 +190,7 @@ async def run_fleet(
     runtime: str = "process",
     only: Mapping[str, Mapping[str, str]] | None = None,
     mongo_folder: Path | None = None,
+    mongod_options: Sequence[str] = (),
     forged: bool = False,
 ) -> AsyncGenerator[Fleet]:
     """Up when it is handed out; ended with the block, by force where asking does not help.
@@ -202,6 +203,7 @@ async def run_fleet(
     async with AsyncExitStack() as stack:
         managers = await stack.enter_async_context(Balancer(manager_ports, chance))
         fleet = _plan(folder, shape, settings, runtime, only or {}, mongo_folder, managers.url, manager_ports)
+        fleet["mongod"].command += tuple(mongod_options)
         if forged:
             forge = stack.enter_context(Forge(_FORGED, fleet.services[0].environ))
             for member in fleet.services:
