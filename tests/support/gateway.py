@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import httpx
 
@@ -23,6 +23,7 @@ from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
+from backend_api.infrastructure.mongo.run_records import MongoRunRecords
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
@@ -76,10 +77,11 @@ async def run_gateway(
     limits: Limits | None = None,
     expires_s: int = 600,
     streams_per_user: int = 50,
+    trusted_proxies: tuple[str, ...] = (),
 ) -> AsyncGenerator[Gateway]:
     """On a free loopback port; `is_local` of the options decides the mode."""
     options = options or WebOptions()
-    limits = limits or Limits(login_per_minute=0, register_per_hour=0, messages_per_minute=0)
+    limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
     computers, workspace = MemoryComputers(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
     async with (
@@ -95,6 +97,7 @@ async def run_gateway(
             limiter=RedisRateLimiter(redis),
             sessions=MongoSessionRepository(database),
             ledger=MongoRunLedger(database),
+            run_records=MongoRunRecords(database),
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
             markers=MongoReadMarkers(database),
@@ -119,7 +122,11 @@ async def run_gateway(
         async def wire() -> AsyncGenerator[UseCases]:
             yield use_cases
 
-        async with _served(create_app(wire, options)) as url, httpx.AsyncClient(base_url=url, timeout=10) as client:
+        app = create_app(wire, options)
+        async with (
+            _served(app, trusted_proxies) as url,
+            httpx.AsyncClient(base_url=url, timeout=10) as client,
+        ):
             yield Gateway(
                 url=url,
                 ports=ports,
@@ -133,10 +140,10 @@ async def run_gateway(
 
 
 @asynccontextmanager
-async def _served(app: object) -> AsyncGenerator[str]:
+async def _served(app: object, trusted_proxies: tuple[str, ...]) -> AsyncGenerator[str]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    server = server_for(app, graceful_s=1)  # type: ignore[arg-type]
+    server = server_for(app, graceful_s=1, trusted_proxies=trusted_proxies)  # type: ignore[arg-type]
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     async with asyncio.timeout(5):
         while not server.started:

@@ -32,9 +32,12 @@ from backend_api.application.identity.log_in import LogIn
 from backend_api.application.identity.log_out import LogOut
 from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
+from backend_api.application.jobs.cancel_job import CancelJob
+from backend_api.application.jobs.get_job import GetJob
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.feed import ReadMarkers, SessionFeed
+from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import (
     Desk,
     EventLog,
@@ -63,6 +66,7 @@ class Ports:
     limiter: RateLimiter
     sessions: SessionRepository
     ledger: RunLedger
+    run_records: RunRecords
     log: EventLog
     transcripts: Transcripts
     markers: ReadMarkers
@@ -105,6 +109,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, heads, policy.poll_s)
     own_computer = OwnComputer(ports.sessions, ports.computers)
+    stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.signals)
+    get_job = GetJob(ports.ledger)
     return UseCases(
         register=Register(
             ports.users, ports.passwords, issue_grant, ports.limiter, policy.limits, policy.is_registration_open
@@ -121,7 +127,10 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.computers),
         mark_read=MarkRead(ports.markers),
         send_message=send_message,
-        stop_run=StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.signals),
+        stop_run=stop_run,
+        run_records=ports.run_records,
+        get_job=get_job,
+        cancel_job=CancelJob(get_job, stop_run),
         follow_events=follow_events,
         follow_run=FollowRun(send_message, follow_events),
         follow_sessions=FollowSessions(ports.sessions, ports.feed, policy.poll_s),

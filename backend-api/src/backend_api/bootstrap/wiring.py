@@ -19,6 +19,7 @@ from backend_api.domain.conversation.feed import SessionFeed
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
+from backend_api.infrastructure.mongo.run_records import MongoRunRecords
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
@@ -114,6 +115,7 @@ def _ports(
         limiter=RedisRateLimiter(stores.redis),
         sessions=runtime.sessions,
         ledger=runtime.ledger,
+        run_records=MongoRunRecords(stores.database),
         log=runtime.log,
         transcripts=MongoTranscripts(stores.database),
         markers=MongoReadMarkers(stores.database),

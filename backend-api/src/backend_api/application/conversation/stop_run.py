@@ -11,7 +11,8 @@ from backend_api.domain.identity.entity import UserId
 
 @dataclass(frozen=True, slots=True)
 class StopRun:
-    """Recorded first, then signalled. None when the session is idle. Raises `SessionNotFoundError`."""
+    """Left for the run's owner first, which is then woken. None when the session is idle, or does something else than
+    `run_id`. Raises `SessionNotFoundError`."""
 
     sessions: SessionRepository
     ledger: RunLedger
@@ -19,8 +20,8 @@ class StopRun:
     tail: LiveTail
     signals: RunSignals
 
-    async def __call__(self, session_id: SessionId, user_id: UserId) -> RunId | None:
-        run = await self.ledger.request_stop(session_id, user_id)
+    async def __call__(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> RunId | None:
+        run = await self.ledger.request_stop(session_id, user_id, run_id)
         if run is None:
             return None
         await self.signals.knock(run.id)

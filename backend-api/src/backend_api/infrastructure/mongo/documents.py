@@ -116,6 +116,7 @@ class RunDocument(Document):
             IndexModel([("session_id", ASCENDING)], unique=True, partialFilterExpression={"active": True}),
             IndexModel([("status", ASCENDING), ("created_at", ASCENDING)]),
             IndexModel([("session_id", ASCENDING), ("created_at", ASCENDING)], name="session_runs"),
+            IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING), ("_id", DESCENDING)]),
         ]
 
 

@@ -33,8 +33,11 @@ from backend_api.application.identity.log_in import LogIn
 from backend_api.application.identity.log_out import LogOut
 from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
+from backend_api.application.jobs.cancel_job import CancelJob
+from backend_api.application.jobs.get_job import GetJob
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import Tool
+from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import EventLog, SessionRepository
 from backend_api.domain.identity.ports import Users
 from backend_api.domain.sandbox.ports import Computers, Workspace
@@ -71,6 +74,9 @@ class UseCases:
     mark_read: MarkRead
     send_message: SendMessage
     stop_run: StopRun
+    run_records: RunRecords
+    get_job: GetJob
+    cancel_job: CancelJob
     follow_events: FollowEvents
     follow_run: FollowRun
     follow_sessions: FollowSessions

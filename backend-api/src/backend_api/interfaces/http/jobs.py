@@ -1,0 +1,76 @@
+"""Runs as jobs: over all sessions, by state, to be cancelled."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from backend_api.domain.conversation.entity import Run, RunId
+from backend_api.domain.conversation.jobs import JobStatus, job_status
+from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.use_cases import Calls
+
+router = APIRouter(prefix="/api/jobs", tags=["runs"])
+
+
+class JobBody(BaseModel):
+    """A job is a run: its id is the run's. `attempt` counts the workers that took it."""
+
+    id: str
+    session_id: str
+    status: JobStatus
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    worker: str | None
+    attempt: int
+    reason: str | None
+
+    @classmethod
+    def of(cls, run: Run) -> JobBody:
+        return cls(
+            id=run.id,
+            session_id=run.session_id,
+            status=job_status(run),
+            created_at=run.created_at,
+            started_at=run.started_at,
+            finished_at=run.finished_at,
+            worker=run.worker,
+            attempt=run.attempt,
+            reason=run.reason,
+        )
+
+
+class JobPageBody(BaseModel):
+    """Newest first."""
+
+    items: list[JobBody]
+    next_cursor: str | None
+
+
+@router.get("")
+async def list_jobs(
+    caller: CurrentCaller,
+    calls: Calls,
+    status: JobStatus | None = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+) -> JobPageBody:
+    """Own jobs, newest first."""
+    page = await calls.run_records.page(caller.user.id, status=status, limit=limit, cursor=cursor)
+    return JobPageBody(items=[JobBody.of(run) for run in page.items], next_cursor=page.next_cursor)
+
+
+@router.get("/{job_id}")
+async def get_job(job_id: str, caller: CurrentCaller, calls: Calls) -> JobBody:
+    """One job."""
+    return JobBody.of(await calls.get_job(RunId(job_id), caller.user.id))
+
+
+@router.post("/{job_id}/cancel", status_code=202, responses={409: {}})
+async def cancel_job(job_id: str, caller: CurrentCaller, calls: Calls) -> JobBody:
+    """Cancel a job that waits or runs; a running one ends within half a second. One that is over: 409."""
+    return JobBody.of(await calls.cancel_job(RunId(job_id), caller.user.id))
