@@ -222,6 +222,8 @@ async def run(options: argparse.Namespace) -> None:
         "MODEL": "scripted",
         "MAX_TOKEN_BUDGET": "1000000000",
         "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
+        "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
+        "MAX_RUNS_PER_USER": "0",
         "MAX_CONCURRENT_RUNS": "200",
         "MAX_STREAMS_PER_USER": "1000",
         **dict(pair.split("=", 1) for pair in options.set),

@@ -45,6 +45,8 @@ def scripted_stack(*, deltas: int, delay_ms: float = 0.0) -> Iterator[Stack]:
             "MODEL": "scripted",
             "MAX_TOKEN_BUDGET": "100000000",
             "RATE_LIMIT_MESSAGES_PER_MINUTE": "1000000",
+            "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
+            "MAX_RUNS_PER_USER": "0",
         }
         with run_stack(Path(folder), **settings) as stack:
             yield stack

@@ -18,6 +18,8 @@ def trial_settings(model_url: str) -> dict[str, str]:
         "MODEL": "scripted",
         "MAX_TOKEN_BUDGET": "100000000",
         "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
+        "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
+        "MAX_RUNS_PER_USER": "0",
         "SANDBOX_DESKTOP": "false",
         "SANDBOX_MAX_TOTAL": "100",
         "SANDBOX_MAX_PER_USER": "50",

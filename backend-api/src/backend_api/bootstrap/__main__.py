@@ -30,7 +30,7 @@ def main() -> int:
     except SettingsError as error:
         sys.stderr.write(f"backend-api: {error}\n")
         return 2
-    server = server_for(app, graceful_s=GRACEFUL_S)
+    server = server_for(app, graceful_s=GRACEFUL_S, trusted_proxies=settings.trusted_proxies)
     with traced("backend-api"):
         uvloop.run(_serve(server, closing, hosts, settings.port))
     return 0 if server.started else 1

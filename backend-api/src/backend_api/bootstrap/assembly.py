@@ -102,25 +102,22 @@ class Policy:
 
 def assemble(ports: Ports, policy: Policy) -> UseCases:
     """Hand every use case its ports."""
+    limiter, limits = ports.limiter, policy.limits
     issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
-    send_message = SendMessage(
-        ports.ledger, ports.tail, ports.signals, ports.queue, ports.limiter, policy.limits, ports.desk
-    )
+    send_message = SendMessage(ports.ledger, ports.tail, ports.signals, ports.queue, limiter, limits, ports.desk)
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, heads, policy.poll_s)
     own_computer = OwnComputer(ports.sessions, ports.computers)
     stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.signals)
     get_job = GetJob(ports.ledger)
     return UseCases(
-        register=Register(
-            ports.users, ports.passwords, issue_grant, ports.limiter, policy.limits, policy.is_registration_open
-        ),
-        log_in=LogIn(ports.users, ports.passwords, issue_grant, ports.limiter, policy.limits),
-        refresh=Refresh(ports.users, ports.refresh_tokens, issue_grant, policy.refresh_lifetime),
+        register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.is_registration_open),
+        log_in=LogIn(ports.users, ports.passwords, issue_grant, limiter, limits),
+        refresh=Refresh(ports.users, ports.refresh_tokens, issue_grant, policy.refresh_lifetime, limiter, limits),
         log_out=LogOut(ports.users, ports.refresh_tokens, policy.refresh_lifetime),
         authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
         users=ports.users,
-        create_session=CreateSession(ports.sessions, ports.models),
+        create_session=CreateSession(ports.sessions, ports.models, limiter, limits),
         update_session=UpdateSession(ports.sessions, ports.log, ports.tail, ports.models),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.signals, ports.computers),
         sessions=ports.sessions,
@@ -139,13 +136,13 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         own_computer=own_computer,
         computers=ports.computers,
         workspace=ports.workspace,
-        upload_files=UploadFiles(own_computer, ports.workspace, ports.log, ports.tail),
+        upload_files=UploadFiles(own_computer, ports.workspace, ports.log, ports.tail, limiter, limits),
         snapshots=ports.snapshots,
         take_snapshot=TakeSnapshot(ports.sessions, ports.snapshots),
         restore_snapshot=RestoreSnapshot(ports.sessions, ports.snapshots, ports.log, ports.tail),
         link_file=LinkFile(ports.sessions, ports.links),
         links=ports.links,
-        issue_ticket=IssueTicket(ports.sessions, ports.tickets),
+        issue_ticket=IssueTicket(ports.sessions, ports.tickets, limiter, limits),
         open_screen=OpenScreen(ports.tickets, own_computer, ports.screens),
         models=ports.models,
         tools=ports.tools,

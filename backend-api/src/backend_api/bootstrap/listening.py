@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -33,8 +33,11 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def server_for(app: ASGIApp, *, graceful_s: int) -> Server:
-    """Our way to run uvicorn: logs are ours, and no more connections than one process can serve."""
+def server_for(app: ASGIApp, *, graceful_s: int, trusted_proxies: Sequence[str] = ()) -> Server:
+    """Our way to run uvicorn: logs are ours, and no more connections than one process can serve.
+
+    Only a peer among `trusted_proxies` is believed for whom it calls.
+    """
     return Server(
         uvicorn.Config(
             app,
@@ -46,6 +49,7 @@ def server_for(app: ASGIApp, *, graceful_s: int) -> Server:
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=graceful_s,
             server_header=False,
+            forwarded_allow_ips=list(trusted_proxies),
             limit_concurrency=2000,
         )
     )

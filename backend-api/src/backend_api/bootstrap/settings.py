@@ -56,6 +56,13 @@ class Settings(BaseSettings):
     rate_limit_login_per_minute: int = Field(default=10, ge=0)
     rate_limit_register_per_hour: int = Field(default=20, ge=0)
     rate_limit_messages_per_minute: int = Field(default=60, ge=0)
+    rate_limit_refresh_per_minute: int = Field(default=60, ge=0)
+    rate_limit_sessions_per_minute: int = Field(default=120, ge=0)
+    rate_limit_uploads_per_minute: int = Field(default=60, ge=0)
+    rate_limit_tickets_per_minute: int = Field(default=60, ge=0)
+    max_sessions_per_user: int = Field(default=10_000, ge=0)
+    max_runs_per_user: int = Field(default=10, ge=0)
+    trusted_proxies: Names = ("127.0.0.1", "::1")
     max_streams_per_user: int = Field(default=50, ge=0)
     max_upload_bytes: int = Field(default=10 * 1024 * 1024, ge=1)
 
@@ -84,7 +91,7 @@ class Settings(BaseSettings):
     search_provider: str = "auto"
     tavily_api_key: SecretStr | None = None
 
-    @field_validator("host", "cors_origins", "allowed_hosts", "models", mode="before")
+    @field_validator("host", "trusted_proxies", "cors_origins", "allowed_hosts", "models", mode="before")
     @classmethod
     def _lists(cls, value: object) -> object:
         return _split(value)

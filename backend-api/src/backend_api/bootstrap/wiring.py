@@ -18,8 +18,8 @@ from backend_api.bootstrap.settings import Settings
 from backend_api.domain.conversation.feed import SessionFeed
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
-from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from backend_api.infrastructure.mongo.run_records import MongoRunRecords
+from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
@@ -97,6 +97,11 @@ def _policy(settings: Settings) -> Policy:
             login_per_minute=settings.rate_limit_login_per_minute,
             register_per_hour=settings.rate_limit_register_per_hour,
             messages_per_minute=settings.rate_limit_messages_per_minute,
+            refresh_per_minute=settings.rate_limit_refresh_per_minute,
+            sessions_per_minute=settings.rate_limit_sessions_per_minute,
+            uploads_per_minute=settings.rate_limit_uploads_per_minute,
+            tickets_per_minute=settings.rate_limit_tickets_per_minute,
+            sessions_in_all=settings.max_sessions_per_user,
         ),
         refresh_lifetime=timedelta(days=settings.refresh_token_expire_days),
         streams_per_user=settings.max_streams_per_user,

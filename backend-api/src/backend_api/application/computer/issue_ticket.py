@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from backend_api.application.identity.limits import Limits
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.sandbox.tickets import ScreenMode, ScreenTicket, Tickets
 
 TICKET_S = 60
@@ -23,13 +25,16 @@ class IssuedTicket:
 
 @dataclass(frozen=True, slots=True)
 class IssueTicket:
-    """Raises `SessionNotFoundError`, `UnavailableError`."""
+    """Raises `SessionNotFoundError`, `LimitError`, `UnavailableError`."""
 
     sessions: SessionRepository
     tickets: Tickets
+    limiter: RateLimiter
+    limits: Limits
 
     async def __call__(self, session_id: SessionId, user_id: UserId, mode: ScreenMode) -> IssuedTicket:
         await self.sessions.get(session_id, user_id)
+        await self.limiter.hit(f"tickets:{user_id}", limit=self.limits.tickets_per_minute, window_s=60)
         expires_at = datetime.now(UTC) + timedelta(seconds=TICKET_S)
         ticket = ScreenTicket(user_id=user_id, session_id=session_id, mode=mode)
         return IssuedTicket(secret=await self.tickets.issue(ticket, ttl_s=TICKET_S), expires_at=expires_at)

@@ -8,22 +8,27 @@ from datetime import UTC, datetime
 from typing import Any
 
 from backend_api.application.conversation.session_rules import check_model, check_title
+from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
 from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.identity.ports import RateLimiter
 
 
 @dataclass(frozen=True, slots=True)
 class CreateSession:
-    """Raises `InvalidError`."""
+    """Raises `InvalidError`, `LimitError`, `SessionQuotaError`."""
 
     sessions: SessionRepository
     models: tuple[ModelInfo, ...]
+    limiter: RateLimiter
+    limits: Limits
 
     async def __call__(self, user_id: UserId, title: str | None, model: str | None, options: dict[str, Any]) -> Session:
         check_title(title)
         check_model(model, self.models)
+        await self.limiter.hit(f"sessions:{user_id}", limit=self.limits.sessions_per_minute, window_s=60)
         now = datetime.now(UTC)
         now = now.replace(microsecond=now.microsecond // 1000 * 1000)
         session = Session(
@@ -36,5 +41,5 @@ class CreateSession:
             created_at=now,
             updated_at=now,
         )
-        await self.sessions.add(session)
+        await self.sessions.add(session, at_most=self.limits.sessions_in_all)
         return session

@@ -7,8 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Per address and per user."""
+    """Per address: log-ins (per name too), refreshes, registrations. Per user: the rest."""
 
     login_per_minute: int = 10
     register_per_hour: int = 20
     messages_per_minute: int = 60
+    refresh_per_minute: int = 60
+    sessions_per_minute: int = 120
+    uploads_per_minute: int = 60
+    tickets_per_minute: int = 60
+    sessions_in_all: int = 10_000

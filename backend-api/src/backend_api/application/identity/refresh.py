@@ -6,21 +6,25 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from backend_api.application.identity.issue_grant import IssueGrant, digest_of
+from backend_api.application.identity.limits import Limits
 from backend_api.domain.identity.entity import Grant
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
-from backend_api.domain.identity.ports import RefreshTokens, Users
+from backend_api.domain.identity.ports import RateLimiter, RefreshTokens, Users
 
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """A token holds once; used again it ends its log-in everywhere. Raises `TokenInvalidError`."""
+    """A token holds once; used again it ends its log-in everywhere. Raises `TokenInvalidError`, `LimitError`."""
 
     users: Users
     refresh_tokens: RefreshTokens
     issue_grant: IssueGrant
     refresh_lifetime: timedelta
+    limiter: RateLimiter
+    limits: Limits
 
-    async def __call__(self, refresh_token: str) -> Grant:
+    async def __call__(self, refresh_token: str, *, address: str) -> Grant:
+        await self.limiter.hit(f"refresh:{address}", limit=self.limits.refresh_per_minute, window_s=60)
         try:
             used = await self.refresh_tokens.use(digest_of(refresh_token))
         except TokenReusedError as error:

@@ -45,3 +45,14 @@ class TooManyStreamsError(LimitError):
     """This user has as many streams open as one may have at this gateway."""
 
     code = "too_many_streams"
+
+
+class SessionQuotaError(LimitError):
+    """The user has as many sessions as one may have."""
+
+    code = "session_quota"
+
+    @classmethod
+    def of(cls, at_most: int) -> SessionQuotaError:
+        """For a user who has `at_most`."""
+        return cls(f"You have {at_most} sessions, the most one may have. Delete some first.", retry_after_s=60)

@@ -34,7 +34,9 @@ class SessionPage:
 class SessionRepository(Protocol):
     """Sessions of users. `get` raises `SessionNotFoundError` for a foreign id as for an unknown one."""
 
-    async def add(self, session: Session) -> None: ...
+    async def add(self, session: Session, *, at_most: int = 0) -> None:
+        """Raises `SessionQuotaError` when its user has `at_most` already; 0 is any number."""
+        ...
 
     async def get(self, session_id: SessionId, user_id: UserId) -> Session: ...
 

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from backend_api.domain.errors import ConflictError, ForbiddenError, NotFoundError, TooLargeError, UnavailableError
+from backend_api.domain.errors import (
+    ConflictError,
+    ForbiddenError,
+    LimitError,
+    NotFoundError,
+    TooLargeError,
+    UnavailableError,
+)
 
 
 class ComputerUnavailableError(UnavailableError):
     """The computer can't be had: engine missing, full or slow. The detail gives the reason."""
 
     code = "computer_unavailable"
+
+
+class ComputerLimitError(LimitError, ComputerUnavailableError):
+    """The user has as many computers as one may have."""
+
+    code = "computer_limit"
 
 
 class ComputerLostError(UnavailableError):

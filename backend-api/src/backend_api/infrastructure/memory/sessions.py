@@ -8,7 +8,7 @@ from typing import Any
 
 from backend_api.domain.agent.events import Event, MessageCompleted, SandboxUpdated, StoredPayload, Usage
 from backend_api.domain.conversation.entity import Session, SessionId
-from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError
+from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import Body, SessionPage
 from backend_api.domain.conversation.usage import total_usage
 from backend_api.domain.errors import InvalidError
@@ -24,8 +24,11 @@ class MemorySessionRepository:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def add(self, session: Session) -> None:
+    async def add(self, session: Session, *, at_most: int = 0) -> None:
         """Keep it."""
+        held = sum(row.session.user_id == session.user_id for row in self._store.sessions.values())
+        if at_most and held >= at_most:
+            raise SessionQuotaError.of(at_most)
         self._store.sessions[session.id] = SessionRow(session=session)
 
     async def get(self, session_id: SessionId, user_id: UserId) -> Session:

@@ -11,7 +11,7 @@ from typing import Any
 from pymongo import ReturnDocument
 
 from backend_api.domain.conversation.entity import RunId, Session, SessionId, SessionStatus
-from backend_api.domain.conversation.errors import SessionNotFoundError
+from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import SessionPage
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
@@ -28,8 +28,13 @@ class MongoSessionRepository:
         self._database = database
         self._sessions = database["sessions"]
 
-    async def add(self, session: Session) -> None:
-        """One insert."""
+    async def add(self, session: Session, *, at_most: int = 0) -> None:
+        """One insert; those at the same moment are not counted."""
+        if at_most:
+            async with store_errors():
+                held = await self._sessions.count_documents({"user_id": session.user_id}, limit=at_most)
+            if held >= at_most:
+                raise SessionQuotaError.of(at_most)
         document: Document = {
             "_id": session.id,
             "user_id": session.user_id,

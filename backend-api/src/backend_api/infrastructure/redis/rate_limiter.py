@@ -1,4 +1,4 @@
-"""Counts in Redis, for all replicas; in this process while Redis is away."""
+"""Counts in Redis, for all replicas, and in this process too: Redis may be away or emptied."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class RedisRateLimiter:
 
     def __init__(self, redis: Redis) -> None:
         self._hit = redis.register_script(_HIT)
-        self._fallback = MemoryRateLimiter()
+        self._own = MemoryRateLimiter()
 
     async def hit(self, key: str, *, limit: int, window_s: int) -> None:
-        """One round trip."""
+        """One round trip, and none for whom this process alone refuses."""
         if limit <= 0:
             return
+        await self._own.hit(key, limit=limit, window_s=window_s)
         try:
             count, ttl = await self._hit(keys=[f"limit:{key}"], args=[window_s])
         except (RedisError, OSError, TimeoutError):
-            await self._fallback.hit(key, limit=limit, window_s=window_s)
             return
         if int(count) > limit:
             raise LimitError("Too many tries. Wait a little.", retry_after_s=max(int(ttl), 1))

@@ -14,12 +14,13 @@ import httpx
 from pydantic import ValidationError
 
 from backend_api.domain.sandbox.entity import Computer, ComputerStatus, Scope
-from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.domain.sandbox.errors import ComputerLimitError, ComputerUnavailableError
 from backend_api.infrastructure.passing_on import pass_on
 from contracts.errors import Problem
 from contracts.sandboxes import DoorToken, Sandbox, SandboxList, SandboxStatus
 
 START_DEADLINE_S = 120.0
+RETRY_S = 60
 REACH_FOR_S = 15.0
 """A manager that is being replaced is back by then, or another one answers. Every call to it may be repeated."""
 PASSING = frozenset({"registry_unavailable", "sandbox_busy"})
@@ -241,6 +242,9 @@ def _raise_for(response: httpx.Response) -> None:
         detail = Problem.model_validate_json(response.content).detail
     except ValidationError:
         detail = f"The sandbox manager answered {response.status_code}."
+    if response.status_code == 429:
+        after = response.headers.get("retry-after", "")
+        raise ComputerLimitError(detail, retry_after_s=int(after) if after.isdecimal() and len(after) < 6 else RETRY_S)
     raise ComputerUnavailableError(detail)
 
 

@@ -37,9 +37,9 @@ async def log_in(body: LogInBody, request: Request, calls: Calls) -> GrantBody:
 
 
 @router.post("/refresh", responses={401: {}, 429: {}})
-async def refresh(body: RefreshBody, calls: Calls) -> GrantBody:
+async def refresh(body: RefreshBody, request: Request, calls: Calls) -> GrantBody:
     """Trade a refresh token for new tokens; it holds once."""
-    return GrantBody.of(await calls.refresh(body.refresh_token))
+    return GrantBody.of(await calls.refresh(body.refresh_token, address=_address(request)))
 
 
 @router.post("/logout", status_code=204)

@@ -94,6 +94,7 @@ async def upload_files(
 ) -> UploadedBody:
     """Put files into the workspace."""
     await calls.sessions.get(SessionId(session_id), caller.user.id)
+    await calls.upload_files.admit(caller.user.id)
     async with request.form(max_files=options.max_files, max_fields=10) as form:
         files = [value for value in form.getlist("files") if isinstance(value, UploadFile)]
         if not files:
