@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from sandbox_manager.application import measures
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.launch_sandbox import Launcher
@@ -45,9 +46,13 @@ class Admission:
         then. `recipe` tells what such a one must be made of.
 
         Raises `UserLimitError`, `UserTotalLimitError`, `TotalLimitError`."""
-        stored = await self._admit(sandbox, recipe=await self.recipe() if self.recipe and not has_files else "")
+        recipe = await self.recipe() if self.recipe and not has_files else ""
+        stored = await self._admit(sandbox, recipe=recipe)
         session_id = sandbox.identity.session_id
-        return next((one for one in stored if one.lives and one.identity.session_id == session_id), None)
+        mine = next((one for one in stored if one.lives and one.identity.session_id == session_id), None)
+        if recipe and mine is not None:
+            measures.POOL_CLAIMS.add("claimed" if mine.door is not None else "missed")
+        return mine
 
     async def pump(self) -> None:
         """Let in who may come, give up on who waited in vain, and make room by removing what is only kept paused."""

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from backend_api.application import measures
 from backend_api.application.runs.crew import Crew
 from backend_api.application.runs.outbox import Outbox
 from backend_api.application.runs.owner import Owner
@@ -135,6 +136,7 @@ class RunDriver:
                     work = await self._obey(crew, hearing.result(), work, journal)
                     hearing = crew.start(owner.hear())
         except LeaseLostError:
+            measures.LEASES_LOST.add()
             logger.warning("run lost to another worker", extra={"run_id": journal.lease.run.id})
         finally:
             work.cancel()
@@ -175,6 +177,7 @@ class RunDriver:
             journal.seen_seq = max(journal.seen_seq, covered)
             await self._end(journal, Ending(status="stopped", reason="Stopped by the user."))
         except LeaseLostError:
+            measures.LEASES_LOST.add()
             logger.warning("run lost to another worker", extra={"run_id": journal.lease.run.id})
 
     async def _work(self, journal: RunJournal) -> None:
@@ -189,6 +192,7 @@ class RunDriver:
                 if await self._end(journal, ending):
                     return
         except LeaseLostError:
+            measures.LEASES_LOST.add()
             logger.warning("run lost to another worker", extra={"run_id": run.id})
         except HandOver:
             await self.hand_over(journal.lease)

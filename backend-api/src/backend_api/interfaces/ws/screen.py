@@ -7,6 +7,7 @@ import logging
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
+from backend_api.application import measures
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import DomainError, UnavailableError
 from backend_api.domain.sandbox.ports import Computers, Screen
@@ -29,7 +30,8 @@ async def screen(socket: WebSocket, session_id: str, calls: Calls, ticket: str =
     code = 1000
     try:
         async with calls.open_screen(SessionId(session_id), ticket) as opened:
-            code = await _proxy(socket, opened, calls.computers, session_id)
+            with measures.SCREENS.held():
+                code = await _proxy(socket, opened, calls.computers, session_id)
     except DomainError as error:
         logger.info("screen closed", extra={"session_id": session_id, "code": error.code})
         code = close_code(error)
@@ -53,6 +55,7 @@ async def _proxy(socket: WebSocket, opened: Screen, computers: Computers, sessio
     del done
     for result in results:
         if isinstance(result, TimeoutError):
+            measures.SLOW_READERS.add("screen")
             return TOO_SLOW
         if isinstance(result, Exception):
             raise result
