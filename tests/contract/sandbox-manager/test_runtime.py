@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, WorkspaceExistsError
 from sandbox_manager.domain.sandbox import Identity, Started
 from support.runtime_labs import Lab
-from support.sandboxes import START_S, new_identity, new_pooled, run_inside, spec_of
+from support.sandboxes import KEYS, START_S, door_client, new_identity, new_pooled, run_inside, spec_of
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -100,6 +102,76 @@ async def test_a_start_that_is_cancelled_can_be_removed_whole_at_any_moment(lab:
         await lab.runtime.remove(identity, keep_workspace=False)
 
         assert lab.left(identity) == []
+
+
+def keep_token(identity: Identity, *, generation: int | None = None) -> str:
+    now = datetime.now(UTC)
+    known = replace(identity, generation=generation or identity.generation)
+    return KEYS.sign(known, ["keep"], now, now + timedelta(minutes=1))
+
+
+async def test_a_sandbox_answers_who_watches_over_it_and_nobody_else(lab: Lab) -> None:
+    identity = new_identity()
+    started = await start(lab, identity)
+    await lab.answers(identity, started)
+
+    report = await lab.runtime.keep_alive(identity, started.door, keep_token(identity))
+
+    assert report.unused_s >= 0
+    if lab.runtime.name != "fake":
+        assert report.unused_s < 30
+        for wrong in (keep_token(identity, generation=9), "nonsense"):
+            with pytest.raises(EngineUnavailableError):
+                await lab.runtime.keep_alive(identity, started.door, wrong)
+    with pytest.raises(EngineUnavailableError):
+        await lab.runtime.keep_alive(new_identity(), started.door, keep_token(identity))
+
+
+async def test_a_command_that_runs_is_use_though_nobody_listens(lab: Lab) -> None:
+    if lab.runtime.name == "fake":
+        return  # nothing runs in it
+    identity = new_identity()
+    started = await start(lab, identity)
+    async with door_client(started, identity) as client:
+        body = {"call_id": "c1", "arguments": {"command": "sleep 60", "timeout_s": 1, "keep_running": True}}
+        await client.post("/tools/shell_exec", json=body)
+
+    report = await lab.runtime.keep_alive(identity, started.door, keep_token(identity))
+
+    assert report.unused_s == 0
+
+
+async def test_what_a_sandbox_uses_is_told_while_it_runs(lab: Lab) -> None:
+    identity = new_identity()
+    assert await lab.runtime.usage(identity) is None
+    await start(lab, identity)
+
+    usage = await lab.runtime.usage(identity)
+
+    assert usage is not None
+    if lab.runtime.name != "fake":
+        assert (usage.memory_bytes or 0) > 1_000_000
+        assert usage.memory_limit_bytes == 1024 * 1024 * 1024
+        assert (usage.cpu_s or 0) > 0
+        assert (usage.pids or 0) > 0
+
+
+async def test_an_end_is_told_as_it_happens(lab: Lab) -> None:
+    identity = new_identity()
+    await start(lab, identity)
+    async with contextlib.aclosing(lab.runtime.endings()) as endings:
+        told = asyncio.ensure_future(anext(endings))
+        # Who listens has been heard by the engine a moment after it asked; an end before that is the sweep's.
+        await asyncio.wait({told}, timeout=1)
+
+        lab.kill(identity)
+
+        async with asyncio.timeout(10):
+            assert await told == identity.sandbox_id
+
+
+async def test_managers_of_one_engine_or_folder_name_the_same_place(lab: Lab) -> None:
+    assert await lab.runtime.place() == await lab.runtime.place() != ""
 
 
 async def test_more_processes_than_allowed_can_not_be_made(tight_lab: Lab) -> None:

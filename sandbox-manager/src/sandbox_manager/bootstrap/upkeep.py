@@ -82,11 +82,12 @@ class Upkeep:
         return f"sweep:{await self.runtime.place()}"
 
     async def _watch(self) -> None:
-        async for sandbox_id in self.runtime.endings():
-            try:
-                await self.reconcile.one(sandbox_id)
-            except DomainError as error:
-                _log.warning("ended sandbox not seen to", extra={"sandbox_id": sandbox_id, "reason": error.detail})
+        async with contextlib.aclosing(self.runtime.endings()) as endings:
+            async for sandbox_id in endings:
+                try:
+                    await self.reconcile.one(sandbox_id)
+                except DomainError as error:
+                    _log.warning("ended sandbox not seen to", extra={"sandbox_id": sandbox_id, "reason": error.detail})
 
 
 async def _repeat(work: Callable[[], Awaitable[None]], pause_s: float, stopping: asyncio.Event) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -215,7 +215,7 @@ class Runtime(Protocol):
         """What a sandbox uses now, None when it does not run. Raises `EngineUnavailableError`."""
         ...
 
-    def endings(self) -> AsyncIterator[str]:
+    def endings(self) -> AsyncGenerator[str]:
         """Ids of sandboxes that end, as it happens. Best effort: may miss some, and end at any time."""
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, WorkspaceExistsError
@@ -107,7 +107,7 @@ class FakeRuntime:
             return None
         return Usage(cpu_s=0.0, memory_bytes=0, memory_limit_bytes=0, pids=1)
 
-    async def endings(self) -> AsyncIterator[str]:
+    async def endings(self) -> AsyncGenerator[str]:
         while True:
             yield await self.ended.get()
 

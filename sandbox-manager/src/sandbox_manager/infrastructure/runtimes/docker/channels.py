@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 import time
-from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 import requests
 from docker.errors import DockerException
-from docker.utils.socket import (
-    STDOUT,
-    frames_iter,  # pyright: ignore[reportUnknownVariableType] - the SDK has no types
-)
 
 from sandbox_manager.domain.errors import EngineUnavailableError
 
+_OUTPUT = 1
+_LONGEST = 1024 * 1024
 _SILENT = "The sandbox does not answer."
 
 
@@ -36,29 +34,37 @@ class Answer:
         try:
             self._socket.settimeout(within_s)
             self._socket.sendall(self._line.encode() + b"\n")
-            frames: Iterable[tuple[int, bytes]] = cast("Any", frames_iter)(self._stream, tty=False)
-            for number, piece in frames:
-                if number != STDOUT:
-                    continue
-                *lines, rest = (rest + piece).split(b"\n")
+            while True:
+                number, size = struct.unpack(">BxxxL", self._exactly(8, until))
+                piece = self._exactly(size, until)
+                *lines, rest = (rest + piece if number == _OUTPUT else rest).split(b"\n")
                 for line in lines:
                     if line.startswith(start.encode()):
                         return line.decode(errors="replace")
-                if time.monotonic() > until:
-                    break
         except (OSError, ValueError) as error:
             raise EngineUnavailableError(_SILENT) from error
-        raise EngineUnavailableError(_SILENT)
+
+    def _exactly(self, size: int, until: float) -> bytes:
+        """As much as that; `OSError` when the deadline is over or the other side has gone."""
+        if size > _LONGEST:
+            raise ValueError("more than an answer may have")
+        got = bytearray()
+        while len(got) < size:
+            self._socket.settimeout(max(until - time.monotonic(), 0.001))
+            piece = self._socket.recv(size - len(got))
+            if not piece:
+                raise ConnectionError("the container ended")
+            got += piece
+        return bytes(got)
 
     def close(self) -> None:
-        """Also from another thread, which ends the reading."""
+        """Give the connection back."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(OSError):
-            self._stream.close()
-        response = getattr(self._stream, "_response", None)
-        if response is not None:
+        response = getattr(self._stream, "_response", self._stream)
+        with contextlib.suppress(OSError, ValueError):
             response.close()
+        self._socket.close()
 
 
 class Endings:
@@ -78,3 +84,7 @@ class Endings:
     def close(self) -> None:
         with contextlib.suppress(OSError, AttributeError, DockerException):
             self._stream.close()
+
+    def release(self) -> None:
+        """Give the connection back; only once nobody reads."""
+        self._stream._response.close()

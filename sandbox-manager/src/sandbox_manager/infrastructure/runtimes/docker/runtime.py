@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from collections.abc import AsyncGenerator, Generator
 
 from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, StartFailedError, WorkspaceExistsError
@@ -181,22 +181,20 @@ class DockerRuntime:
             pids=dig(told, "pids_stats", "current"),
         )
 
-    async def endings(self) -> AsyncIterator[str]:
+    async def endings(self) -> AsyncGenerator[str]:
         endings = await self._threads.run(lambda: self._engine.endings(f"{naming.STACK}={self._options.stack}"))
         loop = asyncio.get_running_loop()
-        while True:
-            upcoming = loop.run_in_executor(None, endings.next_labels)
-            try:
-                labels = await asyncio.shield(upcoming)
-            except asyncio.CancelledError:
-                endings.close()  # wakes the thread that still reads
-                await asyncio.wait({upcoming})
-                raise
-            if labels is None:
-                return
-            identity = naming.identity_of(labels)
-            if identity is not None:
-                yield identity.sandbox_id
+        reading = loop.run_in_executor(None, endings.next_labels)
+        try:
+            while (labels := await asyncio.shield(reading)) is not None:
+                identity = naming.identity_of(labels)
+                reading = loop.run_in_executor(None, endings.next_labels)
+                if identity is not None:
+                    yield identity.sandbox_id
+        finally:
+            endings.close()  # wakes the thread that still reads
+            await asyncio.wait({reading})
+            endings.release()
 
     async def found(self) -> list[Found]:
         return await self._threads.run(self._found)

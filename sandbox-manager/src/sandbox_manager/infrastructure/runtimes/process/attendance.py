@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import stat
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import httpx
@@ -42,7 +42,7 @@ async def keep_alive(door: Path, token: str) -> Report:
         os.close(held)
 
 
-async def endings(running: Callable[[], set[str]]) -> AsyncIterator[str]:
+async def endings(running: Callable[[], set[str]]) -> AsyncGenerator[str]:
     """Ids that run no more, by looking often: a glance at /proc is cheap."""
     known = await asyncio.to_thread(running)
     while True:
@@ -65,7 +65,7 @@ def usage(limits: Limits, sandbox_id: str, memory_limit: int) -> Usage:
             memory_limit_bytes=memory_limit,
             pids=_number(unified / "pids.current"),
         )
-    nanos = _number(folders["cpu"] / "cpuacct.usage") if "cpu" in folders else None
+    nanos = _number(folders["cpuacct"] / "cpuacct.usage") if "cpuacct" in folders else None
     return Usage(
         cpu_s=None if nanos is None else nanos / 1e9,
         memory_bytes=_number(folders["memory"] / "memory.usage_in_bytes") if "memory" in folders else None,

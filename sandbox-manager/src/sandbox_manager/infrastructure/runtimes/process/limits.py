@@ -12,7 +12,6 @@ from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.inside import Inside
 
 _ROOT = Path("/sys/fs/cgroup")
-_FREEZER = _ROOT / "freezer" / "cgroup.procs"
 _PERIOD_US = 100_000
 _OPEN_FILES = 8192
 _REMOVE_S = 2.0
@@ -61,7 +60,8 @@ class Limits:
     def folders(self, name: str) -> list[Path]:
         """Where the cgroups of a sandbox are, if there are any."""
         if self.kind == "cgroup v1":
-            controllers = ("memory", "pids", "cpu", *(["freezer"] if _FREEZER.exists() else []))
+            more = [one for one in ("freezer", "cpuacct") if (_ROOT / one / "cgroup.procs").exists()]
+            controllers = ("memory", "pids", "cpu", *more)
             return [_ROOT / controller / "agent-sandboxes" / name for controller in controllers]
         if self.kind == "cgroup v2":
             return [_ROOT / "agent-sandboxes" / name]
@@ -82,6 +82,7 @@ class Limits:
             "pids": {"pids.max": pids},
             "cpu": {"cpu.cfs_period_us": str(_PERIOD_US), "cpu.cfs_quota_us": quota},
             "freezer": {},
+            "cpuacct": {},
         }[folder.parent.parent.name]
 
 

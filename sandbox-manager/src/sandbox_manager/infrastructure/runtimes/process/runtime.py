@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 
 from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
@@ -110,7 +110,7 @@ class ProcessRuntime:
             return None
         return attendance.usage(self._limits, identity.sandbox_id, self._options.inside.memory_bytes)
 
-    def endings(self) -> AsyncIterator[str]:
+    def endings(self) -> AsyncGenerator[str]:
         return attendance.endings(self._running_ids)
 
     def _running_ids(self) -> set[str]:
