@@ -75,12 +75,12 @@ class ConversationStores:
         return session_id
 
 
-def memory_stores() -> ConversationStores:
+def memory_stores(*, runs_per_user: int = 0) -> ConversationStores:
     """In memory."""
     store = MemoryStore()
     return ConversationStores(
         sessions=MemorySessionRepository(store),
-        ledger=MemoryRunLedger(store),
+        ledger=MemoryRunLedger(store, runs_per_user=runs_per_user),
         log=MemoryEventLog(store),
         transcripts=MemoryTranscripts(store),
         markers=MemoryReadMarkers(store),
@@ -88,12 +88,12 @@ def memory_stores() -> ConversationStores:
 
 
 @asynccontextmanager
-async def mongo_stores(uri: str, name: str) -> AsyncGenerator[ConversationStores]:
+async def mongo_stores(uri: str, name: str, *, runs_per_user: int = 0) -> AsyncGenerator[ConversationStores]:
     """On a real mongod."""
     async with connect(uri, name) as database:
         yield ConversationStores(
             sessions=MongoSessionRepository(database),
-            ledger=MongoRunLedger(database),
+            ledger=MongoRunLedger(database, runs_per_user=runs_per_user),
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
             markers=MongoReadMarkers(database),

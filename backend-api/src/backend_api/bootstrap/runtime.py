@@ -73,7 +73,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     async with open_stores(settings) as stores, open_computers(settings) as computers:
         database = stores.database
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
-        ledger = MongoRunLedger(database)
+        ledger = MongoRunLedger(database, runs_per_user=settings.max_runs_per_user)
         announced = AnnouncedComputers(computers.computers, log, stores.tail)
         ports = AgentPorts(
             ledger=ledger,

@@ -29,8 +29,13 @@ from backend_api.infrastructure.memory.store import MemoryStore, RunRow, Session
 class MemoryRunLedger:
     """`RunLedger` on a `MemoryStore`."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: MemoryStore, *, runs_per_user: int = 0) -> None:
         self._store = store
+        self._runs_per_user = runs_per_user
+
+    def _has_enough(self, user_id: UserId) -> bool:
+        at_work = [row.run for row in self._store.runs.values() if row.run.status == RunStatus.RUNNING]
+        return 0 < self._runs_per_user <= sum(run.user_id == user_id for run in at_work)
 
     async def accept(
         self,
@@ -54,7 +59,7 @@ class MemoryRunLedger:
             lease = None
             if active is None:
                 events += self._queue(row, run_id, message.message_id)
-                if taker is not None:
+                if taker is not None and not self._has_enough(user_id):
                     lease, started = self._take(row, self._store.runs[run_id], taker)
                     events += started
             elif interrupt and self._store.runs[run_id].run.status == RunStatus.RUNNING:
@@ -97,7 +102,8 @@ class MemoryRunLedger:
                 lapsed = taken.expires_at is not None and taken.expires_at < now
                 is_lapsed = taken.run.status == RunStatus.RUNNING and lapsed
                 row = self._store.sessions.get(taken.run.session_id)
-                if row is None or not (taken.run.status == RunStatus.QUEUED or is_lapsed):
+                is_queued = taken.run.status == RunStatus.QUEUED and not self._has_enough(taken.run.user_id)
+                if row is None or not (is_queued or is_lapsed):
                     continue
                 lease, _ = self._take(row, taken, Taker(worker=worker, lease_s=lease_s, model=model))
                 self._touch(row)

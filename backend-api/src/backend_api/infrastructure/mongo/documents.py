@@ -117,6 +117,11 @@ class RunDocument(Document):
             IndexModel([("status", ASCENDING), ("created_at", ASCENDING)]),
             IndexModel([("session_id", ASCENDING), ("created_at", ASCENDING)], name="session_runs"),
             IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING), ("_id", DESCENDING)]),
+            IndexModel(
+                [("user_id", ASCENDING), ("status", ASCENDING)],
+                name="active_runs",
+                partialFilterExpression={"active": True},
+            ),
         ]
 
 

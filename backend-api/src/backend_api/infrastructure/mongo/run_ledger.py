@@ -50,10 +50,15 @@ _IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
 
 
 class MongoRunLedger(RunEndings):
-    """`RunLedger`; the clock of leases is the server's (`$$NOW`), so a gateway's clock may jump."""
+    """`RunLedger`; the clock of leases is the server's (`$$NOW`), so a gateway's clock may jump.
 
-    def __init__(self, database: Database) -> None:
+    A user with `runs_per_user` at work gets no further one begun, but for those taken in the same moment; 0 is any
+    number. A lapsed run is taken over all the same, as it is one of them.
+    """
+
+    def __init__(self, database: Database, *, runs_per_user: int = 0) -> None:
         super().__init__(database)
+        self._runs_per_user = runs_per_user
         self._sessions = database["sessions"]
         self._runs = database["runs"]
 
@@ -68,6 +73,8 @@ class MongoRunLedger(RunEndings):
     ) -> Accepted:
         """Session, events, run: three writes and a commit that waits for the journal."""
         new_run = uuid.uuid4().hex
+        if taker is not None and await self._has_enough(user_id):
+            taker = None
         begun = _begun(taker)
         origin = message_origin()
 
@@ -141,9 +148,11 @@ class MongoRunLedger(RunEndings):
         """Durable like everything readers see: a claim that was shown and lost would give its number and its fence to
         another one."""
 
+        claimable = _claimable(but_not_of=await self._users_with_enough())
+
         async def work(transaction: AsyncClientSession) -> tuple[Document, Document | None] | None:
             run = await self._runs.find_one_and_update(
-                _claimable(),
+                claimable,
                 [{"$set": _taken_by(worker, lease_s)}],
                 sort=[("created_at", 1)],
                 return_document=ReturnDocument.AFTER,
@@ -185,6 +194,26 @@ class MongoRunLedger(RunEndings):
             if session is not None:
                 return _lease(run, session)
         return None
+
+    async def _has_enough(self, user_id: UserId) -> bool:
+        if not self._runs_per_user:
+            return False
+        at_work = {"user_id": user_id, "active": True, "status": RunStatus.RUNNING.value}
+        async with store_errors():
+            return await self._runs.count_documents(at_work, limit=self._runs_per_user) >= self._runs_per_user
+
+    async def _users_with_enough(self) -> list[str]:
+        if not self._runs_per_user:
+            return []
+        async with store_errors():
+            found = await self._runs.aggregate(
+                [
+                    {"$match": {"status": RunStatus.RUNNING.value}},
+                    {"$group": {"_id": "$user_id", "runs": {"$sum": 1}}},
+                    {"$match": {"runs": {"$gte": self._runs_per_user}}},
+                ]
+            )
+            return [str(user["_id"]) async for user in found]
 
     async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
         """One compare-and-set on the run."""
@@ -295,9 +324,12 @@ def _untaken(taken: int) -> Document:
     return {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$gt": ["$$this.number", taken]}}}
 
 
-def _claimable() -> Document:
+def _claimable(*, but_not_of: list[str]) -> Document:
     lapsed = {"$expr": {"$lt": ["$lease_expires_at", "$$NOW"]}}
-    return {"$or": [{"status": RunStatus.QUEUED.value}, {"status": RunStatus.RUNNING.value, **lapsed}]}
+    queued: Document = {"status": RunStatus.QUEUED.value}
+    if but_not_of:
+        queued["user_id"] = {"$nin": but_not_of}
+    return {"$or": [queued, {"status": RunStatus.RUNNING.value, **lapsed}]}
 
 
 def _taken_by(worker: str, lease_s: float) -> dict[str, Any]:
