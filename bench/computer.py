@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass
 
 import httpx
@@ -32,6 +33,24 @@ class Manager:
         ready = self.http.get(f"/sandboxes/{sandbox}", params={"wait_ms": 60_000}).raise_for_status().json()
         assert ready["status"] == "ready", ready
         return sandbox
+
+    def ask(self, session_id: str) -> str:
+        """Create a sandbox that must be ready with the answer; answers its id."""
+        body = {"session_id": session_id, "user_id": "bench"}
+        sandbox = self.http.post("/sandboxes", json=body).raise_for_status().json()
+        assert sandbox["status"] == "ready", sandbox
+        return sandbox["id"]
+
+    def await_warm(self, count: int, within_s: float) -> None:
+        """Wait until so many are in the pool."""
+        until = time.monotonic() + within_s
+        while self.http.get("/stats").raise_for_status().json()["by_status"].get("warm", 0) < count:
+            assert time.monotonic() < until, "the pool was not filled in time"
+            time.sleep(0.1)
+
+    def memory(self, sandbox: str) -> int:
+        """Bytes a sandbox takes up now."""
+        return self.http.get(f"/sandboxes/{sandbox}/stats").raise_for_status().json()["memory_bytes"]
 
     def delete(self, sandbox: str) -> None:
         self.http.delete(f"/sandboxes/{sandbox}", params={"keep_workspace": "false"}).raise_for_status()

@@ -8,115 +8,26 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncGenerator, Generator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Generator
 
-import httpx
 import pytest
 
-from sandbox_manager.infrastructure.runtimes.process.launch import MARK
-from sandbox_manager.infrastructure.runtimes.process.processes import kill_marked, marked
-from support.sandboxes import ROOT, client_at, run_through
-from support.servers import Server, free_port
+from support.managers import Manager, await_status, manager_over, processes_of, run
+from support.sandboxes import ROOT
+from support.servers import Server
 
-TOKEN = "t" * 40
-pytestmark = pytest.mark.timeout(180)
-
-
-@dataclass
-class Manager:
-    """Runs `python -m sandbox_manager`; each start is a new process over the same data."""
-
-    settings: dict[str, str]
-    port: int = field(default_factory=free_port)
-    process: subprocess.Popen[bytes] | None = None
-
-    @contextlib.asynccontextmanager
-    async def running(self) -> AsyncGenerator[httpx.AsyncClient]:
-        environment = {**self.settings, "MANAGER_PORT": str(self.port)}
-        self.process = subprocess.Popen(  # noqa: ASYNC220 - returns at once
-            [sys.executable, "-m", "sandbox_manager"], env=environment
-        )
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        url = f"http://127.0.0.1:{self.port}"
-        try:
-            async with httpx.AsyncClient(base_url=url, headers=headers, timeout=70, trust_env=False) as client:
-                await self._up(client)
-                yield client
-        finally:
-            if self.process.poll() is None:
-                self.process.terminate()
-                await asyncio.to_thread(self.process.wait, 40)
-
-    async def _up(self, client: httpx.AsyncClient) -> None:
-        async with asyncio.timeout(30):
-            while True:
-                with contextlib.suppress(httpx.TransportError):
-                    if (await client.get("/readyz")).status_code == 200:
-                        return
-                await asyncio.sleep(0.05)
-
-    async def kill(self) -> None:
-        assert self.process is not None
-        self.process.send_signal(signal.SIGKILL)
-        await asyncio.to_thread(self.process.wait, 5)
+pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.fixture
 def manager(mongo_server: Server, mongo_database_name: str) -> Generator[Manager]:
-    stack = f"test{mongo_database_name[-8:]}"
-    with tempfile.TemporaryDirectory(prefix="sbx-", dir="/tmp") as folder:
-        yield Manager(
-            {
-                "PATH": os.environ["PATH"],
-                "PYTHONPATH": os.pathsep.join(str(ROOT / part / "src") for part in ("sandbox-manager", "contracts")),
-                "MONGO_URI": mongo_server.uri,
-                "MANAGER_MONGO_DB_NAME": mongo_database_name,
-                "SANDBOX_MANAGER_TOKEN": TOKEN,
-                "SANDBOX_RUNTIME": "process",
-                "SANDBOX_STACK": stack,
-                "SANDBOX_DESKTOP": "false",
-                "SANDBOX_POOL_SIZE": "0",
-                "SANDBOX_PROCESS_DIR": folder,
-                "SANDBOX_PYTHON": str(ROOT / ".venv-sandbox" / "bin" / "python"),
-                "SANDBOX_PYTHONPATH": f"{ROOT / 'tool-api' / 'src'}:{ROOT / 'contracts' / 'src'}",
-                "RECONCILE_INTERVAL_S": "0.2",
-            }
-        )
-        for mark in marked(MARK):
-            if mark.startswith(f"{stack}/"):
-                kill_marked(MARK, mark, 5)
-        for group in Path("/sys/fs/cgroup").glob("*/agent-sandboxes/*"):
-            if group.name in _made and not (group / "cgroup.procs").read_text():
-                group.rmdir()
-
-
-_made: set[str] = set()
-
-
-async def ready(client: httpx.AsyncClient) -> str:
-    created = (await client.post("/sandboxes", json={"session_id": "s1", "user_id": "u1"})).json()
-    _made.add(created["id"])
-    sandbox = (await client.get(f"/sandboxes/{created['id']}", params={"wait_ms": 60000})).json()
-    assert sandbox["status"] == "ready", sandbox
-    return str(sandbox["id"])
-
-
-async def run(client: httpx.AsyncClient, sandbox_id: str, command: str) -> str:
-    token = (await client.post(f"/sandboxes/{sandbox_id}/tokens", json={"scopes": ["exec"]})).json()
-    async with client_at(token["door"], {"Authorization": f"Bearer {token['token']}"}) as door:
-        return await run_through(door, command)
-
-
-def processes_of(sandbox_id: str) -> list[int]:
-    return [one.pid for mark, found in marked(MARK).items() if f"/{sandbox_id}/" in mark for one in found]
+    with manager_over(mongo_server, mongo_database_name) as manager:
+        yield manager
 
 
 async def test_a_sandbox_outlives_a_killed_manager_and_is_found_again(manager: Manager) -> None:
     async with manager.running() as client:
-        sandbox_id = await ready(client)
+        sandbox_id = await manager.ready(client)
         await run(client, sandbox_id, "echo before > note")
         await manager.kill()
     assert processes_of(sandbox_id)
@@ -131,7 +42,7 @@ async def test_a_sandbox_outlives_a_killed_manager_and_is_found_again(manager: M
 
 async def test_a_sandbox_whose_processes_died_is_gone_and_rebuilt_with_its_workspace(manager: Manager) -> None:
     async with manager.running() as client:
-        sandbox_id = await ready(client)
+        sandbox_id = await manager.ready(client)
         await run(client, sandbox_id, "echo before > note")
         for pid in processes_of(sandbox_id):
             with contextlib.suppress(ProcessLookupError):
@@ -140,7 +51,7 @@ async def test_a_sandbox_whose_processes_died_is_gone_and_rebuilt_with_its_works
         async with asyncio.timeout(10):
             while (await client.get(f"/sandboxes/{sandbox_id}")).json()["status"] != "gone":
                 await asyncio.sleep(0.05)
-        again = await ready(client)
+        again = await manager.ready(client)
         told = await run(client, again, "cat note")
         await client.delete(f"/sandboxes/{again}")
 
@@ -151,25 +62,25 @@ async def test_a_sandbox_whose_processes_died_is_gone_and_rebuilt_with_its_works
 async def test_a_stopped_manager_removes_its_sandboxes_when_told_to_and_keeps_workspaces(manager: Manager) -> None:
     manager.settings["SANDBOX_REMOVE_ON_SHUTDOWN"] = "true"
     async with manager.running() as client:
-        sandbox_id = await ready(client)
+        sandbox_id = await manager.ready(client)
         await run(client, sandbox_id, "echo before > note")
 
     assert processes_of(sandbox_id) == []
-    workspace = Path(manager.settings["SANDBOX_PROCESS_DIR"]) / "workspaces" / "s1" / "note"
+    workspace = manager.folder / "workspaces" / "s1" / "note"
     assert workspace.read_text() == "before\n"
 
 
 async def test_a_start_cut_off_by_a_killed_manager_is_cleaned_up(manager: Manager) -> None:
     async with manager.running() as client:
         created = (await client.post("/sandboxes", json={"session_id": "s1", "user_id": "u1"})).json()
-        _made.add(created["id"])
+        manager.made.add(created["id"])
         await manager.kill()
 
     async with manager.running() as client:
         async with asyncio.timeout(30):
             while (await client.get(f"/sandboxes/{created['id']}")).json()["status"] == "starting":
                 await asyncio.sleep(0.1)
-        again = await ready(client)
+        again = await manager.ready(client)
         await client.delete(f"/sandboxes/{again}")
 
     assert processes_of(created["id"]) == []
@@ -188,3 +99,49 @@ def test_a_missing_or_short_service_token_refuses_the_start_by_its_name(token: s
 
     assert done.returncode == 2
     assert b"SANDBOX_MANAGER_TOKEN" in done.stderr
+
+
+async def test_a_pooled_sandbox_is_claimed_with_its_folder_and_outlives_a_killed_manager(manager: Manager) -> None:
+    manager.settings["SANDBOX_POOL_SIZE"] = "1"
+    async with manager.running() as client:
+        await await_status(client, {"warm": 1})
+        (pooled,) = os.listdir(manager.folder / "live")
+        await manager.kill()
+
+    async with manager.running() as client:
+        claimed = await client.post("/sandboxes", json={"session_id": "s1", "user_id": "u1"})
+        told = await run(client, claimed.json()["id"], "echo mine > note; cat note")
+        await client.delete(f"/sandboxes/{pooled}", params={"keep_workspace": "true"})
+        again = await manager.ready(client)
+        later = await run(client, again, "cat note; id -u")
+        await client.delete(f"/sandboxes/{again}")
+
+    assert (claimed.json()["id"], claimed.json()["status"]) == (pooled, "ready")
+    assert "mine" in told
+    assert "mine" in later
+    assert processes_of(pooled) == []
+
+
+async def test_a_manager_killed_in_the_middle_of_a_claim_leaves_the_session_one_working_sandbox(
+    manager: Manager,
+) -> None:
+    manager.settings |= {"SANDBOX_POOL_SIZE": "1", "SANDBOX_REMOVE_ON_SHUTDOWN": "true"}
+    async with manager.running() as client:
+        await await_status(client, {"warm": 1})
+        ask = client.post("/sandboxes", json={"session_id": "s1", "user_id": "u1"})
+        claim = asyncio.create_task(ask, name="claim")
+        await asyncio.wait({claim}, timeout=0.02)
+        await manager.kill()
+        await asyncio.wait({claim})
+        claim.exception()
+
+    async with manager.running() as client:
+        async with asyncio.timeout(120):
+            while (await client.get("/stats")).json()["by_status"].get("starting"):
+                await asyncio.sleep(0.1)
+        sandbox_id = await manager.ready(client)
+        told = await run(client, sandbox_id, "echo works")
+        await client.delete(f"/sandboxes/{sandbox_id}")
+
+    assert "works" in told
+    assert [os.listdir(manager.folder / name) for name in ("live", "workspaces", "uids")] == [[], [], []]
