@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sandbox_manager.domain.errors import RegistryUnavailableError
 from sandbox_manager.domain.ports import SandboxRegistry
@@ -21,5 +22,5 @@ async def change_sandbox(
         if changed is None:
             return None
         if await registry.save(changed):
-            return await registry.get(sandbox_id) or changed
+            return replace(changed, version=changed.version + 1)
     raise RegistryUnavailableError("The sandbox's record is being changed by others all the time; try again.")
