@@ -20,6 +20,8 @@ from backend_api.domain.conversation.entity import RunStatus, SessionId, Session
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Body, Recorded
 from backend_api.domain.errors import InvalidError
+from contracts.observation.context import working_for
+from contracts.observation.spans import following
 from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores, mongo_stores
 from support.servers import Server
 
@@ -335,3 +337,24 @@ async def test_a_deleted_session_is_gone_with_all_that_belongs_to_it(stores: Con
         await stores.log.append(session_id, [FilesChanged(paths=["a"], origin="user")])
     assert await stores.log.read(session_id, after=0, limit=10) == []
     assert await stores.ledger.get(accepted.run_id) is None
+
+
+async def test_whoever_runs_it_goes_on_under_its_messages_request_and_trace(stores: ConversationStores) -> None:
+    first, second = f"00-{'a' * 32}-{'1' * 16}-01", f"00-{'b' * 32}-{'2' * 16}-01"
+    session_id = await stores.session()
+    with working_for(request_id="request-one"), following(first):
+        await stores.ledger.accept(session_id, ANNA, said("hello"))
+    lost = await stores.ledger.claim("one", lease_s=-1, model="m")
+    taken = await stores.ledger.claim("two", lease_s=30, model="m")
+    assert lost is not None
+    assert taken is not None
+    for lease in (lost, taken):
+        assert (lease.run.request_id, lease.run.trace) == ("request-one", first)
+
+    with working_for(request_id="request-two"), following(second):
+        await stores.ledger.accept(session_id, ANNA, said("more"))
+    await stores.ledger.finish(taken, ended(taken.run.id, "failed"), seen_seq=1)
+    following_run = await stores.ledger.claim("two", lease_s=30, model="m")
+    assert following_run is not None
+    assert following_run.run.id != taken.run.id
+    assert (following_run.run.request_id, following_run.run.trace) == ("request-two", second)

@@ -24,6 +24,8 @@ from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
+from contracts.observation.context import current_work
+from contracts.observation.spans import current_traceparent
 
 
 class MemoryRunLedger:
@@ -55,6 +57,7 @@ class MemoryRunLedger:
             run_id = active or RunId(uuid.uuid4().hex)
             events = self._store.store(row, run_id, [message])
             row.last_user_seq, row.last_user_message_id = len(row.events), message.message_id
+            row.last_user_origin = (current_work().request_id, current_traceparent())
             seq = row.last_user_seq
             lease = None
             if active is None:
@@ -86,6 +89,8 @@ class MemoryRunLedger:
             message_id=message_id,
             status=RunStatus.QUEUED,
             created_at=self._store.clock(),
+            request_id=row.last_user_origin[0],
+            trace=row.last_user_origin[1],
         )
         self._store.runs[run_id] = RunRow(run=run)
         row.session = replace(session, active_run_id=run_id, status=SessionStatus.QUEUED)

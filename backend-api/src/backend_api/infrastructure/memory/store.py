@@ -30,6 +30,8 @@ class SessionRow:
     started_seq: int = 0
     last_user_seq: int = 0
     last_user_message_id: str = ""
+    last_user_origin: tuple[str | None, str | None] = (None, None)
+    """Request id and trace."""
 
 
 @dataclass(slots=True, kw_only=True)
