@@ -12,6 +12,8 @@ from sandbox_manager.interfaces.http.problems import install_problems
 from sandbox_manager.interfaces.http.request_id import RequestIdMiddleware
 from sandbox_manager.interfaces.http.use_cases import Wiring
 
+MAX_BODY_BYTES = 64 * 1024
+
 
 def create_app(wiring: Wiring) -> FastAPI:
     """An app over what `wiring` yields while it runs."""
@@ -22,7 +24,7 @@ def create_app(wiring: Wiring) -> FastAPI:
             app.state.use_cases = use_cases
             yield
 
-    app = FastAPI(title="Sandbox manager", version="1", lifespan=lifespan)
+    app = FastAPI(title="Sandbox manager", version="1", lifespan=lifespan, max_body_size=MAX_BODY_BYTES)
     app.add_middleware(RequestIdMiddleware)
     install_problems(app)
     app.include_router(health.router)

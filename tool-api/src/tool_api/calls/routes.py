@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -10,17 +10,24 @@ from pydantic import ValidationError
 
 from contracts.sandboxes import Scope
 from contracts.tools import ToolCall, ToolSpec
-from tool_api.calls.stream import CallStream
+from tool_api.calls.stream import MEDIA_TYPE, CallStream
 from tool_api.door import BearerToken, Grant, grant_of, require
 from tool_api.errors import NotFoundError
 from tool_api.services import Services, services_of
 
 router = APIRouter()
 
+_NO_SCOPE: dict[int | str, dict[str, Any]] = {403: {}}
+_CALLED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}},
+    409: {},
+    411: {},
+}
+
 PresentServices = Annotated[Services, Depends(services_of)]
 
 
-@router.get("/tools", dependencies=[Depends(require(Scope.EXEC))])
+@router.get("/tools", dependencies=[Depends(require(Scope.EXEC))], responses=_NO_SCOPE)
 async def list_tools(services: PresentServices) -> list[ToolSpec]:
     return [tool.spec() for tool in services.tools.values()]
 
@@ -29,7 +36,7 @@ async def _granted(request: Request, _: BearerToken = None) -> Grant:
     return grant_of(request)
 
 
-@router.post("/tools/{name}", response_class=Response)
+@router.post("/tools/{name}", response_class=Response, responses=_CALLED | _NO_SCOPE)
 async def call_tool(
     name: str, grant: Annotated[Grant, Depends(_granted)], body: ToolCall, services: PresentServices
 ) -> CallStream:
@@ -45,6 +52,8 @@ async def call_tool(
     return CallStream(services.calls.start(body.call_id, tool, arguments, body.deadline_ms))
 
 
-@router.post("/calls/{call_id}/cancel", status_code=204, dependencies=[Depends(require(Scope.EXEC))])
+@router.post(
+    "/calls/{call_id}/cancel", status_code=204, dependencies=[Depends(require(Scope.EXEC))], responses=_NO_SCOPE
+)
 async def cancel_call(call_id: str, services: PresentServices) -> None:
     await services.calls.cancel(call_id)

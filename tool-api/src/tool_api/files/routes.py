@@ -16,10 +16,24 @@ from tool_api.errors import NotFoundError
 from tool_api.files import download, listing, upload
 from tool_api.services import Services, services_of
 
-router = APIRouter(prefix="/files", dependencies=[Depends(require(Scope.FILES))])
+router = APIRouter(prefix="/files", dependencies=[Depends(require(Scope.FILES))], responses={403: {}, 404: {}})
 
 PresentServices = Annotated[Services, Depends(services_of)]
 AnyPath = Annotated[str, Query(max_length=4096)]
+_UPLOAD = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["files"],
+                    "properties": {"files": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+                }
+            }
+        },
+    }
+}
 FilePath = Annotated[str, Query(min_length=1, max_length=4096)]
 
 
@@ -43,13 +57,13 @@ async def read_content(services: PresentServices, path: FilePath) -> FileContent
         return await asyncio.to_thread(listing.preview, services.workspace, path)
 
 
-@router.get("/download", response_class=Response)
+@router.get("/download", response_class=Response, responses={200: {"content": {"*/*": {}}}})
 async def download_path(services: PresentServices, path: FilePath) -> Response:
     with _missing_is_not_found(path):
         return await download.download(services.workspace, path)
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, responses={400: {}, 409: {}, 413: {}}, openapi_extra=_UPLOAD)
 async def upload_files(request: Request, services: PresentServices, subdir: AnyPath = "") -> Uploaded:
     with _missing_is_not_found(subdir):
         content_type = request.headers.get("content-type", "")

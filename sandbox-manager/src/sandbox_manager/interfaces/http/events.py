@@ -25,7 +25,11 @@ _Mark = Annotated[str | None, Query(max_length=1024, pattern=r"^[A-Za-z0-9]+$")]
 _LastMark = Annotated[str | None, Header(max_length=1024, pattern=r"^[A-Za-z0-9]+$")]
 
 
-@router.get("/events", response_class=StreamingResponse)
+@router.get(
+    "/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, 404: {}},
+)
 async def events(wired: Wired, after: _Mark = None, last_event_id: _LastMark = None) -> StreamingResponse:
     """Every change of a sandbox, by whichever manager, from now or after the last one that was read."""
     stack = AsyncExitStack()

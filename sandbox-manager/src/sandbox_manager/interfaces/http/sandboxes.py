@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
@@ -15,10 +15,12 @@ from sandbox_manager.interfaces.http.use_cases import Wired
 _MAX_WAIT_MS = 120_000
 _Owner = Annotated[str | None, Query(max_length=64)]
 
+_REFUSED: dict[int | str, dict[str, Any]] = {409: {}}
+
 router = APIRouter(prefix="/sandboxes", tags=["sandboxes"], dependencies=[Depends(require_service_token)])
 
 
-@router.post("", status_code=201)
+@router.post("", status_code=201, responses={200: {"model": Sandbox}})
 async def create(body: CreateSandbox, wired: Wired, response: Response) -> Sandbox:
     """Give a session its one sandbox; 200 when it already has one. It waits in line while there is no room."""
     created = await wired.create(body.session_id, body.user_id)
@@ -41,25 +43,25 @@ async def get(sandbox_id: str, wired: Wired, wait_ms: Annotated[int, Query(ge=0,
     return to_wire(sandbox, queue_position=await wired.get.position(sandbox))
 
 
-@router.post("/{sandbox_id}/renew")
+@router.post("/{sandbox_id}/renew", responses=_REFUSED)
 async def renew(sandbox_id: str, wired: Wired) -> Sandbox:
     """Count as activity."""
     return to_wire(await wired.renew(sandbox_id))
 
 
-@router.post("/{sandbox_id}/pause")
+@router.post("/{sandbox_id}/pause", responses=_REFUSED)
 async def pause(sandbox_id: str, wired: Wired) -> Sandbox:
     """Hold it still until it is used: by a token, by renew or by resume. The same for one that is paused."""
     return to_wire(await wired.pause(sandbox_id))
 
 
-@router.post("/{sandbox_id}/resume")
+@router.post("/{sandbox_id}/resume", responses=_REFUSED)
 async def resume(sandbox_id: str, wired: Wired) -> Sandbox:
     """Let a paused one go on. The same for one that runs."""
     return to_wire(await wired.resume(sandbox_id))
 
 
-@router.post("/{sandbox_id}/tokens", status_code=201)
+@router.post("/{sandbox_id}/tokens", status_code=201, responses=_REFUSED)
 async def mint(sandbox_id: str, body: TokenRequest, wired: Wired) -> DoorToken:
     """A short-lived door token and the door's address."""
     scopes = [scope.value for scope in dict.fromkeys(body.scopes)]

@@ -18,7 +18,10 @@ _Owner = Annotated[str, Query(min_length=1, max_length=64, pattern=_ID)]
 _Snapshot = Annotated[str, Path(max_length=64, pattern=_ID)]
 
 router = APIRouter(
-    prefix="/workspaces/{session_id}", tags=["workspaces"], dependencies=[Depends(require_service_token)]
+    prefix="/workspaces/{session_id}",
+    tags=["workspaces"],
+    dependencies=[Depends(require_service_token)],
+    responses={409: {}},
 )
 
 

@@ -1,0 +1,75 @@
+"""The manager's OpenAPI document against the manager on a real database, with sandboxes in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+import uvicorn
+
+from sandbox_manager.bootstrap.app import create_app
+from sandbox_manager.bootstrap.settings import Settings
+from sandbox_manager.bootstrap.wiring import keep
+from sandbox_manager.infrastructure.clock import SystemClock
+from sandbox_manager.infrastructure.mongo.connect import connected, load_door_keys
+from sandbox_manager.infrastructure.mongo.leases import MongoLeases
+from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
+from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
+from sandbox_manager.interfaces.http.use_cases import UseCases
+from support.background import in_background
+from support.fuzzing import fuzz
+from support.servers import Server
+
+SERVICE_TOKEN = "k7" * 20
+HEADERS = {"Authorization": f"Bearer {SERVICE_TOKEN}"}
+
+
+@asynccontextmanager
+async def _manager(mongo_uri: str, database_name: str) -> AsyncGenerator[str]:
+    """Address of a manager that listens."""
+
+    @asynccontextmanager
+    async def wiring() -> AsyncGenerator[UseCases]:
+        async with connected(mongo_uri, database_name):
+            keys = await load_door_keys()
+            async with keep(Settings(), MongoRegistry(), MongoLeases(), FakeRuntime(), keys, SystemClock()) as made:
+                yield made
+
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(create_app(wiring), log_config=None, timeout_graceful_shutdown=1))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        async with asyncio.timeout(30):
+            while not server.started:
+                await asyncio.sleep(0.01)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await serving
+        listener.close()
+
+
+@pytest.mark.timeout(300)
+def test_no_call_breaks_the_manager_or_its_word(
+    mongo_server: Server, mongo_database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MONGO_URI", mongo_server.uri)
+    monkeypatch.setenv("SANDBOX_MANAGER_TOKEN", SERVICE_TOKEN)
+    with in_background(_manager(mongo_server.uri, mongo_database_name)) as (url, _):
+
+        def opened(label: str) -> tuple[dict[str, str], dict[str, str]]:
+            with httpx.Client(base_url=url, headers=HEADERS, timeout=30) as client:
+                made = client.post("/sandboxes", json={"session_id": "s1", "user_id": "u1"}).json()
+                client.get(f"/sandboxes/{made['id']}", params={"wait_ms": 10_000})
+            del label
+            return {"sandbox_id": made["id"], "session_id": "s1"}, HEADERS
+
+        # Sandboxes made up by the dozen are more than one stack may have.
+        wrong = fuzz(httpx.get(f"{url}/openapi.json").json(), url, opened)
+        assert not wrong, "\n\n".join(wrong)
+        assert httpx.get(f"{url}/readyz", timeout=30).json()["ready"] is True
