@@ -97,6 +97,7 @@ export default {
     newBelow: 'New below',
     sending: 'Sending…',
     redirecting: 'Cutting in…',
+    waits: 'Read when the step at hand is done',
     handedOver: 'The work went on in another worker, from the last finished step.',
     notSent: 'Not sent: {reason}',
     sendAgain: 'Send again',

@@ -99,6 +99,7 @@ const zh: typeof en = {
     newBelow: '下面有新内容',
     sending: '发送中…',
     redirecting: '正在打断…',
+    waits: '当前步骤完成后再读',
     handedOver: '工作已由另一个进程接手，从上一个完成的步骤继续。',
     notSent: '未发送：{reason}',
     sendAgain: '重新发送',

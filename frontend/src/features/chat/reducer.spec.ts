@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { WireEvent } from '@/api/types'
-import { HANDED_OVER, reduce, shownItems } from './reducer'
+import { activeFrom, HANDED_OVER, reduce, shownItems } from './reducer'
 import { emptyTranscript, type Transcript } from './transcript'
 
 type Loose = { type: WireEvent['type'] } & Record<string, unknown>
@@ -127,6 +127,7 @@ describe('what is said while the agent works', () => {
     expect(order(cut)).toBe('question half an  stop that')
     const going = play([delta(8, 'answer')], cut)
     expect(order(going)).toBe('question half an answer stop that')
+    expect(activeFrom(shownItems(going))).toBe(1)
     const settled = play([answered(4, 'half an answer', 1)], going)
     expect(order(settled)).toBe('question half an answer stop that')
     const next = play([delta(0, 'as you wish', 'n')], settled)

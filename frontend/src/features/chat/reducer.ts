@@ -131,6 +131,16 @@ export function shownItems({ items, live }: Transcript): Item[] {
   return [...items.slice(0, at), ...live, ...items.slice(at)]
 }
 
+/** Where in `items` the work at hand begins; what the person says after it waits for its turn. */
+export function activeFrom(items: readonly Item[]): number {
+  const at = items.findIndex((item) => (item.kind === 'tool' ? item.outcome === 'running' : isBeingWritten(item)))
+  return at < 0 ? items.length : at
+}
+
+function isBeingWritten(item: Item): boolean {
+  return (item.kind === 'assistant' || item.kind === 'thinking') && !item.complete
+}
+
 export function computerView(
   told: Pick<SandboxUpdatedEvent, 'status' | 'reason' | 'has_desktop' | 'queue_position'>,
 ): ComputerView {
