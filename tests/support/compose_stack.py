@@ -62,6 +62,11 @@ class ComposeStack:
             "ps", "-aq", "--filter", label, "--filter", f"label=com.docker.compose.project={self.project}"
         ).strip()
 
+    @property
+    def runner(self) -> str:
+        """Where the agent runs."""
+        return "worker"
+
     async def kill(self, name: str) -> None:
         """Kill a service as `kill -9` does, and start it again as its restart policy would after a crash."""
         service = {"gateway": "backend-api", "manager": "sandbox-manager"}.get(name, name)

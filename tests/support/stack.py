@@ -44,6 +44,11 @@ class Stack:
         """Process ids of mongod, redis, manager and gateway as they are now."""
         return dict(json.loads((self.data_dir / "stack.json").read_text(encoding="utf-8"))["children"])
 
+    @property
+    def runner(self) -> str:
+        """The child the agent runs in."""
+        return "worker" if "worker" in self.children() else "gateway"
+
     async def kill(self, name: str) -> None:
         """Kill a child as `kill -9` does; the supervisor brings it back."""
         victim = psutil.Process(self.children()[name])

@@ -17,7 +17,7 @@ from support.compose_stack import ComposeStack, docker, run_compose_stack
 from support.stack import ROOT
 
 Json = dict[str, Any]
-SERVICES = ("mongo", "redis", "sandbox-manager", "backend-api", "frontend")
+SERVICES = ("mongo", "redis", "sandbox-manager", "backend-api", "worker", "frontend")
 
 
 def inspected(container: str) -> Json:
@@ -136,7 +136,8 @@ def test_an_upload_over_the_limit_is_refused_in_the_gateways_words(compose_stack
 
 
 def test_a_sandbox_reaches_no_service(compose_stack: ComposeStack) -> None:
-    ports = {"mongo": 27017, "redis": 6379, "sandbox-manager": 8100, "backend-api": 8000, "frontend": 5173}
+    ports = {"mongo": 27017, "redis": 6379, "sandbox-manager": 8100}
+    ports |= {"backend-api": 8000, "worker": 8010, "frontend": 5173}
     with api_of(compose_stack) as client:
         session = new_session(client)
         run_to_the_end(client, session, "run true")

@@ -1,4 +1,4 @@
-"""A gateway that dies in the middle of a run leaves nothing running for ever and nothing done twice."""
+"""A process that dies in the middle of a run leaves nothing running for ever and nothing done twice."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def test_a_run_whose_gateway_was_killed_in_mid_command_goes_on_within_15_s
             while (await api.http.get(f"/sessions/{session}/files/download?path=count.txt")).status_code != 200:
                 await asyncio.sleep(0.05)
 
-        await stack.kill("gateway")
+        await stack.kill(stack.runner)
         await wait_until_ready(stack)
         restarted = time.monotonic()
 
@@ -62,7 +62,7 @@ async def test_an_answer_cut_by_a_killed_gateway_is_given_after_the_restart(stac
             async for event in api.events(session, after=accepted["seq"]):
                 if event["type"] == "message.delta":
                     break
-        await stack.kill("gateway")
+        await stack.kill(stack.runner)
         await wait_until_ready(stack)
         events = await api.until(session, "run.finished", after=accepted["seq"], timeout_s=60)
         assert events[-1]["status"] == "completed"
