@@ -7,9 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from backend_api.bootstrap.settings import Settings
+from backend_api.domain.sandbox.news import NewsSource
 from backend_api.domain.sandbox.ports import Computers, SandboxTools, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient, manager_http
+from backend_api.infrastructure.sandbox_manager.news import ManagerNews
 from backend_api.infrastructure.sandbox_manager.snapshots import ManagerSnapshots
 from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools
@@ -27,6 +29,7 @@ class ComputerPorts:
     snapshots: Snapshots
     screens: Screens
     tools: SandboxTools
+    news: NewsSource
     probe: Probe
 
 
@@ -48,5 +51,6 @@ async def open_computers(settings: Settings) -> AsyncGenerator[ComputerPorts]:
                 snapshots=ManagerSnapshots(http, client.forget_session),
                 screens=DoorScreens(doors),
                 tools=DoorTools(doors),
+                news=ManagerNews(http),
                 probe=probe,
             )

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+from backend_api.application.computer.tell_news import TellNews
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.app import Wire
@@ -16,6 +17,7 @@ from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.runtime import Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.conversation.feed import SessionFeed
+from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.run_records import MongoRunRecords
@@ -56,7 +58,10 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
     """The wiring of these settings, to be entered once. Raises `SettingsError`."""
     planned = plan(settings)
     access_tokens = JwtAccessTokens(
-        planned.secret, algorithm=settings.jwt_algorithm, expires_s=settings.access_token_expire_minutes * 60
+        planned.secret,
+        algorithm=settings.jwt_algorithm,
+        expires_s=settings.access_token_expire_minutes * 60,
+        clock=planned.clock,
     )
     policy = _policy(settings)
 
@@ -66,11 +71,23 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
             worker = None if settings.use_background_jobs else runtime.agent.worker
             use_cases = assemble(_ports(runtime, feed, planned.links, access_tokens, worker), policy)
             closing.then(use_cases.stream_places.close)
-            async with working(worker, closing):
+            news = TellNews(runtime.computers.news, MongoComputerNews(runtime.stores.database), runtime.stores.tail)
+            async with telling(news), working(worker, closing):
                 settle_memory()
                 yield use_cases
 
     return wire
+
+
+@asynccontextmanager
+async def telling(news: TellNews) -> AsyncGenerator[None]:
+    """Sessions are told what happens to their computers while the gateway runs."""
+    task = asyncio.create_task(news.run(), name="computer-news")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
 
 
 @asynccontextmanager

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -179,18 +180,31 @@ TOOL = Tool(name="t", description="", parameters={}, phrase="", read_only=False)
 OK = ToolOutcome(success=True, output="ok")
 
 
-async def test_a_closed_door_is_tried_once_more_and_a_lost_call_is_told() -> None:
+async def test_a_closed_door_is_tried_again_for_a_while_and_a_lost_call_is_told() -> None:
     computers = MemoryComputers()
     gone = ComputerUnavailableError("gone")
-    assert await call(SandboxToolBox([TOOL], computers, Script(gone, OK)), "t") == OK
+    assert await call(SandboxToolBox([TOOL], computers, Script(gone, gone, OK)), "t") == OK
     with pytest.raises(ComputerUnavailableError):
-        await call(SandboxToolBox([TOOL], computers, Script(gone, gone)), "t")
+        await call(SandboxToolBox([TOOL], computers, Script(gone), rebuilt_within_s=0), "t")
     lost = await call(SandboxToolBox([TOOL], computers, Script(ComputerLostError("broke."), OK)), "t")
     assert not lost.success
     assert "may have happened" in lost.output
     computers.fault = "The engine is full."
     with pytest.raises(ComputerUnavailableError, match="full"):
         await call(SandboxToolBox([TOOL], computers, Script()), "t")
+
+
+async def test_the_model_is_told_once_that_its_computer_is_another_one() -> None:
+    computers = MemoryComputers()
+    box = SandboxToolBox([TOOL], computers, Script(OK, OK, OK))
+    first = await call(box, "t")
+    computers.living["s"] = replace(computers.living["s"], generation=2)
+
+    rebuilt, again = await call(box, "t"), await call(box, "t")
+
+    assert (first, again) == (OK, OK)
+    assert "The computer was restarted" in rebuilt.output
+    assert rebuilt.output.endswith("ok")
 
 
 async def test_a_call_that_runs_for_long_counts_as_activity_all_the_while() -> None:

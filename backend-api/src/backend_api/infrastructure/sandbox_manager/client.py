@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ KEEP_ALIVE_EVERY_S = 20.0
 BELIEVE_FOR_S = 20.0
 RENEW_TOKEN_BEFORE_S = 30.0
 TOKEN_TTL_S = 300
+LEAVE_S = 2.0
 MAX_CACHED = 2_000
 
 
@@ -152,6 +154,22 @@ class SandboxManagerClient:
         response = await self._send("POST", "/sandboxes", json={"session_id": session_id, "user_id": user_id})
         _raise_for(response)
         sandbox = Sandbox.model_validate_json(response.content)
+        try:
+            return await self._past_waiting(sandbox, deadline)
+        except asyncio.CancelledError:
+            await self._leave_line(session_id)
+            raise
+
+    async def _leave_line(self, session_id: str) -> None:
+        """Nobody waits any more: the place in the line is given up, a sandbox that got its turn is not."""
+        with contextlib.suppress(ComputerUnavailableError, TimeoutError):
+            async with asyncio.timeout(LEAVE_S):
+                for sandbox in await self._find(session_id, reach_for_s=0.0):
+                    if sandbox.status is SandboxStatus.QUEUED:
+                        params = {"only_queued": "true"}
+                        await self._send("DELETE", f"/sandboxes/{sandbox.id}", reach_for_s=0.0, params=params)
+
+    async def _past_waiting(self, sandbox: Sandbox, deadline: float) -> Sandbox:
         while sandbox.status in (SandboxStatus.QUEUED, SandboxStatus.STARTING):
             if sandbox.status is SandboxStatus.QUEUED:
                 deadline = self._clock() + START_DEADLINE_S  # how long it may stand in line is the manager's to say

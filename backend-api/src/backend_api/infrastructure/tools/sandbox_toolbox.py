@@ -6,20 +6,31 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolOutcome
+from backend_api.domain.sandbox.entity import Computer
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
 from backend_api.domain.sandbox.ports import Computers, SandboxTools
 from contracts.tools import ToolSpec
 
 logger = logging.getLogger(__name__)
 
-START_ALLOWANCE_MS = 120_000
-"""A call may find the computer not yet started; its own deadline counts inside."""
+START_ALLOWANCE_MS = 720_000
+"""A call may find the computer not yet started, or others in line before it; its own deadline counts inside."""
+
+REBUILT_WITHIN_S = 10.0
+REBUILT_LOOK_S = 0.3
+MAX_REMEMBERED = 5_000
+
+RESTARTED = (
+    "[The computer was restarted since the last call. Files in the workspace are kept; shells, programs that ran, and "
+    "the browser's pages are gone.]"
+)
 
 LOST = (
     "The connection to the computer broke in the middle of this call ({detail}) It may have happened, in whole or in "
@@ -48,12 +59,20 @@ class SandboxToolBox:
     """`ToolBox` over the computers."""
 
     def __init__(
-        self, tools: Sequence[Tool], computers: Computers, sandbox_tools: SandboxTools, *, keep_alive_s: float = 20.0
+        self,
+        tools: Sequence[Tool],
+        computers: Computers,
+        sandbox_tools: SandboxTools,
+        *,
+        keep_alive_s: float = 20.0,
+        rebuilt_within_s: float = REBUILT_WITHIN_S,
     ) -> None:
+        self._rebuilt_within_s = rebuilt_within_s
         self._keep_alive_s = keep_alive_s
         self._tools = tools
         self._computers = computers
         self._sandbox_tools = sandbox_tools
+        self._last: dict[str, int] = {}
 
     def tools(self) -> Sequence[Tool]:
         return self._tools
@@ -62,16 +81,36 @@ class SandboxToolBox:
         self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
     ) -> ToolOutcome:
         try:
-            computer = await self._computers.ensure(context.session_id, context.user_id)
             async with self._in_use(context.session_id):
-                try:
-                    return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)
-                except ComputerUnavailableError:
-                    # Nothing ran: the door was closed. The computer may be gone, and asking for it rebuilds it.
-                    computer = await self._computers.ensure(context.session_id, context.user_id)
-                    return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output)
+                outcome, computer = await self._called(context, name, arguments, on_output)
         except ComputerLostError as error:
             return ToolOutcome(success=False, output=LOST.format(detail=error.detail))
+        if self._is_another(computer):
+            return replace(outcome, output=f"{RESTARTED}\n{outcome.output}")
+        return outcome
+
+    async def _called(
+        self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
+    ) -> tuple[ToolOutcome, Computer]:
+        until = asyncio.get_running_loop().time() + self._rebuilt_within_s
+        while True:
+            computer = await self._computers.ensure(context.session_id, context.user_id)
+            try:
+                return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output), computer
+            except ComputerUnavailableError:
+                # Nothing ran: the door was closed. The computer may have died, which its manager sees in a moment;
+                # asked for then it is a new one.
+                if asyncio.get_running_loop().time() >= until:
+                    raise
+            await asyncio.sleep(REBUILT_LOOK_S)
+
+    def _is_another(self, computer: Computer) -> bool:
+        """Whether the last call of this session was answered by one that is gone."""
+        known = self._last.pop(computer.session_id, computer.generation)
+        while len(self._last) >= MAX_REMEMBERED:
+            del self._last[next(iter(self._last))]
+        self._last[computer.session_id] = computer.generation
+        return known != computer.generation
 
     @asynccontextmanager
     async def _in_use(self, session_id: str) -> AsyncGenerator[None]:

@@ -1,0 +1,49 @@
+"""News of computers in the sessions' streams, each told once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pymongo import ReturnDocument
+from pymongo.asynchronous.client_session import AsyncClientSession
+
+from backend_api.domain.agent.events import Event
+from backend_api.domain.sandbox.news import ComputerNews
+from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.event_documents import insert_events, number
+from backend_api.infrastructure.mongo.transactions import in_transaction
+
+
+class MongoComputerNews:
+    """`NewsLog`: the session remembers the last news it was told, in the transaction that stores them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def append_once(self, news: ComputerNews) -> list[Event]:
+        wanted: dict[str, Any] = {"computer_told": {"$not": {"$gte": news.order}}}
+        if not news.worth_telling:
+            wanted["$or"] = [{"computer_warned": True}, {"sandbox": "paused"}]
+        changes = {
+            "last_seq": {"$add": ["$last_seq", 1]},
+            "updated_at": "$$NOW",
+            "sandbox": news.event.status,
+            "computer_told": news.order,
+            "computer_warned": news.is_warning,
+        }
+
+        async def work(transaction: AsyncClientSession) -> list[Event]:
+            session = await self._database["sessions"].find_one_and_update(
+                {"_id": news.session_id, "user_id": {"$ne": ""}, **wanted},
+                [{"$set": changes}],
+                projection={"last_seq": 1, "updated_at": 1},
+                return_document=ReturnDocument.AFTER,
+                session=transaction,
+            )
+            if session is None:
+                return []
+            events = number(news.session_id, session["last_seq"], session["updated_at"], None, [news.event])
+            await insert_events(self._database, transaction, events)
+            return events
+
+        return await in_transaction(self._database, work)

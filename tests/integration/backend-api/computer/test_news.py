@@ -1,0 +1,122 @@
+"""What a manager tells of computers reaches the session's stream once, whoever listens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+
+from backend_api.application.computer.tell_news import TellNews
+from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
+from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
+from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
+from backend_api.infrastructure.mongo.connection import Database, connect
+from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
+from backend_api.infrastructure.sandbox_manager.news import ManagerNews
+from contracts.sandboxes import Sandbox
+from support.backend_stores import ANNA
+from support.servers import Server
+
+ENDS = "2026-01-02T00:00:00Z"
+
+
+def frame(number: int, session_id: str, status: str, **fields: object) -> str:
+    sandbox = Sandbox.model_validate(
+        {
+            "id": "b1",
+            "session_id": session_id,
+            "user_id": ANNA,
+            "generation": 1,
+            "runtime": "fake",
+            "status": status,
+            "created_at": "2026-01-01T00:00:00Z",
+            "expires_at": ENDS,
+            "idle_expires_at": ENDS,
+            "revision": number,
+            **fields,
+        }
+    )
+    return f"id: {number:02}\nevent: sandbox\ndata: {sandbox.model_dump_json()}\n\n"
+
+
+async def mongo_session(database: Database) -> SessionId:
+    session_id, now = SessionId("s1"), datetime(2026, 1, 1, tzinfo=UTC)
+    await MongoSessionRepository(database).add(
+        Session(
+            id=session_id,
+            user_id=ANNA,
+            title="",
+            status=SessionStatus.IDLE,
+            model=None,
+            created_at=now,
+            updated_at=now,
+        )
+    )
+    return session_id
+
+
+class Manager:
+    """Tells its frames after the mark it is given, then breaks off."""
+
+    def __init__(self, frames: list[str]) -> None:
+        self.frames = frames
+        self.marks: list[str | None] = []
+
+    async def __call__(self, request: httpx.Request) -> httpx.Response:
+        mark = request.headers.get("last-event-id")
+        self.marks.append(mark)
+
+        async def told() -> AsyncIterator[bytes]:
+            for one in self.frames:
+                if mark is None or one[4:6] > mark:
+                    yield one.encode()
+
+        return httpx.Response(200, content=told())
+
+
+@pytest.mark.timeout(60)
+async def test_each_news_is_told_once_by_two_gateways_and_only_what_is_worth_it(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(connect(mongo_server.uri, mongo_database_name))
+        session_id = await mongo_session(database)
+        manager = Manager(
+            [
+                frame(1, session_id, "starting"),
+                frame(2, session_id, "ready"),
+                frame(3, session_id, "ready", notice="It ends in 5 minutes."),
+                frame(4, session_id, "ready"),
+                frame(5, session_id, "paused"),
+                frame(6, session_id, "ready"),
+                frame(7, session_id, "gone", reason="It died."),
+                frame(8, "another", "gone"),
+            ]
+        )
+        clients = [
+            await stack.enter_async_context(
+                httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
+            )
+            for _ in range(2)
+        ]
+        tellers = [TellNews(ManagerNews(client), MongoComputerNews(database), MemoryLiveTail()) for client in clients]
+
+        await asyncio.gather(*(one.follow() for one in tellers))
+        await tellers[0].follow()
+
+        stored = await MongoEventLog(database).read(session_id, after=0, limit=100)
+
+    told = [(event.payload.status, event.payload.reason) for event in stored]  # type: ignore[union-attr]
+    assert told == [
+        ("ready", "It ends in 5 minutes."),
+        ("ready", None),
+        ("paused", None),
+        ("ready", None),
+        ("gone", "It died."),
+    ]
+    assert manager.marks[-1] == "08"
