@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,15 @@ def test_nothing_of_it_is_loaded_before(source: str, modules: tuple[str, ...]) -
         [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=True
     )
     assert answer.stdout.decode().strip() == "[]"
+
+
+def test_a_collector_that_is_away_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{closed.getsockname()[1]}")
+        with traced("backend-api"):
+            with SPANS.span("run") as span:
+                assert span.traceparent is not None
+            began = time.monotonic()
+        assert time.monotonic() - began < 10
+    assert SPANS.tracer is None
