@@ -72,6 +72,37 @@ describe('openStream', () => {
     expect(server.calls.length).toBe(calls + 1)
     expect(states.at(-1)).toBe('reconnecting')
   })
+  it('gives its connection back while nobody looks, and goes on where it was', async () => {
+    const streams: FakeStream[] = []
+    const states: string[] = []
+    startFakeServer({
+      'GET /events': ({ signal }) => {
+        const stream = openFakeStream(signal)
+        streams.push(stream)
+        return stream.response
+      },
+    })
+    const visibility = vi.spyOn(document, 'visibilityState', 'get')
+    handle = openStream({
+      path: '/events',
+      query: () => ({}),
+      onMessage: () => undefined,
+      onState: (state) => states.push(state),
+      restHiddenMs: 5_000,
+    })
+    await tick()
+    visibility.mockReturnValue('hidden')
+    document.dispatchEvent(new Event('visibilitychange'))
+    await tick(60_000)
+    expect(states.at(-1)).toBe('resting')
+    expect(streams).toHaveLength(1)
+    visibility.mockReturnValue('visible')
+    document.dispatchEvent(new Event('visibilitychange'))
+    await tick(100)
+    expect(states.at(-1)).toBe('open')
+    expect(streams).toHaveLength(2)
+    visibility.mockRestore()
+  })
   it('ends when the session is gone', async () => {
     const { states, server } = follow(() => problem(404, 'not_found'))
     await tick(60_000)

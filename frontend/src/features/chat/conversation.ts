@@ -202,7 +202,9 @@ export const useConversation = defineStore('conversation', () => {
     if (!sessionId.value || !isRunning.value) return
     isStopping.value = true
     try {
-      await call('POST', `/sessions/${sessionId.value}/stop`)
+      const stopped = await call<object | undefined>('POST', `/sessions/${sessionId.value}/stop`)
+      // Nothing ran any more: no end of it will come.
+      if (!stopped) isStopping.value = false
     } catch (error) {
       isStopping.value = false
       throw error
