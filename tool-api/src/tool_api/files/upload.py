@@ -10,7 +10,7 @@ import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from python_multipart.exceptions import MultipartParseError
+from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tool_api.errors import InvalidError, TooLargeError
@@ -189,7 +189,7 @@ async def receive(
                 if drained > max_file_bytes:
                     break
         return await asyncio.to_thread(upload.finish)
-    except MultipartParseError as error:
+    except FormParserError as error:
         raise InvalidError("The multipart body is malformed.") from error
     finally:
         upload.close()

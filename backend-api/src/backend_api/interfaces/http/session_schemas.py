@@ -32,14 +32,14 @@ class OptionsBody(RequestBody):
 
 
 class CreateSessionBody(RequestBody):
-    title: str | None = None
+    title: str | None = Field(default=None, max_length=1000)
     model: str | None = Field(default=None, max_length=200)
     preset: str | None = Field(default=None, max_length=200)
     options: OptionsBody = OptionsBody()
 
 
 class UpdateSessionBody(RequestBody):
-    title: str | None = None
+    title: str | None = Field(default=None, max_length=1000)
     model: str | None = Field(default=None, max_length=200)
     options: OptionsBody | None = None
     pinned: bool | None = None
