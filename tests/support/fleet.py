@@ -39,7 +39,8 @@ _MANAGER = "sandbox_manager"
 _GATEWAY = "backend_api.bootstrap"
 _WORKER = "backend_api.bootstrap.worker"
 _FORGED = ("sandbox_manager.bootstrap.serve", "backend_api.bootstrap.wiring", _WORKER, "openai.resources.chat")
-_SOURCES = ("backend-api/src", "sandbox-manager/src", "contracts/src")
+SOURCES = os.pathsep.join(str(ROOT / part) for part in ("backend-api/src", "sandbox-manager/src", "contracts/src"))
+"""Where the services' code is, as `PYTHONPATH` wants it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +246,7 @@ def _plan(
         made.mkdir(parents=True, exist_ok=True)
     plain = {name: os.environ[name] for name in _KEPT if name in os.environ} | {"TMPDIR": str(fleet.temporary)}
     common = plain | {
-        "PYTHONPATH": os.pathsep.join(str(ROOT / source) for source in _SOURCES),
+        "PYTHONPATH": SOURCES,
         "MONGO_URI": fleet.mongo_uri,
         "SANDBOX_MANAGER_TOKEN": secrets.token_hex(24),
     }

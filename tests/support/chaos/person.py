@@ -89,8 +89,15 @@ class Person:
                 async with asyncio.timeout(INSIST_S * 2):
                     await reader.until_finished(run_id)
 
-    async def _send(self, task: str) -> Sent:
-        steps = "".join(self.chance.choices(_STEPS, k=self.chance.randint(0, 3)))
+    async def say_first(self, task: str) -> None:
+        """A task that needs the computer, and its answer."""
+        sent = await self._send(task, "W")
+        async with asyncio.timeout(INSIST_S * 2):
+            await self.readers[0].until_finished(sent.run_id)
+
+    async def _send(self, task: str, steps: str | None = None) -> Sent:
+        if steps is None:
+            steps = "".join(self.chance.choices(_STEPS, k=self.chance.randint(0, 3)))
         body = {"text": f"task {task} steps={steps}", "client_message_id": f"client-{task}"}
         path = f"/sessions/{self.session_id}/messages"
         answer = await self.gateways.call("POST", path, json=body)

@@ -26,7 +26,7 @@ class Reader:
     finished: set[str] = field(default_factory=set[str])
     wrong: list[str] = field(default_factory=list[str])
     connections: int = 0
-    news: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
     _live: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -38,21 +38,21 @@ class Reader:
         async with httpx.AsyncClient(trust_env=False, timeout=httpx.Timeout(5.0, read=_QUIET_S)) as http:
             while True:
                 try:
-                    async with asyncio.timeout(self.chance.uniform(0.3, 8.0)):
+                    async with asyncio.timeout(self.chance.uniform(0.3, 15.0)):
                         await self._follow(http)
                 except (httpx.HTTPError, TimeoutError):
                     pass
-                await asyncio.sleep(self.chance.uniform(0.0, 0.3))
+                await asyncio.sleep(self.chance.uniform(0.05, 0.5))
 
     async def until_finished(self, run_id: str) -> None:
         """Wait until this reader has seen the end of a run."""
-        async with self.news:
-            await self.news.wait_for(lambda: run_id in self.finished)
+        while run_id not in self.finished:
+            await self._news.wait()
 
     async def until_last(self, seq: int) -> None:
         """Wait until this reader has everything up to a number."""
-        async with self.news:
-            await self.news.wait_for(lambda: self.last >= seq)
+        while self.last < seq:
+            await self._news.wait()
 
     async def _follow(self, http: httpx.AsyncClient) -> None:
         url = f"{self.chance.choice(self.urls)}/api/sessions/{self.session_id}/events"
@@ -67,9 +67,9 @@ class Reader:
             self._live.clear()
             async for line in response.aiter_lines():
                 if line.startswith("data:"):
-                    await self._take(line[5:].strip())
+                    self._take(line[5:].strip())
 
-    async def _take(self, data: str) -> None:
+    def _take(self, data: str) -> None:
         event: dict[str, Any] = json.loads(data)
         if event["seq"] is None:
             self._take_live(event)
@@ -84,8 +84,8 @@ class Reader:
                 self.wrong.append(f"shown {shown[-80:]!r}, which is not what was stored: {event['text'][:80]!r}")
         if event["type"] == "run.finished":
             self.finished.add(event["run_id"])
-        async with self.news:
-            self.news.notify_all()
+        self._news.set()
+        self._news = asyncio.Event()
 
     def _take_live(self, event: dict[str, Any]) -> None:
         if event["type"] != "message.delta":

@@ -21,6 +21,7 @@ from support.chaos.verdict import Evidence, Verdict
 from support.fleet import Fleet
 
 READERS = 3
+SWEEP_S = 60.0
 SETTLE_S = 180.0
 """Within which every run must be in an end state once nothing breaks any more."""
 
@@ -32,7 +33,7 @@ class Trial:
     fleet: Fleet
     chance: random.Random
     users: int = 2
-    sessions: int = 20
+    sessions: int = 12
     tasks: int = 200
     people: list[Person] = field(default_factory=list[Person])
     readers: list[Reader] = field(default_factory=list[Reader])
@@ -45,7 +46,7 @@ class Trial:
     @property
     def share_done(self) -> float:
         """How much of the work has been accepted so far."""
-        return sum(len(person.sent) for person in self.people) / self.tasks
+        return (sum(len(person.sent) for person in self.people) - len(self.people)) / self.tasks
 
     async def prepare(self) -> None:
         """Accounts, sessions and readers."""
@@ -66,6 +67,10 @@ class Trial:
             person = Person(session_id=session, gateways=gateways, readers=readers, chance=self._chance(), tasks=own)
             self.people.append(person)
         self._reading = [asyncio.create_task(reader.run()) for reader in self.readers]
+        # Each has a computer before anything breaks; from then on it may lose it.
+        async with asyncio.TaskGroup() as group:
+            for number, person in enumerate(self.people):
+                group.create_task(person.say_first(f"t{self.tasks + number + 1}"))
 
     async def run_all(self) -> None:
         """Every task is given and its run seen to its end."""
@@ -91,6 +96,11 @@ class Trial:
         for person in self.people:
             answer = await person.gateways.call("DELETE", f"/sessions/{person.session_id}")
             assert answer.status_code in (204, 404), answer.text
+        # What a cut deletion left the managers' sweep removes.
+        workspaces = self.fleet.sandboxes / "workspaces"
+        async with asyncio.timeout(SWEEP_S):
+            while workspaces.exists() and any(workspaces.iterdir()):
+                await asyncio.sleep(0.2)
         for gateways in {id(person.gateways): person.gateways for person in self.people}.values():
             self.statuses += gateways.statuses
 
@@ -106,6 +116,16 @@ class Trial:
         """All sandboxes there ever were."""
         with pymongo.MongoClient[dict[str, Any]](self.fleet.mongo_uri) as client:
             return {str(one["_id"]) for one in client["agent_sandboxes"]["sandboxes"].find({}, {"_id": 1})}
+
+    def generations(self) -> dict[str, int]:
+        """How often each session's sandbox has been made."""
+        with pymongo.MongoClient[dict[str, Any]](self.fleet.mongo_uri) as client:
+            ours = {"$in": [person.session_id for person in self.people]}
+            found = client["agent_sandboxes"]["sandboxes"].find({"session_id": ours})
+            newest: dict[str, int] = {}
+            for one in found:
+                newest[one["session_id"]] = max(newest.get(one["session_id"], 0), one["generation"])
+            return newest
 
     def open_records(self) -> list[str]:
         """Records of sandboxes and runs that should have ended."""

@@ -7,7 +7,7 @@ import os
 import random
 import socket
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -87,11 +87,17 @@ def build_catalogue(settings: Settings) -> Catalogue:
 
 
 @asynccontextmanager
-async def open_agent(settings: Settings, catalogue: Catalogue, ports: AgentPorts) -> AsyncGenerator[Agent]:
-    """Connections to providers are closed at the end; the caller runs the worker."""
+async def open_agent(
+    settings: Settings, catalogue: Catalogue, ports: AgentPorts, clock: Callable[[], float]
+) -> AsyncGenerator[Agent]:
+    """Connections to providers are closed at the end; the caller runs the worker. `clock` tells Unix seconds."""
+
+    def now() -> datetime:
+        return datetime.fromtimestamp(clock(), UTC)
+
     async with catalogue, search_http() as http:
         search = search_provider(settings.search_provider, tavily_key=_reveal(settings.tavily_api_key), http=http)
-        local = [THINK, utc_now(_now), generate_download_url(_link_signer(ports.link_file))]
+        local = [THINK, utc_now(now), generate_download_url(_link_signer(ports.link_file))]
         if search is not None:
             local.append(web_search(search))
         sandbox = SandboxToolBox(manifest_tools(), ports.computers, ports.sandbox_tools)
@@ -114,7 +120,7 @@ async def open_agent(settings: Settings, catalogue: Catalogue, ports: AgentPorts
                 ),
                 max_output_tokens=settings.max_output_tokens,
             ),
-            clock=_now,
+            clock=now,
             new_id=_new_id,
             sleep=asyncio.sleep,
             jitter=random.random,
@@ -134,10 +140,6 @@ def _link_signer(link_file: LinkFile):
 
 def _reveal(secret: SecretStr | None) -> str:
     return secret.get_secret_value() if secret else ""
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _new_id(kind: str) -> str:

@@ -14,6 +14,7 @@ from backend_api.bootstrap.settings import Settings, SettingsError, signing_secr
 from backend_api.bootstrap.stores import Stores, open_stores
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.metrics import ProcessMetrics
+from backend_api.infrastructure.mongo.clock import DatabaseClock
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
@@ -29,6 +30,7 @@ class Plan:
     secret: str
     catalogue: Catalogue
     links: JwtFileLinks
+    clock: DatabaseClock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +64,9 @@ def plan(settings: Settings) -> Plan:
         catalogue = build_catalogue(settings)
     except ValueError as error:
         raise SettingsError(str(error)) from error
-    links = JwtFileLinks(secret, algorithm=settings.jwt_algorithm)
-    return Plan(settings=settings, secret=secret, catalogue=catalogue, links=links)
+    clock = DatabaseClock()
+    links = JwtFileLinks(secret, algorithm=settings.jwt_algorithm, clock=clock)
+    return Plan(settings=settings, secret=secret, catalogue=catalogue, links=links, clock=clock)
 
 
 @asynccontextmanager
@@ -86,7 +89,10 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             sandbox_tools=computers.tools,
             link_file=LinkFile(sessions, planned.links),
         )
-        async with open_agent(settings, planned.catalogue, ports) as agent:
+        async with (
+            planned.clock.following(database),
+            open_agent(settings, planned.catalogue, ports, planned.clock) as agent,
+        ):
             yield Runtime(
                 stores=stores,
                 computers=computers,

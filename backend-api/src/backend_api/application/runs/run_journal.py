@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -38,6 +39,8 @@ from backend_api.domain.agent.history import (
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
 from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.ports import Body, EventLog, Recorded, RunLedger
+
+logger = logging.getLogger(__name__)
 
 PAGE = 1_000
 WRITE_GRACE_S = 0.3
@@ -264,4 +267,11 @@ async def _unbroken(work: Coroutine[None, None, T]) -> T:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait({task}, timeout=WRITE_GRACE_S)
+        task.add_done_callback(_forget)
         raise
+
+
+def _forget(task: asyncio.Task[T]) -> None:
+    """Whoever would have been told of its failure has gone."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.warning("a write failed after its run was left", extra={"reason": str(error)})

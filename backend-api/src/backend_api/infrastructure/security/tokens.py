@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from jose import JWTError, jwt
@@ -18,16 +19,17 @@ ALGORITHMS = ("HS256", "HS384", "HS512")
 
 
 class _Signer:
-    def __init__(self, secret: str, algorithm: str, audience: str, kind: str) -> None:
+    def __init__(self, secret: str, algorithm: str, audience: str, kind: str, clock: Callable[[], float]) -> None:
         if algorithm not in ALGORITHMS:
             raise ValueError(f"JWT_ALGORITHM must be one of {', '.join(ALGORITHMS)}")
         self._secret = secret
         self._algorithm = algorithm
         self._audience = audience
         self._kind = kind
+        self._clock = clock
 
     def sign(self, claims: dict[str, Any], expires_s: int) -> str:
-        now = int(time.time())
+        now = int(self._clock())
         whole = claims | {
             "typ": self._kind,
             "aud": self._audience,
@@ -38,12 +40,16 @@ class _Signer:
         return jwt.encode(whole, self._secret, algorithm=self._algorithm)
 
     def read(self, token: str) -> dict[str, Any] | None:
-        options = {"require_exp": True, "require_aud": True, "require_jti": True, "leeway": 0}
+        # A required time would be checked against this machine's clock; it is checked below.
+        options = {"require_aud": True, "require_jti": True, "verify_exp": False}
         try:
             claims = jwt.decode(
                 token, self._secret, algorithms=[self._algorithm], audience=self._audience, options=options
             )
         except (JWTError, ValueError):
+            return None
+        expires_at = claims.get("exp")
+        if not isinstance(expires_at, int) or expires_at < self._clock():
             return None
         return claims if claims.get("typ") == self._kind else None
 
@@ -51,8 +57,8 @@ class _Signer:
 class JwtAccessTokens:
     """`AccessTokens`."""
 
-    def __init__(self, secret: str, *, algorithm: str, expires_s: int) -> None:
-        self._signer = _Signer(secret, algorithm, AUDIENCE, "access")
+    def __init__(self, secret: str, *, algorithm: str, expires_s: int, clock: Callable[[], float] = time.time) -> None:
+        self._signer = _Signer(secret, algorithm, AUDIENCE, "access", clock)
         self._expires_s = expires_s
 
     def sign(self, claims: AccessClaims) -> tuple[str, int]:
@@ -78,8 +84,8 @@ class JwtAccessTokens:
 class JwtFileLinks:
     """`FileLinks`."""
 
-    def __init__(self, secret: str, *, algorithm: str) -> None:
-        self._signer = _Signer(secret, algorithm, LINK_AUDIENCE, "file")
+    def __init__(self, secret: str, *, algorithm: str, clock: Callable[[], float] = time.time) -> None:
+        self._signer = _Signer(secret, algorithm, LINK_AUDIENCE, "file", clock)
 
     def sign(self, link: FileLink, *, expires_s: int) -> str:
         """A token that names one file."""

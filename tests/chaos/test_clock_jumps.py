@@ -1,0 +1,106 @@
+"""The clocks of one gateway, one worker and one manager jump an hour ahead, an hour back and home again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import secrets
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from support.chaos.brain import Brain
+from support.chaos.settings import ENDED, crashes, say, trial_settings
+from support.chaos.storm import end_what_is_left, left_on_machine
+from support.chaos.trial import Trial
+from support.fleet import SOURCES, Fleet, Shape, run_fleet
+from support.model_server import ModelServer
+
+LIBRARIES = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+JUMPING = ("gateway-1", "worker-1", "manager-1")
+HOUR_S = 3600
+SHIM = Path(__file__).resolve().parents[1] / "support" / "faked_clock"
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(not LIBRARIES, reason="the package faketime is not installed: a clock can't be made to jump")
+async def test_an_hour_forth_and_back_ends_no_lease_no_token_and_no_sandbox(tmp_path: Path) -> None:
+    chance = random.Random(secrets.randbelow(1_000_000))
+    brain = Brain(random.Random(chance.getrandbits(64)))
+    clock = tmp_path / "clock"
+    _jump(clock, 0)
+    faked = {
+        "LD_PRELOAD": str(LIBRARIES[0]),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "FAKETIME_DONT_RESET": "1",
+        "PYTHONPATH": os.pathsep.join([str(SHIM), SOURCES]),
+    }
+    shape = Shape(gateways=2, workers=2, managers=2)
+    async with (
+        ModelServer(respond=brain) as model,
+        run_fleet(tmp_path, shape, trial_settings(model.openai_url), only=dict.fromkeys(JUMPING, faked)) as fleet,
+    ):
+        trial = Trial(fleet=fleet, chance=chance, sessions=4, tasks=24)
+        try:
+            await trial.prepare()
+            work = asyncio.create_task(trial.run_all())
+            for number, (share, offset) in enumerate(((0.2, HOUR_S), (0.45, -HOUR_S), (0.7, 0)), 1):
+                while trial.share_done < share:
+                    await asyncio.sleep(0.05)
+                _jump(clock, offset)
+                await _tokens_hold(fleet, trial, f"jumper{number}")
+            async with asyncio.timeout(300):
+                await work
+            verdict = await trial.verdict()
+            say(f"clock jumps: answered {verdict.answered} of {verdict.messages}; runs {dict(verdict.endings)}")
+            generations = trial.generations()
+            await trial.leave()
+            ids = trial.sandbox_ids()
+            await trial.aclose()
+            statuses = await fleet.stop()
+            left = [*trial.open_records(), *left_on_machine(fleet, ids)]
+        finally:
+            await trial.aclose()
+            await fleet.stop()
+            end_what_is_left(fleet)
+        assert verdict.wrong == []
+        assert set(verdict.endings) <= {"completed", "stopped"}, dict(verdict.reasons)
+        assert verdict.attempts == sum(verdict.endings.values()), "a lease was taken for lapsed"
+        assert generations == dict.fromkeys(generations, 1), "a sandbox was ended early"
+        assert left == []
+        assert set(statuses.values()) <= ENDED, statuses
+        assert crashes(fleet) == []
+
+
+async def _tokens_hold(fleet: Fleet, trial: Trial, name: str) -> None:
+    """What one gateway signs, the other one honours, whichever clock has jumped."""
+    person = trial.people[0]
+    for signer, reader in ((0, 1), (1, 0)):
+        account = {"username": f"{name}{signer}", "password": "correct horse battery"}
+        async with (
+            httpx.AsyncClient(base_url=fleet.urls[signer], timeout=60, trust_env=False) as here,
+            httpx.AsyncClient(base_url=fleet.urls[reader], timeout=60, trust_env=False) as there,
+        ):
+            grant = (await here.post("/api/auth/register", json=account)).json()
+            me = await there.get("/api/auth/me", headers={"Authorization": f"Bearer {grant['access_token']}"})
+            assert me.status_code == 200, me.text
+            renewed = await there.post("/api/auth/refresh", json={"refresh_token": grant["refresh_token"]})
+            assert renewed.status_code == 200, renewed.text
+            headers = {"Authorization": f"Bearer {person.gateways.token}"}
+            path = f"/api/sessions/{person.session_id}/files/link"
+            link = await here.post(path, json={"path": "ledger.txt", "expires_s": 300}, headers=headers)
+            assert link.status_code == 200, link.text
+            file = await there.get(urlsplit(link.json()["url"]).path)
+            assert file.status_code == 200, file.text
+
+
+def _jump(clock: Path, offset_s: int) -> None:
+    """Every process that looks at this file sees the time so much later."""
+    draft = clock.with_suffix(".new")
+    draft.write_text(f"{offset_s:+d}\n")
+    os.replace(draft, clock)
