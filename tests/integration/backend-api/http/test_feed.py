@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -160,9 +160,9 @@ async def test_numbers_that_are_none_are_refused_by_name(gateways: list[Gateway]
 
 
 async def test_the_feed_goes_on_when_the_database_comes_back(redis_server: Server, tmp_path: Path) -> None:
-    with run_mongod(tmp_path) as first:
-        name = "feed"
-        async with run_gateway(first.uri, name, redis_server.uri) as gateway:
+    with ExitStack() as servers:
+        first = servers.enter_context(run_mongod(tmp_path))
+        async with run_gateway(first.uri, "feed", redis_server.uri) as gateway:
             anna = await gateway.user("anna")
             async with reading(gateway.client, FEED, anna) as reader:
                 await reader.until("feed.started")
@@ -170,12 +170,11 @@ async def test_the_feed_goes_on_when_the_database_comes_back(redis_server: Serve
                 await reader.until("session.created")
                 first.process.terminate()
                 await asyncio.to_thread(first.process.wait, 20)
-                with run_mongod(tmp_path, first.port):
-                    url = f"/api/sessions/{session_id}"
-                    await gateway.client.patch(url, json={"title": "Back"}, headers=anna)
-                    assert (await reader.next()).data["title"] == "Back"
-                    async with reading(gateway.client, FEED, anna, last_id="1") as late:
-                        assert (await late.next()).event == "feed.reset"
+                servers.enter_context(run_mongod(tmp_path, first.port))
+                await gateway.client.patch(f"/api/sessions/{session_id}", json={"title": "Back"}, headers=anna)
+                assert (await reader.next()).data["title"] == "Back"
+                async with reading(gateway.client, FEED, anna, last_id="1") as late:
+                    assert (await late.next()).event == "feed.reset"
 
 
 async def test_what_is_kept_is_bounded_and_a_slow_reader_is_cut_off(gateways: list[Gateway]) -> None:
@@ -201,3 +200,25 @@ async def test_what_is_kept_is_bounded_and_a_slow_reader_is_cut_off(gateways: li
         async with feed.follow(me, numbers[-8]) as new:
             assert not new.has_gap
             assert [(await anext(aiter(new))).seq for _ in range(7)] == numbers[-7:]
+
+
+async def test_a_gateway_that_starts_while_everything_changes_is_soon_ready(gateways: list[Gateway]) -> None:
+    gateway = gateways[0]
+    anna = await gateway.user("anna")
+    me = (await gateway.client.get("/api/auth/me", headers=anna)).json()["id"]
+    session_id = SessionId(await gateway.session(anna))
+
+    async def change() -> None:
+        number = 0
+        while True:
+            number += 1
+            await gateway.ports.sessions.update(session_id, me, {"title": str(number)})
+            await asyncio.sleep(0.05)
+
+    changing = asyncio.create_task(change())
+    try:
+        async with asyncio.timeout(20), MongoSessionFeed(gateway.database) as feed, feed.follow(me, None) as place:
+            assert (await anext(aiter(place))).fields["title"]
+    finally:
+        changing.cancel()
+        await asyncio.gather(changing, return_exceptions=True)

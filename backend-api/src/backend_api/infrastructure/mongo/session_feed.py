@@ -55,6 +55,7 @@ class MongoSessionFeed:
         self._floor = 0
         self._position = 0
         self._last: tuple[Timestamp, int] | None = None
+        self._opened_at = Timestamp(0, 0)
         self._watching: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> MongoSessionFeed:
@@ -118,7 +119,7 @@ class MongoSessionFeed:
                 change = await stream.try_next()
                 if change is not None:
                     await self._take(change)
-                else:
+                if change is None or change["clusterTime"] >= self._opened_at:
                     self._ready.set()
                 self._token = stream.resume_token or self._token
         # The collection is gone, and its changes with it.
@@ -131,6 +132,7 @@ class MongoSessionFeed:
             return await sessions.watch(PIPELINE, resume_after=self._token, max_await_time_ms=_AWAIT_MS)
         hello = await self._database.client.admin.command("hello")
         now: Timestamp = hello["operationTime"]
+        self._opened_at = now
         start = Timestamp(now.time - self._kept_s, 1)
         try:
             stream = await sessions.watch(PIPELINE, start_at_operation_time=start, max_await_time_ms=_AWAIT_MS)
