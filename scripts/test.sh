@@ -33,23 +33,29 @@ run_kind() {
       elif ! has_images; then skip_kind docker "the images are not built: ./build.sh"
       else run_pytest docker tests/e2e/compose; fi
       ;;
+    # The seed and what was broken are told also where all is well.
+    chaos) run_pytest chaos tests/chaos --capture=no ;;
     frontend)
       note "== frontend"
       (cd "$ROOT/frontend" && npm test --silent) || FAILED_KINDS+=(frontend)
       ;;
-    *) fail "no such kind of test: $1 (unit contract integration e2e docker frontend all)" ;;
+    *) fail "no such kind of test: $1 (unit contract integration e2e docker chaos frontend all)" ;;
   esac
 }
 
 run_tests() {
   local kinds=("$@") kind
-  if [ ${#kinds[@]} = 0 ] || [ "${kinds[0]}" = all ]; then kinds=(frontend unit contract integration e2e docker); fi
+  if [ ${#kinds[@]} = 0 ] || [ "${kinds[0]}" = all ]; then 
+    kinds=(frontend unit contract integration e2e docker chaos)
+    # A taste of it; ./run.sh test chaos is the whole.
+    export CHAOS_RUNS=${CHAOS_RUNS:-24}
+  fi
   cd "$ROOT" || return
   ensure_python dev
   ensure_servers
   case " ${kinds[*]} " in *" frontend "* | *" e2e "*) ensure_node_modules ;; esac
   case " ${kinds[*]} " in *" e2e "*) ensure_frontend ;; esac
-  case " ${kinds[*]} " in *" contract "* | *" integration "* | *" e2e "*) ensure_desktop ;; esac
+  case " ${kinds[*]} " in *" contract "* | *" integration "* | *" e2e "* | *" chaos "*) ensure_desktop ;; esac
   COUNTS=$ROOT/.cache/test-counts
   : >"$COUNTS"
   export REQUIRE_ALL
