@@ -120,7 +120,7 @@ class Upload:
 
     def _bound_header(self) -> None:
         if len(self._header_name) + len(self._header_value) > _MAX_HEADER_BYTES:
-            raise MultipartParseError("a part's header is too long")
+            raise FormParserError("a part's header is too long")
 
     def _header_ends(self) -> None:
         if bytes(self._header_name).lower() == b"content-disposition":
