@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sandbox_manager.application.delete_sandbox import DeleteSandbox
 from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.domain.ports import SandboxRegistry
+from sandbox_manager.domain.sandbox import ANY_PLACE
 from sandbox_manager.domain.workspace import Workspace, WorkspaceBusyError
 
 
@@ -22,6 +24,7 @@ class RemoveWorkspace:
     registry: SandboxRegistry
     delete: DeleteSandbox
     delay: timedelta
+    place: Callable[[], Awaitable[str]]
 
     async def __call__(self, session_id: str, user_id: str) -> None:
         due = self.work.clock.now() + self.delay
@@ -34,8 +37,10 @@ class RemoveWorkspace:
             await self.finish(marked)
 
     async def finish(self, workspace: Workspace) -> None:
-        """The delay is over."""
+        """The delay is over. Files at another engine are left to the managers there."""
         session_id, user_id = workspace.session_id, workspace.user_id
+        if await self.is_elsewhere(session_id):
+            return
         await self.work.settle(session_id, user_id)
         known = await self.work.records.get(session_id)
         if known is not None and known.work is not None:
@@ -44,3 +49,8 @@ class RemoveWorkspace:
             await self.delete(sandbox.id, keep_workspace=True)
         await self.work.archives.remove(session_id, user_id)
         await self.work.records.forget(session_id)
+
+    async def is_elsewhere(self, session_id: str) -> bool:
+        """Whether the session's sandboxes ran at an engine this manager does not have."""
+        places = {one.place for one in await self.registry.find(session_id=session_id)} - {"", ANY_PLACE}
+        return bool(places) and await self.place() not in places

@@ -22,6 +22,8 @@ class TendWorkspaces:
     async def __call__(self) -> None:
         for workspace in await self.work.records.due(self.work.clock.now()):
             try:
+                if await self.remove.is_elsewhere(workspace.session_id):
+                    continue
                 await self.work.settle(workspace.session_id, workspace.user_id)
                 if workspace.remove_at is not None and workspace.remove_at <= self.work.clock.now():
                     await self.remove.finish(workspace)

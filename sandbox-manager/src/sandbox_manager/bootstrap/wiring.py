@@ -92,7 +92,7 @@ async def keep(
     resume = ResumeSandbox(registry=registry, runtime=runtime, clock=clock, clean=clean, idle=clocks.idle)
     renew = RenewSandbox(registry, clock, clocks.idle, resume)
     delete = DeleteSandbox(registry, launcher, clean)
-    workspaces = workspace_cases(settings.workspaces, files, registry, delete)
+    workspaces = workspace_cases(settings.workspaces, files, registry, delete, runtime)
     presence = Presence(leases, runtime, clock, owner)
     keep_alive = KeepAlive(registry=registry, runtime=runtime, keys=keys, clock=clock, wall=wall, idle=clocks.idle)
     pool = Pool(

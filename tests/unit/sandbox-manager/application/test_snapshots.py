@@ -45,7 +45,8 @@ class Files:
         self.take = TakeSnapshot(self.work, SnapshotLimits(max_count=2, max_bytes=12, bounds=BOUNDS))
         self.restore = RestoreSnapshot(self.work, self.keeping.registry, self.keeping.delete, BOUNDS)
         self.delete = DeleteSnapshot(self.work)
-        self.remove = RemoveWorkspace(self.work, self.keeping.registry, self.keeping.delete, self.delay)
+        runtime, registry = self.keeping.runtime, self.keeping.registry
+        self.remove = RemoveWorkspace(self.work, registry, self.keeping.delete, self.delay, runtime.place)
         self.tend = TendWorkspaces(self.work, self.remove)
         self.archives.files["s1"] = "first"
 
@@ -215,6 +216,20 @@ async def test_files_of_a_deleted_session_go_at_once_or_when_their_delay_is_over
         assert files.archives.files == {}
         assert files.archives.kept == {}
         assert await files.records.get("s1") is None
+
+
+async def test_files_at_another_engine_are_left_to_the_managers_there() -> None:
+    files = Files()
+    await files.keeping.ready()
+
+    async def elsewhere() -> str:
+        return "another engine"
+
+    await replace(files.remove, place=elsewhere)(*WHO)
+    assert "s1" in files.archives.files
+
+    await files.tend()
+    assert files.archives.files == {}
 
 
 async def test_records_changed_by_somebody_else_are_read_again() -> None:
