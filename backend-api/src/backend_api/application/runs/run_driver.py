@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from backend_api.application import measures
-from backend_api.application.runs.crew import Crew
+from backend_api.application.runs.crew import Crew, cut
 from backend_api.application.runs.outbox import Outbox
 from backend_api.application.runs.owner import Owner
 from backend_api.application.runs.run_journal import HandOver, RunJournal
@@ -43,7 +43,7 @@ UNWIND_S = 5.0
 """A redirected run goes on only when what was cut has wound down."""
 TITLE_GRACE_S = 0.1
 DRAIN_S = 0.5
-CUT_S = 1.0
+CUT_S = 1.5
 HANDOVER_S = 2.0
 STOPPED = "Stopped before it ended."
 REDIRECTED = "Cut by a new message of the user."
@@ -166,7 +166,9 @@ class RunDriver:
             await journal.close_open(REDIRECTED, cancelled=True, taken=taken)
         else:
             await journal.record([], taken=taken)
-        await asyncio.wait({work}, timeout=UNWIND_S)
+        if not work.done():
+            await asyncio.wait({work}, timeout=STOP_GRACE_S)
+            await cut([work], UNWIND_S)
         logger.info("run redirected", extra={"run_id": journal.lease.run.id})
         return crew.start(self._work(journal))
 
