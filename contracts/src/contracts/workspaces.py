@@ -3,7 +3,7 @@
 | call | body | answer |
 |---|---|---|
 | GET /workspaces/{session_id}/snapshots?user_id= | | `SnapshotList`, newest first |
-| POST /workspaces/{session_id}/snapshots?user_id= | `TakeSnapshot` | 201 `Snapshot`; 409 no files, too large, too many |
+| POST /workspaces/{session_id}/snapshots?user_id= | `TakeSnapshot` | 201 `Snapshot`; 409 none, too large, too many |
 | POST /workspaces/{session_id}/snapshots/{id}/restore?user_id= | | 200 `Snapshot`; the session's sandbox ends |
 | DELETE /workspaces/{session_id}/snapshots/{id}?user_id= | | 204, also when it does not exist |
 | DELETE /workspaces/{session_id}?user_id= | | 204: its sandbox ends, its files and snapshots go, after the delay set |

@@ -14,6 +14,7 @@ from backend_api.domain.agent.events import FilesChanged, SandboxUpdated, ToolFi
 from backend_api.domain.agent.tools import ToolOutcome
 from backend_api.domain.sandbox.entity import Computer
 from backend_api.domain.sandbox.errors import (
+    ComputerLostError,
     ComputerUnavailableError,
     FileMissingError,
     NoDesktopError,
@@ -93,6 +94,26 @@ async def test_a_door_replaced_after_it_was_opened_is_not_followed(
     with pytest.raises(ComputerUnavailableError):
         await run(doors, computer, "six", "true")
     assert tokens.forgotten == 1
+
+
+async def test_a_call_that_broke_inside_may_have_happened(
+    doors: Doors, computer: Computer, tokens: Any, tmp_path: Path
+) -> None:
+    asked = 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        await reader.readuntil(b"\r\n\r\n")
+        asked += 1
+        writer.write(b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 4\r\nConnection: close\r\n\r\noops")
+        writer.close()
+
+    path = tmp_path / "door.sock"
+    async with await asyncio.start_unix_server(answer, path):
+        tokens.address = f"unix:{path}"
+        with pytest.raises(ComputerLostError):
+            await run(doors, computer, "seven", "true")
+    assert asked == 1
 
 
 async def test_files_go_in_and_out(doors: Doors, computer: Computer, folder: Path) -> None:

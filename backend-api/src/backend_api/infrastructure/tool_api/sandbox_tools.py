@@ -70,7 +70,9 @@ class DoorTools:
                 if response.status_code == 401:
                     return None
                 if response.is_error:
-                    raise await error_of(response)
+                    error = await error_of(response)
+                    # It broke in there, so nobody knows how far the call came: never simply called again.
+                    raise ComputerLostError(error.detail) if response.is_server_error else error
                 frame, outcome = await _read(response, call.on_output)
                 tell_spans(frame.get("spans"), span, began)
                 return outcome
