@@ -124,7 +124,6 @@ def netns(blocked: list[str]) -> list[str]:
     """
     routes = "".join(f"ip route add blackhole {one} || exit 96; " for one in blocked)
     gate = (
-        f"echo $$ >&{SYNC_FD}; exec {SYNC_FD}>&-; read -r go <&{GO_FD} || exit 97; exec {GO_FD}<&-; "
-        f'ip link set lo up; {routes}exec "$@"'
+        f'echo $$ >&{SYNC_FD}; read -r go <&{GO_FD} || exit 97; exec {GO_FD}<&-; ip link set lo up; {routes}exec "$@"'
     )
     return ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", gate, "sandbox"]

@@ -104,7 +104,8 @@ class Launch:
     def _attach(self, sync: Pipe, go: Pipe) -> ProcessRef:
         pid = int(sync.read_until(b"\n", _SETUP_S))
         as_root = os.geteuid() == 0
-        attached = network.attach(pid, [] if as_root else ["setpriv", "--no-new-privs", "--"], self._mark, _SETUP_S)
+        prefix = [] if as_root else ["setpriv", "--no-new-privs", "--"]
+        attached = network.attach(pid, prefix, self._mark, _SETUP_S, life=sync.reader)
         go.write(b"go\n")
         return attached
 

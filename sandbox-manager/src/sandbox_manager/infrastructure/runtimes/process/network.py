@@ -12,7 +12,7 @@ from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError,
 RESOLVER = "10.0.2.3"
 _LINK_LOCAL = "169.254.0.0/16"
 _OWN = ipaddress.ip_network("10.0.2.0/24")
-_READY_FD = 3
+_READY_FD, _EXIT_FD = 3, 4
 
 
 def available() -> bool:
@@ -36,8 +36,11 @@ def blocked_addresses(subnets: tuple[str, ...], folder: str = "/proc/net/fib_tri
     return list(dict.fromkeys(blocked))
 
 
-def attach(pid: int, prefix: list[str], environment: dict[str, str], deadline_s: float) -> ProcessRef:
-    """Attach a network to the namespace of a process and wait until it is configured. Raises `DeadlineError`."""
+def attach(pid: int, prefix: list[str], environment: dict[str, str], deadline_s: float, *, life: int) -> ProcessRef:
+    """Attach a network to the namespace of a process and wait until it is configured. Raises `DeadlineError`.
+
+    `life` is the reading end of a pipe the sandbox holds open: when it closes, the network ends by itself.
+    """
     ready = Pipe()
     command = [
         *prefix,
@@ -46,13 +49,14 @@ def attach(pid: int, prefix: list[str], environment: dict[str, str], deadline_s:
         "--mtu=1400",
         "--disable-host-loopback",
         f"--ready-fd={_READY_FD}",
+        f"--exit-fd={_EXIT_FD}",
         "--netns-type=path",
         *_join(pid, as_root=not prefix),
         f"/proc/{pid}/ns/net",
         "tap0",
     ]
     with ready:
-        child = spawn(command, environment, files={_READY_FD: ready.writer})
+        child = spawn(command, environment, files={_READY_FD: ready.writer, _EXIT_FD: life})
         ready.close_writer()
         if not ready.read(deadline_s, 1):
             raise DeadlineError("the sandbox's network could not be set up")
