@@ -28,6 +28,14 @@ TWO = Limits(
 )
 
 
+@pytest.fixture(autouse=True)
+async def _nothing_counted(redis_server: Server) -> None:
+    """Other tests called from the same address."""
+    redis = connect_redis(redis_server.uri, connect_s=1, reads_for_s=1)
+    await redis.flushall()
+    await redis.aclose()
+
+
 def told_to_wait(answer: httpx.Response, at_most: int = 60) -> bool:
     is_problem = answer.headers["content-type"] == "application/problem+json" and answer.json()["retryable"]
     return answer.status_code == 429 and is_problem and 1 <= int(answer.headers["retry-after"]) <= at_most
