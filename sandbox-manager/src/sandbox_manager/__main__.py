@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from contracts.cancellation import let_cancellation_through
 from sandbox_manager.bootstrap.serve import serve
 from sandbox_manager.bootstrap.settings import Settings, SettingsError
 
 
 def main() -> int:
+    let_cancellation_through()
     try:
         return serve(Settings())
     except SettingsError as error:

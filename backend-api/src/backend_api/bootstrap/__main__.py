@@ -15,12 +15,14 @@ from backend_api.bootstrap.logs import configure_logs
 from backend_api.bootstrap.settings import SettingsError, load_settings, resolve_hosts
 from backend_api.bootstrap.tracing import traced
 from backend_api.bootstrap.wiring import web_options, wire_with
+from contracts.cancellation import let_cancellation_through
 
 GRACEFUL_S = 3
 
 
 def main() -> int:
     """Answers the exit code; 2 for settings that don't allow a start."""
+    let_cancellation_through()
     try:
         settings = load_settings()
         configure_logs(settings.log_level)

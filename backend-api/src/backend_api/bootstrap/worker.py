@@ -19,6 +19,7 @@ from backend_api.bootstrap.settings import Settings, SettingsError, load_setting
 from backend_api.bootstrap.tracing import traced
 from backend_api.bootstrap.wiring import settle_memory, working
 from backend_api.interfaces.http.worker_app import build_worker_app
+from contracts.cancellation import let_cancellation_through
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +28,7 @@ GRACEFUL_S = 1
 
 def main() -> int:
     """Answers the exit code; 2 for settings that don't allow a start."""
+    let_cancellation_through()
     try:
         settings = load_settings()
         configure_logs(settings.log_level)
