@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from backend_api.domain.conversation.deletions import Deletions
 from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
 from backend_api.domain.conversation.feed import ReadMarkers
 from backend_api.domain.conversation.ports import (
@@ -21,6 +22,7 @@ from backend_api.domain.conversation.ports import (
     WorkQueue,
 )
 from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.memory.deletions import MemoryDeletions
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals, MemoryWorkQueue
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import (
@@ -29,8 +31,9 @@ from backend_api.infrastructure.memory.sessions import (
     MemorySessionRepository,
     MemoryTranscripts,
 )
-from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.memory.store import MemoryStore, utc_now
 from backend_api.infrastructure.mongo.connection import connect
+from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
@@ -55,6 +58,8 @@ class ConversationStores:
     log: EventLog
     transcripts: Transcripts
     markers: ReadMarkers
+    deletions: Callable[[float], Deletions]
+    """Due after so many seconds."""
 
     async def session(self, user_id: UserId = ANNA, title: str = "") -> SessionId:
         """A fresh session."""
@@ -75,15 +80,16 @@ class ConversationStores:
         return session_id
 
 
-def memory_stores(*, runs_per_user: int = 0) -> ConversationStores:
+def memory_stores(*, runs_per_user: int = 0, clock: Callable[[], datetime] = utc_now) -> ConversationStores:
     """In memory."""
-    store = MemoryStore()
+    store = MemoryStore(clock)
     return ConversationStores(
         sessions=MemorySessionRepository(store),
         ledger=MemoryRunLedger(store, runs_per_user=runs_per_user),
         log=MemoryEventLog(store),
         transcripts=MemoryTranscripts(store),
         markers=MemoryReadMarkers(store),
+        deletions=lambda due_s: MemoryDeletions(store, due_s=due_s),
     )
 
 
@@ -97,6 +103,7 @@ async def mongo_stores(uri: str, name: str, *, runs_per_user: int = 0) -> AsyncG
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
             markers=MongoReadMarkers(database),
+            deletions=lambda due_s: MongoDeletions(database, due_s=due_s),
         )
 
 

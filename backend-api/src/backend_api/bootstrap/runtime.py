@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.runs.announced_computers import AnnouncedComputers
 from backend_api.bootstrap.agent import Agent, AgentPorts, build_catalogue, open_agent
@@ -15,6 +17,7 @@ from backend_api.bootstrap.stores import Stores, open_stores
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.metrics import ProcessMetrics
 from backend_api.infrastructure.mongo.clock import DatabaseClock
+from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
@@ -57,6 +60,17 @@ class Runtime:
         return {"redis": self.stores.probe_redis, "sandbox_manager": self.computers.probe}
 
 
+@asynccontextmanager
+async def going_on(work: Coroutine[None, None, None], name: str) -> AsyncGenerator[None]:
+    """The work goes on until the block ends."""
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+
+
 def plan(settings: Settings) -> Plan:
     """Raises `SettingsError`."""
     secret = signing_secret(settings)
@@ -92,6 +106,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         async with (
             planned.clock.following(database),
             open_agent(settings, planned.catalogue, ports, planned.clock) as agent,
+            going_on(FinishDeletions(MongoDeletions(database), computers.computers).run(), "deletions"),
         ):
             yield Runtime(
                 stores=stores,

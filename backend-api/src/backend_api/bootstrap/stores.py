@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.conversation.ports import WorkQueue
 from backend_api.infrastructure.mongo.connection import Database, connect
-from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.redis.client import Redis, connect_redis
 from backend_api.infrastructure.redis.hub import Hub
 from backend_api.infrastructure.redis.job_queue import SaqWorkQueue
@@ -44,7 +43,6 @@ class Stores:
 async def open_stores(settings: Settings) -> AsyncGenerator[Stores]:
     """Connected, and closed after everything that uses them."""
     async with connect(settings.mongo_uri, settings.mongo_db_name) as database:
-        await MongoSessionRepository(database).finish_deletions()
         redis = connect_redis(settings.redis_address, connect_s=COMMAND_S, reads_for_s=COMMAND_S)
         listener = connect_redis(settings.redis_address, connect_s=COMMAND_S, reads_for_s=None)
         hub = Hub(listener)

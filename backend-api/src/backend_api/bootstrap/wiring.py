@@ -14,7 +14,7 @@ from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.closing import Closing
-from backend_api.bootstrap.runtime import Runtime, open_runtime, plan
+from backend_api.bootstrap.runtime import Runtime, going_on, open_runtime, plan
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.conversation.feed import SessionFeed
 from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
@@ -72,22 +72,11 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
             use_cases = assemble(_ports(runtime, feed, planned.links, access_tokens, worker), policy)
             closing.then(use_cases.stream_places.close)
             news = TellNews(runtime.computers.news, MongoComputerNews(runtime.stores.database), runtime.stores.tail)
-            async with telling(news), working(worker, closing):
+            async with going_on(news.run(), "computer-news"), working(worker, closing):
                 settle_memory()
                 yield use_cases
 
     return wire
-
-
-@asynccontextmanager
-async def telling(news: TellNews) -> AsyncGenerator[None]:
-    """Sessions are told what happens to their computers while the gateway runs."""
-    task = asyncio.create_task(news.run(), name="computer-news")
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
 
 
 @asynccontextmanager

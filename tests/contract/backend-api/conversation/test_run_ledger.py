@@ -16,6 +16,7 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     Usage,
 )
+from backend_api.domain.conversation.deletions import Deleted
 from backend_api.domain.conversation.entity import RunStatus, SessionId, SessionStatus, Taker
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Body, Recorded
@@ -337,6 +338,20 @@ async def test_a_deleted_session_is_gone_with_all_that_belongs_to_it(stores: Con
         await stores.log.append(session_id, [FilesChanged(paths=["a"], origin="user")])
     assert await stores.log.read(session_id, after=0, limit=10) == []
     assert await stores.ledger.get(accepted.run_id) is None
+
+
+async def test_a_deletion_stays_until_it_is_finished_and_is_worked_at_by_one_at_a_time(
+    stores: ConversationStores,
+) -> None:
+    soon, later = stores.deletions(0.0), stores.deletions(30.0)
+    session_id = await stores.session()
+    assert await soon.take() is None
+    await stores.sessions.delete(session_id, ANNA)
+    assert await later.take() is None
+    assert await soon.take() == Deleted(session_id=session_id, user_id=ANNA)
+    assert await later.take() is None
+    await soon.finish(session_id)
+    assert await soon.take() is None
 
 
 async def test_whoever_runs_it_goes_on_under_its_messages_request_and_trace(stores: ConversationStores) -> None:

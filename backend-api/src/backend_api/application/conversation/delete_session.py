@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DeleteSession:
-    """Raises `SessionNotFoundError`. A computer that can't be reached is left to the manager's clocks."""
+    """Raises `SessionNotFoundError`. What is not reached of its computer is left to `FinishDeletions`."""
 
     sessions: SessionRepository
     ledger: RunLedger
@@ -31,4 +31,4 @@ class DeleteSession:
         try:
             await self.computers.delete(session_id, user_id)
         except UnavailableError:
-            logger.warning("computer not removed with its session", extra={"session_id": session_id})
+            logger.warning("computer not yet removed with its session", extra={"session_id": session_id})

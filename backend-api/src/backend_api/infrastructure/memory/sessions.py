@@ -62,6 +62,7 @@ class MemorySessionRepository:
         """With its runs."""
         self._store.own(session_id, user_id)
         del self._store.sessions[session_id]
+        self._store.deleted[session_id] = (user_id, self._store.clock())
         for run_id in [key for key, row in self._store.runs.items() if row.run.session_id == session_id]:
             del self._store.runs[run_id]
 

@@ -55,6 +55,7 @@ class MemoryStore:
         self.lock = asyncio.Lock()
         self.sessions: dict[SessionId, SessionRow] = {}
         self.runs: dict[RunId, RunRow] = {}
+        self.deleted: dict[SessionId, tuple[UserId, datetime]] = {}
 
     def own(self, session_id: SessionId, user_id: UserId) -> SessionRow:
         """Raises `SessionNotFoundError`."""

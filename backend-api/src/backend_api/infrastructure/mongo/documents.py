@@ -53,11 +53,12 @@ class RefreshTokenDocument(Document):
 
 class SessionDocument(Document):
     """A session: its size does not depend on the conversation's. A user id of "" marks one being removed,
-    whose user was `owner`."""
+    whose user was `owner`; `deleted_at` is when somebody last worked at that."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     user_id: str
     owner: str | None = None
+    deleted_at: datetime | None = None
     title: str
     status: str
     model: str | None = None

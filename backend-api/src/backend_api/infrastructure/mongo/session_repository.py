@@ -16,6 +16,7 @@ from backend_api.domain.conversation.ports import SessionPage
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.deletions import remove_contents
 from backend_api.infrastructure.mongo.transactions import store_errors
 
 _CHANGEABLE = frozenset({"title", "model", "options", "pinned", "archived"})
@@ -91,27 +92,19 @@ class MongoSessionRepository:
         return session_from(document)
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
-        """Disown first, which fences every writer; then remove what belongs to it, the session last."""
+        """Disown first, which fences every writer; then remove what it holds; the rest is up to `MongoDeletions`."""
         async with store_errors():
             found = await self._sessions.find_one_and_update(
                 {"_id": session_id, "user_id": user_id},
                 # The former owner stands in this change, so that the feed knows whom to tell.
-                {"$set": {"user_id": "", "owner": user_id, "active_run_id": None}},
+                {
+                    "$set": {"user_id": "", "owner": user_id, "active_run_id": None},
+                    "$currentDate": {"deleted_at": True},
+                },
             )
             if found is None:
                 raise SessionNotFoundError("There is no such session.")
-            await self._remove(session_id)
-
-    async def finish_deletions(self) -> None:
-        """Go on where a crash cut a deletion short."""
-        async with store_errors():
-            async for document in self._sessions.find({"user_id": ""}, projection={"_id": 1}):
-                await self._remove(document["_id"])
-
-    async def _remove(self, session_id: str) -> None:
-        for name in ("runs", "bodies", "event_parts", "events"):
-            await self._database[name].delete_many({"session_id": session_id})
-        await self._sessions.delete_one({"_id": session_id})
+            await remove_contents(self._database, session_id)
 
 
 def session_from(document: Document | None) -> Session:
