@@ -20,7 +20,7 @@ run_pytest() {
   local kind=$1
   shift
   note "== $kind"
-  PYTHONPATH=$ROOT/tests "$ROOT/.venv/bin/python" -m pytest -p support.run_report --counts-file="$COUNTS" "$@" || FAILED_KINDS+=("$kind")
+  PYTHONPATH=$ROOT/tests "$ROOT/.venv/bin/python" -m pytest -p support.run_report --report-file="$COUNTS" "$@" || FAILED_KINDS+=("$kind")
 }
 
 run_kind() {

@@ -1,7 +1,12 @@
-"""Pytest plugin: a skipped test is a failure under REQUIRE_ALL, and the counts of several runs add up."""
+"""Pytest plugin: a skipped test is a failure under REQUIRE_ALL; the counts and the failures of several runs add up.
+
+Each run appends to a file; `python run_report.py FILE...` says at the end what matters: who reads a log may see only
+the last of it.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections import Counter
@@ -12,10 +17,18 @@ from typing import Any
 import pytest
 
 _ORDER = ("failed", "error", "passed", "skipped", "xfailed", "xpassed")
+_TESTS, _NAMES, _LINES, _PRINTED, _WIDTH = 10, 50, 60, 15, 400
+_screen = os.dup(2)
+"""Where a person looks: this module is read before pytest begins to capture."""
+
+
+def tell(line: str) -> None:
+    """Say it at once, also where pytest captures."""
+    os.write(_screen, f"{line}\n".encode())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--counts-file", default=None, help="file to append this run's counts to")
+    parser.addoption("--report-file", default=None, help="file to append this run's counts and failures to")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -29,12 +42,16 @@ def pytest_make_collect_report() -> Generator[None, Any, Any]:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    path = config.getoption("--counts-file")
+    path = config.getoption("--report-file")
     if path is None:
         return
-    counts = {name: len(terminalreporter.stats.get(name, ())) for name in _ORDER}
+    stats = terminalreporter.stats
+    report = {
+        "counts": {name: len(stats[name]) for name in _ORDER if stats.get(name)},
+        "failures": [[one.nodeid, _end_of(one)] for name in ("failed", "error") for one in stats.get(name, ())],
+    }
     with Path(path).open("a", encoding="utf-8") as file:
-        file.write(" ".join(f"{name}={number}" for name, number in counts.items() if number) + "\n")
+        file.write(json.dumps(report) + "\n")
 
 
 def _refuse_skip(report: Any) -> Any:
@@ -44,15 +61,31 @@ def _refuse_skip(report: Any) -> Any:
     return report
 
 
-def summed(lines: list[str]) -> str:
-    """One line in pytest's words for the counts of all runs."""
+def _end_of(report: Any) -> list[str]:
+    """The last lines of a failure, then the last ones of what was printed: the start is in the run's own output."""
+    text = report.longreprtext.splitlines()
+    printed = [line for _, content in report.sections for line in content.splitlines() if line.strip()][-_PRINTED:]
+    if printed:
+        printed.insert(0, "--- printed last:")
+    kept = [*text[-(_LINES - len(printed)) :], *printed]
+    return [line if len(line) <= _WIDTH else f"{line[:_WIDTH]} ..." for line in kept]
+
+
+def told(reports: list[dict[str, Any]]) -> str:
+    """The failures of all runs, then one line in pytest's words for their counts."""
+    failures = [failure for report in reports for failure in report["failures"]]
+    lines: list[str] = []
+    for test, text in failures[:_TESTS]:
+        lines += [f"===== FAILED {test}", *text]
+    if len(failures) > 1:
+        lines += ["===== all that failed:", *(f"FAILED {test}" for test, _ in failures[:_NAMES])]
     total: Counter[str] = Counter()
-    for line in lines:
-        for pair in line.split():
-            name, _, number = pair.partition("=")
-            total[name] += int(number)
-    return ", ".join(f"{total[name]} {name}" for name in _ORDER if total[name]) or "no tests ran"
+    for report in reports:
+        total.update(report["counts"])
+    counts = ", ".join(f"{total[name]} {name}" for name in _ORDER if total[name]) or "no tests ran"
+    return "\n".join([*lines, f"===== {counts} ====="])
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"===== {summed(Path(sys.argv[1]).read_text(encoding='utf-8').splitlines())} =====\n")
+    every = [json.loads(line) for name in sys.argv[1:] for line in Path(name).read_text(encoding="utf-8").splitlines()]
+    sys.stdout.write(told(every) + "\n")
