@@ -22,7 +22,9 @@ from backend_api.domain.conversation.ports import (
     WorkQueue,
 )
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.identity.ports import LogInSignals
 from backend_api.infrastructure.memory.deletions import MemoryDeletions
+from backend_api.infrastructure.memory.identity import MemoryLogInSignals
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals, MemoryWorkQueue
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import (
@@ -42,6 +44,7 @@ from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.hub import Hub
 from backend_api.infrastructure.redis.live_tail import RedisLiveTail
+from backend_api.infrastructure.redis.log_in_signals import RedisLogInSignals
 from backend_api.infrastructure.redis.run_signals import RedisRunSignals
 from backend_api.infrastructure.redis.work_broadcast import RedisWorkBroadcast
 
@@ -109,16 +112,19 @@ async def mongo_stores(uri: str, name: str, *, runs_per_user: int = 0) -> AsyncG
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveChannels:
-    """Tail, signals and queue over one channel."""
+    """Tail, signals, queue and ends of log-ins over one channel."""
 
     tail: LiveTail
     signals: RunSignals
     queue: WorkQueue
+    log_ins: LogInSignals
 
 
 def memory_channels() -> LiveChannels:
     """In memory."""
-    return LiveChannels(tail=MemoryLiveTail(), signals=MemoryRunSignals(), queue=MemoryWorkQueue())
+    return LiveChannels(
+        tail=MemoryLiveTail(), signals=MemoryRunSignals(), queue=MemoryWorkQueue(), log_ins=MemoryLogInSignals()
+    )
 
 
 @asynccontextmanager
@@ -130,7 +136,8 @@ async def redis_channels(uri: str) -> AsyncGenerator[LiveChannels]:
     listening = asyncio.create_task(hub.run())
     try:
         async with RedisRunSignals(redis, hub) as signals, RedisWorkBroadcast(redis, hub) as queue:
-            yield LiveChannels(tail=RedisLiveTail(redis, hub), signals=signals, queue=queue)
+            log_ins = RedisLogInSignals(redis, hub)
+            yield LiveChannels(tail=RedisLiveTail(redis, hub), signals=signals, queue=queue, log_ins=log_ins)
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)

@@ -14,6 +14,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.bootstrap.app import create_app
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.listening import server_for
+from backend_api.bootstrap.runtime import going_on
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import Tool
 from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryScreens, MemoryWorkspace
@@ -89,8 +90,11 @@ async def run_gateway(
         redis_channels(redis_uri) as live,
         MongoSessionFeed(database) as feed,
     ):
+        users = MongoUsers(database)
         ports = Ports(
-            users=MongoUsers(database),
+            users=users,
+            standings=users,
+            log_in_signals=live.log_ins,
             refresh_tokens=MongoRefreshTokens(database),
             passwords=Argon2Passwords(),
             access_tokens=JwtAccessTokens(SECRET, algorithm="HS256", expires_s=expires_s),
@@ -120,7 +124,8 @@ async def run_gateway(
 
         @asynccontextmanager
         async def wire() -> AsyncGenerator[UseCases]:
-            yield use_cases
+            async with going_on(use_cases.open_log_ins.run(), "log-ins"):
+                yield use_cases
 
         app = create_app(wire, options)
         async with (

@@ -134,4 +134,35 @@ describe('openStream', () => {
     expect(streams).toHaveLength(1)
     expect(server.calls.map((call) => call.path)).toEqual(['/events', '/auth/refresh', '/events'])
   })
+  it('goes on where it was, with a new token, when the server ends it as the old one expired', async () => {
+    localStorage.setItem('tokens', JSON.stringify({ access: 'old', refresh: 'r' }))
+    let accepted = 'Bearer old'
+    const streams: FakeStream[] = []
+    const states: StreamState[] = []
+    let last = 0
+    const server = startFakeServer({
+      'GET /events': ({ headers, signal }) => {
+        if (headers.get('Authorization') !== accepted) return problem(401, 'token_invalid')
+        const stream = openFakeStream(signal)
+        streams.push(stream)
+        return stream.response
+      },
+      'POST /auth/refresh': () => json({ access_token: 'new', refresh_token: 'r2', user: {} }),
+    })
+    handle = openStream({
+      path: '/events',
+      query: () => ({ after: last }),
+      onMessage: (message) => (last = Number(message.id)),
+      onState: (state) => states.push(state),
+    })
+    await tick()
+    streams[0]?.send('id: 7\ndata: a\n\n')
+    await tick()
+    accepted = 'Bearer new'
+    streams[0]?.end()
+    await tick(500)
+    const paths = server.calls.map((call) => call.path)
+    expect(paths).toEqual(['/events?after=0', '/events?after=7', '/auth/refresh', '/events?after=7'])
+    expect(states).toEqual(['connecting', 'open', 'reconnecting', 'open'])
+  })
 })

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -30,6 +31,7 @@ from backend_api.application.identity.issue_grant import IssueGrant
 from backend_api.application.identity.limits import Limits
 from backend_api.application.identity.log_in import LogIn
 from backend_api.application.identity.log_out import LogOut
+from backend_api.application.identity.open_log_ins import OpenLogIns
 from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
@@ -48,7 +50,15 @@ from backend_api.domain.conversation.ports import (
     Transcripts,
     WorkQueue,
 )
-from backend_api.domain.identity.ports import AccessTokens, PasswordHasher, RateLimiter, RefreshTokens, Users
+from backend_api.domain.identity.ports import (
+    AccessTokens,
+    LogInSignals,
+    PasswordHasher,
+    RateLimiter,
+    RefreshTokens,
+    Standings,
+    Users,
+)
 from backend_api.domain.sandbox.ports import Computers, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
@@ -60,6 +70,8 @@ class Ports:
     """Everything the gateway stands on."""
 
     users: Users
+    standings: Standings
+    log_in_signals: LogInSignals
     refresh_tokens: RefreshTokens
     passwords: PasswordHasher
     access_tokens: AccessTokens
@@ -86,6 +98,7 @@ class Ports:
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     metrics: Metrics = no_metrics
+    clock: Callable[[], float] = time.time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,13 +121,24 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, heads, policy.poll_s)
     own_computer = OwnComputer(ports.sessions, ports.computers)
+    log_ins = OpenLogIns(ports.standings, ports.log_in_signals, ports.clock)
+    places = StreamPlaces(policy.streams_per_user, log_ins)
     stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.signals)
     get_job = GetJob(ports.ledger)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.is_registration_open),
         log_in=LogIn(ports.users, ports.passwords, issue_grant, limiter, limits),
-        refresh=Refresh(ports.users, ports.refresh_tokens, issue_grant, policy.refresh_lifetime, limiter, limits),
-        log_out=LogOut(ports.users, ports.refresh_tokens, policy.refresh_lifetime),
+        refresh=Refresh(
+            ports.users,
+            ports.refresh_tokens,
+            issue_grant,
+            policy.refresh_lifetime,
+            limiter,
+            limits,
+            ports.log_in_signals,
+        ),
+        log_out=LogOut(ports.users, ports.refresh_tokens, policy.refresh_lifetime, ports.log_in_signals),
+        open_log_ins=log_ins,
         authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
         users=ports.users,
         create_session=CreateSession(ports.sessions, ports.models, limiter, limits),
@@ -131,7 +155,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         follow_events=follow_events,
         follow_run=FollowRun(send_message, follow_events),
         follow_sessions=FollowSessions(ports.sessions, ports.feed, policy.poll_s),
-        stream_places=StreamPlaces(policy.streams_per_user),
+        stream_places=places,
         log=ports.log,
         own_computer=own_computer,
         computers=ports.computers,
@@ -143,7 +167,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         link_file=LinkFile(ports.sessions, ports.links),
         links=ports.links,
         issue_ticket=IssueTicket(ports.sessions, ports.tickets, limiter, limits),
-        open_screen=OpenScreen(ports.tickets, own_computer, ports.screens),
+        open_screen=OpenScreen(ports.tickets, log_ins, places, own_computer, ports.screens),
         models=ports.models,
         tools=ports.tools,
         required=ports.required,

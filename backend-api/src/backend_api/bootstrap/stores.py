@@ -14,6 +14,7 @@ from backend_api.infrastructure.redis.client import Redis, connect_redis
 from backend_api.infrastructure.redis.hub import Hub
 from backend_api.infrastructure.redis.job_queue import SaqWorkQueue
 from backend_api.infrastructure.redis.live_tail import RedisLiveTail
+from backend_api.infrastructure.redis.log_in_signals import RedisLogInSignals
 from backend_api.infrastructure.redis.run_signals import RedisRunSignals
 from backend_api.infrastructure.redis.work_broadcast import RedisWorkBroadcast
 
@@ -28,6 +29,7 @@ class Stores:
     redis: Redis
     tail: RedisLiveTail
     signals: RedisRunSignals
+    log_ins: RedisLogInSignals
     queue: WorkQueue
 
     async def probe_database(self) -> None:
@@ -57,7 +59,14 @@ async def open_stores(settings: Settings) -> AsyncGenerator[Stores]:
                 )
                 await stack.enter_async_context(queue)
                 tail = RedisLiveTail(redis, hub)
-                yield Stores(database=database, redis=redis, tail=tail, signals=signals, queue=queue)
+                yield Stores(
+                    database=database,
+                    redis=redis,
+                    tail=tail,
+                    signals=signals,
+                    log_ins=RedisLogInSignals(redis, hub),
+                    queue=queue,
+                )
         finally:
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)

@@ -14,7 +14,7 @@ from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.closing import Closing
-from backend_api.bootstrap.runtime import Runtime, going_on, open_runtime, plan
+from backend_api.bootstrap.runtime import Plan, Runtime, going_on, open_runtime, plan
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.conversation.feed import SessionFeed
 from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
@@ -27,7 +27,7 @@ from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.security.passwords import Argon2Passwords
-from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks
+from backend_api.infrastructure.security.tokens import JwtAccessTokens
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 
 LEAVE_S = 6.0
@@ -69,10 +69,14 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
     async def wire() -> AsyncGenerator[UseCases]:
         async with open_runtime(planned) as runtime, MongoSessionFeed(runtime.stores.database) as feed:
             worker = None if settings.use_background_jobs else runtime.agent.worker
-            use_cases = assemble(_ports(runtime, feed, planned.links, access_tokens, worker), policy)
+            use_cases = assemble(_ports(runtime, feed, planned, access_tokens, worker), policy)
             closing.then(use_cases.stream_places.close)
             news = TellNews(runtime.computers.news, MongoComputerNews(runtime.stores.database), runtime.stores.tail)
-            async with going_on(news.run(), "computer-news"), working(worker, closing):
+            async with (
+                going_on(news.run(), "computer-news"),
+                going_on(use_cases.open_log_ins.run(), "log-ins"),
+                working(worker, closing),
+            ):
                 settle_memory()
                 yield use_cases
 
@@ -115,11 +119,14 @@ def _policy(settings: Settings) -> Policy:
 
 
 def _ports(
-    runtime: Runtime, feed: SessionFeed, links: JwtFileLinks, access_tokens: JwtAccessTokens, desk: Worker | None
+    runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: JwtAccessTokens, desk: Worker | None
 ) -> Ports:
     stores = runtime.stores
+    users = MongoUsers(stores.database)
     return Ports(
-        users=MongoUsers(stores.database),
+        users=users,
+        standings=users,
+        log_in_signals=stores.log_ins,
         refresh_tokens=MongoRefreshTokens(stores.database),
         passwords=Argon2Passwords(),
         access_tokens=access_tokens,
@@ -139,7 +146,8 @@ def _ports(
         snapshots=runtime.computers.snapshots,
         screens=runtime.computers.screens,
         tickets=RedisTickets(stores.redis),
-        links=links,
+        links=planned.links,
+        clock=planned.clock,
         models=runtime.agent.models,
         tools=runtime.agent.tools,
         desk=desk,

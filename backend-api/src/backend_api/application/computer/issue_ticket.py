@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import SessionRepository
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.identity.entity import AccessClaims
 from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.sandbox.tickets import ScreenMode, ScreenTicket, Tickets
 
@@ -32,9 +32,17 @@ class IssueTicket:
     limiter: RateLimiter
     limits: Limits
 
-    async def __call__(self, session_id: SessionId, user_id: UserId, mode: ScreenMode) -> IssuedTicket:
+    async def __call__(self, session_id: SessionId, claims: AccessClaims, mode: ScreenMode) -> IssuedTicket:
+        user_id = claims.user_id
         await self.sessions.get(session_id, user_id)
         await self.limiter.hit(f"tickets:{user_id}", limit=self.limits.tickets_per_minute, window_s=60)
         expires_at = datetime.now(UTC) + timedelta(seconds=TICKET_S)
-        ticket = ScreenTicket(user_id=user_id, session_id=session_id, mode=mode)
+        ticket = ScreenTicket(
+            user_id=user_id,
+            session_id=session_id,
+            mode=mode,
+            family=claims.family,
+            token_version=claims.token_version,
+            expires_at=claims.expires_at,
+        )
         return IssuedTicket(secret=await self.tickets.issue(ticket, ttl_s=TICKET_S), expires_at=expires_at)

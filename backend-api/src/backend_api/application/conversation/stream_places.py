@@ -1,14 +1,14 @@
-"""Open streams of this gateway: so many a user and no more, and all ended together when the gateway ends."""
+"""Open streams of this gateway: so many a user and no more, each ended with its log-in, and all with the gateway."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
 
 from backend_api.application import measures
+from backend_api.application.identity.open_log_ins import HeldLogIn, OpenLogIns
 from backend_api.domain.conversation.errors import TooManyStreamsError
-from backend_api.domain.identity.entity import UserId
+from backend_api.domain.identity.entity import AccessClaims, UserId
 
 RETRY_AFTER_S = 5
 
@@ -16,10 +16,11 @@ RETRY_AFTER_S = 5
 class StreamPlaces:
     """Counted here, not across gateways: a connection belongs to one process, and so does what it costs."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, log_ins: OpenLogIns) -> None:
         self._limit = limit
+        self._log_ins = log_ins
         self._taken: dict[UserId, int] = {}
-        self._ends: set[asyncio.Future[None]] = set()
+        self._open: set[HeldLogIn] = set()
         self._is_closed = False
 
     def check(self, user_id: UserId) -> None:
@@ -30,30 +31,31 @@ class StreamPlaces:
             )
 
     @contextmanager
-    def take(self, user_id: UserId, transport: str) -> Generator[asyncio.Future[None]]:
-        """A place for the length of the block; what it yields is done when the gateway ends.
+    def take(self, claims: AccessClaims, transport: str) -> Generator[HeldLogIn]:
+        """A place for the length of the block; it is told to end, with the reason, when the log-in holds no longer, and
+        without one when the gateway ends.
 
         Raises `TooManyStreamsError` on entering.
         """
+        user_id = claims.user_id
         self.check(user_id)
-        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if self._is_closed:
-            ended.set_result(None)
-        self._taken[user_id] = self._taken.get(user_id, 0) + 1
-        self._ends.add(ended)
-        measures.STREAM_READERS.add(transport)
-        try:
-            yield ended
-        finally:
-            measures.STREAM_READERS.add(transport, by=-1.0)
-            self._ends.discard(ended)
-            self._taken[user_id] -= 1
-            if not self._taken[user_id]:
-                del self._taken[user_id]
+        with self._log_ins.hold(claims) as held:
+            if self._is_closed:
+                held.end(None)
+            self._taken[user_id] = self._taken.get(user_id, 0) + 1
+            self._open.add(held)
+            measures.STREAM_READERS.add(transport)
+            try:
+                yield held
+            finally:
+                measures.STREAM_READERS.add(transport, by=-1.0)
+                self._open.discard(held)
+                self._taken[user_id] -= 1
+                if not self._taken[user_id]:
+                    del self._taken[user_id]
 
     def close(self) -> None:
         """Tell every stream that the gateway ends."""
         self._is_closed = True
-        for ended in tuple(self._ends):
-            if not ended.done():
-                ended.set_result(None)
+        for held in tuple(self._open):
+            held.end(None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from backend_api.domain.errors import UnauthenticatedError
-from backend_api.domain.identity.entity import User, UserId
+from backend_api.domain.identity.entity import AccessClaims, User, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, UsernameTakenError
 from backend_api.domain.identity.ports import AccessTokens, Users
 
@@ -16,10 +16,15 @@ NO_PASSWORD = "!"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The user and the log-in of a call; `family` is empty for the local user without a token."""
+    """The user and the log-in of a call; the local user without a token has an empty family."""
 
     user: User
-    family: str
+    claims: AccessClaims
+
+    @property
+    def family(self) -> str:
+        """Which log-in it is."""
+        return self.claims.family
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +40,13 @@ class Authenticate:
         if token is None:
             if not self.is_local:
                 raise UnauthenticatedError("Log in first.")
-            return Caller(user=await self._local_user(), family="")
+            user = await self._local_user()
+            return Caller(user=user, claims=AccessClaims(user_id=user.id, family="", token_version=0))
         claims = self.access_tokens.read(token)
         account = await self.users.get(claims.user_id)
-        if (
-            account is None
-            or not account.user.is_active
-            or claims.token_version != account.token_version
-            or claims.family in account.revoked_families
-        ):
+        if account is None or not claims.holds(account):
             raise TokenInvalidError("This token does not hold. Log in again.")
-        return Caller(user=account.user, family=claims.family)
+        return Caller(user=account.user, claims=claims)
 
     async def _local_user(self) -> User:
         """The local user never changes, so it is read once."""

@@ -7,16 +7,17 @@ from datetime import UTC, datetime, timedelta
 
 from backend_api.application.identity.issue_grant import digest_of
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.identity.ports import RefreshTokens, Users
+from backend_api.domain.identity.ports import LogInSignals, RefreshTokens, Users
 
 
 @dataclass(frozen=True, slots=True)
 class LogOut:
-    """Refresh and access tokens of the log-in hold no longer."""
+    """Refresh and access tokens of the log-in hold no longer, and what is open under it ends."""
 
     users: Users
     refresh_tokens: RefreshTokens
     refresh_lifetime: timedelta
+    signals: LogInSignals
 
     async def __call__(self, user_id: UserId, family: str, refresh_token: str | None) -> None:
         families = {family} if family else set[str]()
@@ -28,8 +29,10 @@ class LogOut:
         for ended in families:
             await self.refresh_tokens.revoke(user_id, ended)
             await self.users.revoke_tokens(user_id, ended, until)
+        await self.signals.tell(user_id)
 
     async def everywhere(self, user_id: UserId) -> None:
         """Every log-in of the user."""
         await self.refresh_tokens.revoke(user_id, None)
         await self.users.revoke_tokens(user_id, None, datetime.now(UTC))
+        await self.signals.tell(user_id)

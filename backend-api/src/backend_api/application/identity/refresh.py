@@ -9,7 +9,7 @@ from backend_api.application.identity.issue_grant import IssueGrant, digest_of
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.identity.entity import Grant
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
-from backend_api.domain.identity.ports import RateLimiter, RefreshTokens, Users
+from backend_api.domain.identity.ports import LogInSignals, RateLimiter, RefreshTokens, Users
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class Refresh:
     refresh_lifetime: timedelta
     limiter: RateLimiter
     limits: Limits
+    signals: LogInSignals
 
     async def __call__(self, refresh_token: str, *, address: str) -> Grant:
         await self.limiter.hit(f"refresh:{address}", limit=self.limits.refresh_per_minute, window_s=60)
@@ -30,6 +31,7 @@ class Refresh:
         except TokenReusedError as error:
             until = datetime.now(UTC) + self.refresh_lifetime
             await self.users.revoke_tokens(error.grant.user_id, error.grant.family, until)
+            await self.signals.tell(error.grant.user_id)
             raise
         account = await self.users.get(used.user_id)
         if account is None or not account.user.is_active or used.family in account.revoked_families:

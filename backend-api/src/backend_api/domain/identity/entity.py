@@ -33,11 +33,21 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessClaims:
-    """What an access token says: whose it is, which log-in it belongs to, and which generation of tokens."""
+    """What an access token says: whose it is, which log-in it belongs to, which generation of tokens, and until when
+    it holds (Unix seconds). The local user has none: then `expires_at` is None."""
 
     user_id: UserId
     family: str
     token_version: int
+    expires_at: float | None = None
+
+    def holds(self, account: Account | None) -> bool:
+        """Whether the account still stands behind it; the time is another question."""
+        if account is None or not account.user.is_active:
+            return False
+        if self.expires_at is None:
+            return True
+        return self.token_version == account.token_version and self.family not in account.revoked_families
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

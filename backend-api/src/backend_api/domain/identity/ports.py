@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
@@ -24,6 +26,22 @@ class Users(Protocol):
     async def revoke_tokens(self, user_id: UserId, family: str | None, until: datetime) -> None:
         """Access tokens of one log-in hold no longer (remembered `until` the last has expired); of all for None."""
         ...
+
+
+class Standings(Protocol):
+    """How accounts stand now, many at once."""
+
+    async def standings(self, user_ids: Collection[UserId]) -> dict[UserId, Account]:
+        """The accounts there are. Raises `UnavailableError`."""
+        ...
+
+
+class LogInSignals(Protocol):
+    """Tells every gateway that log-ins of a user ended. Best effort: accounts are looked at beside."""
+
+    async def tell(self, user_id: UserId) -> None: ...
+
+    def listen(self, heard: Callable[[UserId], None]) -> AbstractAsyncContextManager[None]: ...
 
 
 class RefreshTokens(Protocol):

@@ -12,11 +12,14 @@ ScreenMode = Literal["view", "control"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenTicket:
-    """Bound to user, session and mode."""
+    """Bound to user, session and mode, and to the log-in that asked for it (as `AccessClaims` says it)."""
 
     user_id: str
     session_id: str
     mode: ScreenMode
+    family: str = ""
+    token_version: int = 0
+    expires_at: float | None = None
 
 
 class TicketInvalidError(UnauthenticatedError):

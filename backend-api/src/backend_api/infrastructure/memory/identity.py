@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,7 +15,7 @@ from backend_api.infrastructure.memory.store import utc_now
 
 
 class MemoryUsers:
-    """`Users`."""
+    """`Users` and `Standings`."""
 
     def __init__(self) -> None:
         self._accounts: dict[UserId, Account] = {}
@@ -35,6 +36,10 @@ class MemoryUsers:
     async def get(self, user_id: UserId) -> Account | None:
         """By id."""
         return self._accounts.get(user_id)
+
+    async def standings(self, user_ids: Collection[UserId]) -> dict[UserId, Account]:
+        """Those there are."""
+        return {user_id: self._accounts[user_id] for user_id in user_ids if user_id in self._accounts}
 
     async def has_any(self) -> bool:
         """Whether anybody registered."""
@@ -91,6 +96,27 @@ class MemoryRefreshTokens:
         for token in self._tokens.values():
             if token.grant.user_id == user_id and family in (None, token.grant.family):
                 token.is_revoked = True
+
+
+class MemoryLogInSignals:
+    """`LogInSignals` within the process."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[UserId], None]] = []
+
+    async def tell(self, user_id: UserId) -> None:
+        """All of them."""
+        for heard in tuple(self._listeners):
+            heard(user_id)
+
+    @asynccontextmanager
+    async def listen(self, heard: Callable[[UserId], None]) -> AsyncGenerator[None]:
+        """For the length of the block."""
+        self._listeners.append(heard)
+        try:
+            yield
+        finally:
+            self._listeners.remove(heard)
 
 
 class MemoryTickets:

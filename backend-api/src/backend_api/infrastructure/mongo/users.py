@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +15,7 @@ from backend_api.infrastructure.mongo.transactions import DURABLE, store_errors
 
 
 class MongoUsers:
-    """`Users` on the collection users."""
+    """`Users` and `Standings` on the collection users."""
 
     def __init__(self, database: Database) -> None:
         self._users = database["users"].with_options(write_concern=DURABLE)
@@ -56,6 +57,12 @@ class MongoUsers:
     async def get(self, user_id: UserId) -> Account | None:
         """By id."""
         return await self._find({"_id": user_id})
+
+    async def standings(self, user_ids: Collection[UserId]) -> dict[UserId, Account]:
+        """By primary key, in few round trips."""
+        async with store_errors():
+            found = self._users.find({"_id": {"$in": list(user_ids)}})
+            return {UserId(document["_id"]): _account_from(document) async for document in found}
 
     async def _find(self, wanted: dict[str, Any]) -> Account | None:
         async with store_errors():

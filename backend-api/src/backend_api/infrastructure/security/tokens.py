@@ -75,7 +75,10 @@ class JwtAccessTokens:
             raise TokenInvalidError("This token does not hold. Log in again.")
         try:
             return AccessClaims(
-                user_id=UserId(str(claims["sub"])), family=str(claims["fam"]), token_version=int(claims["ver"])
+                user_id=UserId(str(claims["sub"])),
+                family=str(claims["fam"]),
+                token_version=int(claims["ver"]),
+                expires_at=float(claims["exp"]),
             )
         except (KeyError, ValueError, TypeError) as error:
             raise TokenInvalidError("This token does not hold. Log in again.") from error

@@ -51,7 +51,7 @@ async def issue_ticket(
 ) -> IssuedTicketBody:
     """A one-use ticket to watch (view) or use (control) the screen; it holds 60 s."""
     mode = body.mode if body else "view"
-    issued = await calls.issue_ticket(SessionId(session_id), caller.user.id, mode)
+    issued = await calls.issue_ticket(SessionId(session_id), caller.claims, mode)
     prefix = request.scope.get("root_path", "")
     url = f"{prefix}/api/sessions/{session_id}/vnc?ticket={issued.secret}"
     return IssuedTicketBody(ticket=issued.secret, url=url, expires_at=issued.expires_at)

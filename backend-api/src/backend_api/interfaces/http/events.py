@@ -58,7 +58,7 @@ async def events(
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
     if format == "sse":
         followed = calls.follow_events(session.id, caller.user.id, start_of(after, last_event_id) or 0)
-        place = calls.stream_places.take(caller.user.id, "sse")
+        place = calls.stream_places.take(caller.claims, "sse")
         return EventStream(followed, event_frame, place=place, heartbeat_s=options.heartbeat_s)
     if before is not None:
         found = await calls.log.read_back(session.id, before=before, limit=limit + 1)
@@ -90,5 +90,5 @@ async def feed(
 ) -> Response:
     """What changes of all own sessions, from `Last-Event-ID` or `after` on; without either from now on."""
     followed = calls.follow_sessions(caller.user.id, start_of(after, last_event_id))
-    place = calls.stream_places.take(caller.user.id, "sse")
+    place = calls.stream_places.take(caller.claims, "sse")
     return EventStream(followed, feed_frame, place=place, heartbeat_s=options.heartbeat_s)

@@ -15,6 +15,8 @@ from backend_api.interfaces.http.use_cases import Calls, Options
 
 router = APIRouter(prefix="/api/sessions/{session_id}", tags=["runs"])
 
+GATEWAY_ENDS = "This gateway ends; the run goes on. Follow its events."
+
 
 @router.post("/messages", status_code=202)
 async def send_message(session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls) -> AcceptedBody:
@@ -31,12 +33,12 @@ async def run(
     following = calls.follow_run.wait(
         SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
     )
-    with calls.stream_places.take(caller.user.id, "run") as ended:
+    with calls.stream_places.take(caller.claims, "run") as held:
         waiting = asyncio.ensure_future(following)
         try:
-            await asyncio.wait({waiting, ended}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({waiting, held.ended}, return_when=asyncio.FIRST_COMPLETED)
             if not waiting.done():
-                raise RunTakesTooLongError("This gateway ends; the run goes on. Follow its events.")
+                raise held.ended.result() or RunTakesTooLongError(GATEWAY_ENDS)
             return RunResultBody.of(waiting.result())
         finally:
             waiting.cancel()
@@ -51,7 +53,7 @@ async def stream_run(
     calls.stream_places.check(caller.user.id)
     accepted = await calls.follow_run.start(SessionId(session_id), caller.user.id, body.message())
     events = calls.follow_run.follow(SessionId(session_id), caller.user.id, accepted)
-    place = calls.stream_places.take(caller.user.id, "sse")
+    place = calls.stream_places.take(caller.claims, "sse")
     return EventStream(events, event_frame, place=place, heartbeat_s=options.heartbeat_s)
 
 

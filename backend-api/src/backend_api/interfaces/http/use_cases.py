@@ -31,6 +31,7 @@ from backend_api.application.files.upload_files import UploadFiles
 from backend_api.application.identity.authenticate import Authenticate
 from backend_api.application.identity.log_in import LogIn
 from backend_api.application.identity.log_out import LogOut
+from backend_api.application.identity.open_log_ins import OpenLogIns
 from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
@@ -64,6 +65,7 @@ class UseCases:
     log_in: LogIn
     refresh: Refresh
     log_out: LogOut
+    open_log_ins: OpenLogIns
     authenticate: Authenticate
     users: Users
     create_session: CreateSession

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from asyncio import Future
+
 from backend_api.domain.conversation.errors import SlowReaderError
 from backend_api.domain.errors import (
     ConflictError,
@@ -33,6 +35,12 @@ _CODES: dict[type[DomainError], int] = {
     InvalidError: NOT_UNDERSTOOD,
     SlowReaderError: TOO_SLOW,
 }
+
+
+def end_code(ended: Future[UnauthenticatedError | None]) -> int:
+    """Code of what a socket was told to end for; without a reason this gateway ends."""
+    reason = ended.result()
+    return RESTART if reason is None else close_code(reason)
 
 
 def close_code(error: DomainError) -> int:

@@ -8,11 +8,12 @@ import logging
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
 from backend_api.application import measures
+from backend_api.application.computer.open_screen import OpenedScreen
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import DomainError, UnavailableError
 from backend_api.domain.sandbox.ports import Computers, Screen
 from backend_api.interfaces.http.use_cases import Calls
-from backend_api.interfaces.ws.close_codes import TOO_SLOW, close_code
+from backend_api.interfaces.ws.close_codes import TOO_SLOW, close_code, end_code
 
 router = APIRouter()
 logger = logging.getLogger(__name__)
@@ -40,26 +41,26 @@ async def screen(socket: WebSocket, session_id: str, calls: Calls, ticket: str =
     await _close(socket, code)
 
 
-async def _proxy(socket: WebSocket, opened: Screen, computers: Computers, session_id: str) -> int:
+async def _proxy(socket: WebSocket, opened: OpenedScreen, computers: Computers, session_id: str) -> int:
+    ended = opened.held.ended
     tasks = {
-        asyncio.create_task(_down(socket, opened)),
-        asyncio.create_task(_up(socket, opened)),
+        asyncio.create_task(_down(socket, opened.screen)),
+        asyncio.create_task(_up(socket, opened.screen)),
         asyncio.create_task(_keep_alive(computers, session_id)),
     }
     try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({*tasks, ended}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in tasks:
             task.cancel()
         results = await asyncio.gather(*tasks, return_exceptions=True)
-    del done
     for result in results:
         if isinstance(result, TimeoutError):
             measures.SLOW_READERS.add("screen")
             return TOO_SLOW
         if isinstance(result, Exception):
             raise result
-    return 1000
+    return end_code(ended) if ended.done() else 1000
 
 
 async def _down(socket: WebSocket, opened: Screen) -> None:

@@ -12,13 +12,12 @@ from backend_api.interfaces.http.use_cases import UseCases
 from backend_api.interfaces.ws.session_frames import (
     AnswerFrame,
     ApprovalFrame,
-    AuthFrame,
     CancelFrame,
+    Command,
     InterruptFrame,
     MessageFrame,
     OptionsFrame,
     PingFrame,
-    Saying,
 )
 
 
@@ -34,7 +33,7 @@ class QuestionNotFoundError(NotFoundError):
     code = "question_not_found"
 
 
-async def carry_out(frame: Saying, calls: UseCases, session_id: SessionId, user_id: UserId) -> dict[str, Any] | None:
+async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user_id: UserId) -> dict[str, Any] | None:
     """What is answered at once, if anything; the rest is seen in the events. Raises domain errors."""
     match frame:
         case MessageFrame() | InterruptFrame():
@@ -54,9 +53,6 @@ async def carry_out(frame: Saying, calls: UseCases, session_id: SessionId, user_
             raise QuestionNotFoundError("Nothing waits for this answer.")
         case PingFrame():
             return {"type": "pong"}
-        case AuthFrame():
-            await calls.authenticate(frame.token)
-            return None
 
 
 async def _say(

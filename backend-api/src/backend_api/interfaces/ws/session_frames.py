@@ -11,6 +11,8 @@ from backend_api.interfaces.http.session_schemas import Identifier, MessageBody,
 
 
 class AuthFrame(RequestBody):
+    """First, who one is; later, a newer token of the same user, under which the socket goes on."""
+
     type: Literal["auth"]
     token: Annotated[str, StringConstraints(max_length=8192)]
 
@@ -57,7 +59,6 @@ class PingFrame(RequestBody):
     type: Literal["ping"]
 
 
-Saying = (
-    MessageFrame | InterruptFrame | CancelFrame | ApprovalFrame | AnswerFrame | OptionsFrame | PingFrame | AuthFrame
-)
+Command = MessageFrame | InterruptFrame | CancelFrame | ApprovalFrame | AnswerFrame | OptionsFrame | PingFrame
+Saying = Command | AuthFrame
 FRAMES: TypeAdapter[Saying] = TypeAdapter(Annotated[Saying, Discriminator("type")])

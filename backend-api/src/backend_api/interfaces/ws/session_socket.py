@@ -13,13 +13,15 @@ from pydantic import ValidationError
 
 from backend_api.application import measures
 from backend_api.application.conversation.event_json import dump, event_fields, format_time
+from backend_api.application.identity.authenticate import Caller
+from backend_api.application.identity.open_log_ins import HeldLogIn
 from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SlowReaderError
 from backend_api.domain.errors import DomainError, InvalidError, UnauthenticatedError
 from backend_api.domain.identity.entity import User
 from backend_api.interfaces.http.use_cases import Calls, UseCases
-from backend_api.interfaces.ws.close_codes import RESTART, TOO_SLOW, TRY_AGAIN, close_code
+from backend_api.interfaces.ws.close_codes import TOO_SLOW, TRY_AGAIN, close_code, end_code
 from backend_api.interfaces.ws.session_commands import carry_out
 from backend_api.interfaces.ws.session_frames import FRAMES, AuthFrame, Saying
 
@@ -65,15 +67,15 @@ class _Conversation:
         self._calls = calls
         self._session_id = session_id
 
-    async def authenticate(self, bearer: str | None) -> User:
+    async def authenticate(self, bearer: str | None) -> Caller:
         """By header, by subprotocol, or by the first frame; in local mode without any of them."""
         kind, _, token = self._socket.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            return (await self._calls.authenticate(token.strip())).user
+            return await self._calls.authenticate(token.strip())
         if bearer is not None:
-            return (await self._calls.authenticate(bearer.removeprefix(_BEARER))).user
+            return await self._calls.authenticate(bearer.removeprefix(_BEARER))
         if self._calls.authenticate.is_local:
-            return (await self._calls.authenticate(None)).user
+            return await self._calls.authenticate(None)
         try:
             async with asyncio.timeout(AUTH_DEADLINE_S):
                 frame = await self._receive()
@@ -81,16 +83,17 @@ class _Conversation:
             raise UnauthenticatedError("The first frame must be an auth frame.") from error
         if not isinstance(frame, AuthFrame):
             raise UnauthenticatedError("The first frame must be an auth frame.")
-        return (await self._calls.authenticate(frame.token)).user
+        return await self._calls.authenticate(frame.token)
 
-    async def hold(self, user: User, after: int) -> int:
+    async def hold(self, caller: Caller, after: int) -> int:
         """The close code of what ended first."""
+        user = caller.user
         await self._calls.sessions.get(self._session_id, user.id)
         events = self._calls.follow_events(self._session_id, user.id, after)
-        with self._calls.stream_places.take(user.id, "ws") as ended:
-            tasks = {asyncio.create_task(self._down(events)), asyncio.create_task(self._up(user))}
+        with self._calls.stream_places.take(caller.claims, "ws") as held:
+            tasks = {asyncio.create_task(self._down(events)), asyncio.create_task(self._up(user, held))}
             try:
-                await asyncio.wait({*tasks, ended}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({*tasks, held.ended}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 for task in tasks:
                     task.cancel()
@@ -102,17 +105,20 @@ class _Conversation:
                 return TOO_SLOW
             if isinstance(result, Exception):
                 raise result
-        return RESTART if ended.done() else TRY_AGAIN
+        return end_code(held.ended) if held.ended.done() else TRY_AGAIN
 
     async def _down(self, events: AsyncGenerator[Event | None]) -> None:
         async for event in events:
             if event is not None:
                 await self._send(event_fields(event))
 
-    async def _up(self, user: User) -> None:
+    async def _up(self, user: User, held: HeldLogIn) -> None:
         while True:
             try:
                 frame = await self._receive()
+                if isinstance(frame, AuthFrame):
+                    held.renew((await self._calls.authenticate(frame.token)).claims)
+                    continue
                 said = await carry_out(frame, self._calls, self._session_id, user.id)
             except DomainError as error:
                 said = self._error(error)

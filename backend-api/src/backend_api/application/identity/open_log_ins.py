@@ -1,0 +1,116 @@
+"""What is open under a log-in ends with it: when its token expires, it is logged out, or its account is closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+
+from backend_api.domain.errors import UnauthenticatedError, UnavailableError
+from backend_api.domain.identity.entity import AccessClaims, UserId
+from backend_api.domain.identity.errors import TokenInvalidError
+from backend_api.domain.identity.ports import LogInSignals, Standings
+
+logger = logging.getLogger(__name__)
+
+CHECK_S = 2.0
+
+
+class HeldLogIn:
+    """One stream or socket. `ended` is done with the reason when its log-in holds no longer; whoever else ends it sets
+    None."""
+
+    def __init__(self, claims: AccessClaims, clock: Callable[[], float]) -> None:
+        self.claims = claims
+        self.ended: asyncio.Future[UnauthenticatedError | None] = asyncio.get_running_loop().create_future()
+        self._clock = clock
+        self._expiry = self._until_expiry()
+
+    def renew(self, claims: AccessClaims) -> None:
+        """Go on under a newer token. Raises `TokenInvalidError` for one of another user."""
+        if claims.user_id != self.claims.user_id:
+            raise TokenInvalidError("This token is of another user.")
+        self.release()
+        self.claims = claims
+        self._expiry = self._until_expiry()
+
+    def end(self, reason: UnauthenticatedError | None) -> None:
+        """The first reason counts."""
+        if not self.ended.done():
+            self.ended.set_result(reason)
+
+    def release(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+
+    def _until_expiry(self) -> asyncio.TimerHandle | None:
+        if self.claims.expires_at is None:
+            return None
+        rest = max(self.claims.expires_at - self._clock(), 0.0)
+        expired = TokenInvalidError("The token expired. Come again with a new one.")
+        return asyncio.get_running_loop().call_later(rest, self.end, expired)
+
+
+class OpenLogIns:
+    """All that is open in this process. One question to the store for everybody, every `every_s` and when told."""
+
+    def __init__(
+        self, standings: Standings, signals: LogInSignals, clock: Callable[[], float], every_s: float = CHECK_S
+    ) -> None:
+        self._standings = standings
+        self._signals = signals
+        self._clock = clock
+        self._every_s = every_s
+        self._held: dict[UserId, set[HeldLogIn]] = {}
+        self._told = asyncio.Event()
+
+    @contextmanager
+    def hold(self, claims: AccessClaims) -> Generator[HeldLogIn]:
+        """Watched for the length of the block."""
+        held = HeldLogIn(claims, self._clock)
+        beside = self._held.setdefault(claims.user_id, set())
+        beside.add(held)
+        try:
+            yield held
+        finally:
+            held.release()
+            beside.discard(held)
+            if not beside and self._held.get(claims.user_id) is beside:
+                del self._held[claims.user_id]
+
+    async def check(self, claims: AccessClaims) -> None:
+        """Raises `TokenInvalidError`."""
+        is_late = claims.expires_at is not None and claims.expires_at < self._clock()
+        account = (await self._standings.standings([claims.user_id])).get(claims.user_id)
+        if is_late or not claims.holds(account):
+            raise TokenInvalidError("This log-in ended. Log in again.")
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        async with self._signals.listen(self._hear):
+            while True:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._every_s):
+                        await self._told.wait()
+                self._told.clear()
+                try:
+                    await self._look()
+                except UnavailableError:
+                    logger.warning("log-ins can't be looked at; what is open stays so")
+                except Exception:
+                    logger.exception("looking at log-ins failed")
+
+    def _hear(self, user_id: UserId) -> None:
+        if user_id in self._held:
+            self._told.set()
+
+    async def _look(self) -> None:
+        users = list(self._held)
+        if not users:
+            return
+        found = await self._standings.standings(users)
+        for user_id in users:
+            for held in tuple(self._held.get(user_id, ())):
+                if not held.claims.holds(found.get(user_id)):
+                    held.end(TokenInvalidError("This log-in ended. Log in again."))
