@@ -10,6 +10,7 @@ ToolApiError
 │   └── ClaimedError        the sandbox is somebody's already
 ├── InvalidError
 └── TooLargeError
+    └── DiskFullError       the workspace would hold more than it may
 """
 
 from __future__ import annotations
@@ -77,3 +78,9 @@ class TooLargeError(ToolApiError):
     """More bytes than allowed."""
 
     code = "too_large"
+
+
+class DiskFullError(TooLargeError):
+    """The workspace would hold more than it may."""
+
+    code = "disk_full"

@@ -94,8 +94,10 @@ def _alone(end: Callable[[], None]) -> None:
     end()
 
 
-def _full(services: Services) -> None:
+async def _full(services: Services) -> None:
+    """What runs may be what fills it; what frees it again is a new command."""
     _log.warning("the workspace holds more than it may", extra={"bytes": services.keeper.disk.used_bytes})
+    await services.shells.end_commands()
 
 
 async def serve(settings: Settings) -> None:

@@ -41,13 +41,15 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             Shells(settings.workspace, display=lambda: desktop.display if desktop is not None else None)
         )
         calls = await stack.enter_async_context(Calls())
+        disk = DiskWatch(settings.workspace, settings.sandbox_disk_bytes)
         tools = tool_table(
             shells=ShellController(
                 shells=shells,
                 default_timeout_s=settings.bash_timeout,
                 allowed=settings.allowed_command_names,
+                notice=lambda: disk.notice,
             ),
-            files=FileController(workspace=Workspace(settings.workspace, TEMPORARY)),
+            files=FileController(workspace=Workspace(settings.workspace, TEMPORARY), room=disk.demand),
             browser=BrowserController(tabs, lambda: desktop is not None and desktop.has_browser),
         )
         door = Door(
@@ -67,7 +69,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 door=door,
                 activity=Activity(lambda: shells.is_busy),
                 dead_man=DeadMan(settings.sandbox_orphan_s),
-                disk=DiskWatch(settings.workspace, settings.sandbox_disk_bytes),
+                disk=disk,
             ),
         )
 

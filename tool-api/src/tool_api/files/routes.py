@@ -68,5 +68,7 @@ async def upload_files(request: Request, services: PresentServices, subdir: AnyP
     with _missing_is_not_found(subdir):
         content_type = request.headers.get("content-type", "")
         limit = services.settings.max_upload_bytes
-        paths = await upload.receive(services.workspace, subdir, content_type, request.stream(), limit)
+        paths = await upload.receive(
+            services.workspace, subdir, content_type, request.stream(), limit, services.keeper.disk
+        )
         return Uploaded(uploaded=paths)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from tool_api.errors import InvalidError, TooLargeError
+from tool_api.errors import DiskFullError, InvalidError, TooLargeError
+from tool_api.keeping.disk import DiskWatch
 from tool_api.workspace import Located, Workspace
 
 FIELD = "files"
@@ -51,10 +52,13 @@ class _Part:
 class Upload:
     """Receives one multipart body into the folder of a place, by pieces."""
 
-    def __init__(self, place: Located, max_file_bytes: int) -> None:
+    def __init__(self, place: Located, max_file_bytes: int, disk: DiskWatch, room: int | None) -> None:
         self._fd = os.dup(place.folder)
         self._prefix = place.path.removesuffix(place.name)
         self._max = max_file_bytes
+        self._disk = disk
+        self._room = room
+        self._taken = 0
         self._parts: list[_Part] = []
         self._open: _Part | None = None
         self._header_name = bytearray()
@@ -96,6 +100,7 @@ class Upload:
                 os.rename(part.temporary, part.name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
             except IsADirectoryError as error:
                 raise InvalidError(f"{part.name} is a folder.") from error
+        self._disk.wrote(self._taken)
         return [self._prefix + part.name for part in self._parts]
 
     def close(self) -> None:
@@ -150,8 +155,12 @@ class Upload:
         if part is None or self._fault is not None:
             return
         part.size += end - start
+        self._taken += end - start
         if part.size > self._max:
             self._fault = TooLargeError(f"{part.name} is over the limit of {self._max} bytes.")
+            return
+        if self._room is not None and self._taken > self._room:
+            self._fault = DiskFullError(self._disk.notice or self._disk.refusal(self._taken))
             return
         view = memoryview(data)[start:end]
         while view:
@@ -168,15 +177,21 @@ class Upload:
 
 
 async def receive(
-    workspace: Workspace, subdir: str, content_type: str, body: AsyncIterator[bytes], max_file_bytes: int
+    workspace: Workspace,
+    subdir: str,
+    content_type: str,
+    body: AsyncIterator[bytes],
+    max_file_bytes: int,
+    disk: DiskWatch,
 ) -> list[str]:
     """Write the files of a multipart body into a folder of the workspace; answers their paths."""
     kind, options = parse_options_header(content_type)
     boundary = options.get(b"boundary")
     if kind != b"multipart/form-data" or not boundary:
         raise InvalidError("The body must be multipart/form-data.")
+    room = await disk.room(max_file_bytes)
     with workspace.locate(f"{subdir or '.'}/{FIELD}", follow=False, make_folders=True) as place:
-        upload = Upload(place, max_file_bytes)
+        upload = Upload(place, max_file_bytes, disk, room)
     try:
         parser = upload.parser(boundary)
         drained = 0

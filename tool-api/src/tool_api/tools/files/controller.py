@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from contracts.tools import DiffDisplay, FileDisplay, ToolResult
-from tool_api.errors import PathForbiddenError
+from tool_api.errors import DiskFullError, PathForbiddenError
 from tool_api.tools.files import folders, search, text
 from tool_api.tools.files.types import (
     FileAppend,
@@ -28,6 +28,7 @@ from tool_api.workspace import Workspace
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 _Handler = Callable[["FileController", CallContext, ArgumentsT], Awaitable[ToolResult]]
+Room = Callable[[int], Awaitable[None]]
 _ENVIRONMENT_FAULTS = frozenset({errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
@@ -38,6 +39,8 @@ def _explained(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
     async def explained(self: FileController, call: CallContext, arguments: ArgumentsT) -> ToolResult:
         try:
             return await handler(self, call, arguments)
+        except DiskFullError as error:
+            return try_differently(error.detail)
         except PathForbiddenError as error:
             return will_not_work(error.detail)
         except text.NotTextError as error:
@@ -51,6 +54,10 @@ def _explained(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
     return explained
 
 
+async def _any_room(_: int) -> None:
+    return
+
+
 def _named(arguments: Arguments) -> str:
     values: dict[str, Any] = arguments.model_dump(include={"path", "source", "destination"})
     return ", ".join(str(value) for value in values.values())
@@ -58,9 +65,11 @@ def _named(arguments: Arguments) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileController:
-    """Reads and changes files inside the workspace and the temporary folder."""
+    """Reads and changes files inside the workspace and the temporary folder. `room` is asked before a file grows, and
+    raises `DiskFullError`."""
 
     workspace: Workspace
+    room: Room = _any_room
 
     @_explained
     async def read(self, _: CallContext, arguments: FileRead) -> ToolResult:
@@ -78,6 +87,7 @@ class FileController:
     @_explained
     async def write(self, _: CallContext, arguments: FileWrite) -> ToolResult:
         data = arguments.content.encode()
+        await self.room(len(data))
 
         def work() -> str:
             with self.workspace.locate(arguments.path, make_folders=True) as place:
@@ -90,6 +100,8 @@ class FileController:
 
     @_explained
     async def append(self, _: CallContext, arguments: FileAppend) -> ToolResult:
+        await self.room(len(arguments.content.encode()))
+
         def work() -> tuple[str, int]:
             with self.workspace.locate(arguments.path, make_folders=True) as place:
                 return place.path, text.append_text(place, arguments.content)
@@ -100,6 +112,8 @@ class FileController:
 
     @_explained
     async def edit(self, _: CallContext, arguments: FileEdit) -> ToolResult:
+        await self.room(max(len(arguments.new.encode()) - len(arguments.old.encode()), 0))
+
         def work() -> tuple[str, text.Replaced]:
             with self.workspace.locate(arguments.path) as place:
                 return place.path, text.replace_text(place, arguments.old, arguments.new, every=arguments.replace_all)

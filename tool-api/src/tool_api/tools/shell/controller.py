@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from contracts.tools import FailureKind, ShellDisplay, ToolResult
@@ -24,6 +25,8 @@ class ShellController:
     shells: Shells
     default_timeout_s: int
     allowed: frozenset[str]
+    notice: Callable[[], str | None] = lambda: None
+    """What is to be said with each result of a command."""
 
     async def execute(self, call: CallContext, arguments: ShellExec) -> ToolResult:
         if (refused := refused_command(arguments.command, self.allowed)) is not None:
@@ -41,9 +44,9 @@ class ShellController:
         limit = min(arguments.timeout_s or self.default_timeout_s, max(0.0, call.remaining_s - _LAST_WORD_S))
         try:
             if await _follow(call, command, limit):
-                return _result(shell, command)
+                return self._noted(_result(shell, command))
             if arguments.keep_running:
-                return _result(shell, command)
+                return self._noted(_result(shell, command))
             kept = await shell.abort()
         except asyncio.CancelledError:
             await asyncio.shield(shell.abort())
@@ -63,7 +66,7 @@ class ShellController:
             return self._no_command(arguments.shell)
         limit = min(arguments.timeout_s or self.default_timeout_s, max(0.0, call.remaining_s - _LAST_WORD_S))
         await _follow(call, command, limit)
-        return _result(shell, command)
+        return self._noted(_result(shell, command))
 
     async def write(self, call: CallContext, arguments: ShellWrite) -> ToolResult:
         shell, command = self._latest(arguments.shell)
@@ -83,6 +86,10 @@ class ShellController:
         kept = await asyncio.shield(shell.abort())
         note = "The command was ended, with all it had started."
         return done(note if kept else f"{note} {_RESTARTED}", display=_display(shell, command))
+
+    def _noted(self, result: ToolResult) -> ToolResult:
+        notice = self.notice()
+        return result if notice is None else result.model_copy(update={"output": f"{result.output}\n[{notice}]"})
 
     def _latest(self, name: str) -> tuple[Shell | None, Command | None]:
         shell = self.shells.find(name)

@@ -115,6 +115,10 @@ class Shells:
         """Whether a command runs in any of them."""
         return any(shell.is_busy for shell in self._shells.values())
 
+    async def end_commands(self) -> None:
+        """End what runs in any of them, with all it started."""
+        await asyncio.gather(*(shell.abort() for shell in self._shells.values() if shell.is_busy))
+
     def find(self, name: str) -> Shell | None:
         return self._shells.get(name)
 
