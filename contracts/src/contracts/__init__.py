@@ -1,1 +1,1 @@
-"""What crosses a wire between the Python services: pydantic models and error codes, nothing else."""
+"""What crosses a wire between the Python services (pydantic models, error codes), and how all of them are watched."""

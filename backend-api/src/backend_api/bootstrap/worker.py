@@ -16,10 +16,10 @@ from backend_api.bootstrap.listening import listen, server_for
 from backend_api.bootstrap.logs import configure_logs
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, SettingsError, load_settings, resolve_hosts
-from backend_api.bootstrap.tracing import traced
 from backend_api.bootstrap.wiring import settle_memory, working
 from backend_api.interfaces.http.worker_app import build_worker_app
 from contracts.cancellation import let_cancellation_through
+from contracts.tracing import traced
 
 logger = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ import socket
 
 import uvicorn
 
+from contracts.tracing import traced
 from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.logs import set_up_logs
 from sandbox_manager.bootstrap.settings import Settings, SettingsError
-from sandbox_manager.bootstrap.tracing import traced
 from sandbox_manager.bootstrap.wiring import wire
 
 _BACKLOG = 512

@@ -26,7 +26,7 @@ def traced(service: str) -> Generator[None]:
         yield
         return
     # Imported now, as it costs memory and time that a deployment without a collector need not pay.
-    tracer = import_module("sandbox_manager.infrastructure.otel_tracer").OtelTracer(service)
+    tracer = import_module("contracts.otel_tracer").OtelTracer(service)
     SPANS.tracer = tracer
     try:
         yield

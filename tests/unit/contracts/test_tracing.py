@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.bootstrap.tracing import is_traced, traced
 from contracts.observation.spans import SPANS
+from contracts.tracing import is_traced, traced
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 PARTS = ("opentelemetry.sdk.trace", "opentelemetry.exporter", "google.protobuf")
 COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
 
