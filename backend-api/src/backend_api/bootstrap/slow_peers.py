@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import cast
+from typing import ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -48,37 +48,15 @@ class Patience:
         self._transport.abort()
 
 
-class HttpProtocol(HttpToolsProtocol):
-    """HTTP with patience."""
+class Patient(asyncio.Protocol):
+    """Comes before the server's own protocol, which it hands everything on to."""
 
-    patience_s = PATIENCE_S
-    _patience: Patience
-
-    def connection_made(self, transport: asyncio.Transport) -> None:
-        self._patience = Patience(transport, "http", self.patience_s)
-        super().connection_made(transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._patience.end()
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        self._patience.begin()
-        super().pause_writing()
-
-    def resume_writing(self) -> None:
-        self._patience.end()
-        super().resume_writing()
-
-
-class WebSocketProtocol(WebSocketsSansIOProtocol):
-    """A socket with patience."""
-
-    patience_s = PATIENCE_S
+    kind: ClassVar[str]
+    patience_s: ClassVar[float] = PATIENCE_S
     _patience: Patience
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._patience = Patience(transport, "ws", self.patience_s)
+        self._patience = Patience(transport, self.kind, self.patience_s)
         super().connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -92,3 +70,15 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def resume_writing(self) -> None:
         self._patience.end()
         super().resume_writing()
+
+
+class HttpProtocol(Patient, HttpToolsProtocol):
+    """HTTP with patience."""
+
+    kind = "http"
+
+
+class WebSocketProtocol(Patient, WebSocketsSansIOProtocol):
+    """A socket with patience."""
+
+    kind = "ws"
