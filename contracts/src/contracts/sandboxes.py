@@ -62,7 +62,8 @@ class Sandbox(BaseModel):
     """One sandbox. A rebuilt sandbox of the same session has a new `id` and a higher `generation`.
 
     `revision` grows with every change a person may want to see; with the generation it orders a session's states.
-    `notice` tells of an end that comes near. `queue_position` is 1 for the next one to be let in.
+    `notice` tells of an end that comes near, `disk_notice`, since the revision `disk_revision`, of files that take up
+    nearly all they may. `queue_position` is 1 for the next one to be let in.
     """
 
     id: str
@@ -80,6 +81,8 @@ class Sandbox(BaseModel):
     idle_expires_at: datetime
     revision: int = 1
     notice: str | None = None
+    disk_notice: str | None = None
+    disk_revision: int = 0
     queue_position: int | None = None
 
 

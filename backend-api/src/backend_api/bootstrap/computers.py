@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from backend_api.bootstrap.settings import Settings
-from backend_api.domain.sandbox.news import NewsSource
+from backend_api.domain.sandbox.news import NewsMarks, NewsSource
 from backend_api.domain.sandbox.ports import Computers, SandboxTools, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient, manager_http
@@ -34,7 +34,7 @@ class ComputerPorts:
 
 
 @asynccontextmanager
-async def open_computers(settings: Settings) -> AsyncGenerator[ComputerPorts]:
+async def open_computers(settings: Settings, marks: NewsMarks) -> AsyncGenerator[ComputerPorts]:
     """Connections to the manager and the doors, closed at the end."""
     token = settings.sandbox_manager_token.get_secret_value()
     async with manager_http(settings.sandbox_manager_url, token) as http:
@@ -51,6 +51,6 @@ async def open_computers(settings: Settings) -> AsyncGenerator[ComputerPorts]:
                 snapshots=ManagerSnapshots(http, client.forget_session),
                 screens=DoorScreens(doors),
                 tools=DoorTools(doors),
-                news=ManagerNews(http),
+                news=ManagerNews(http, marks),
                 probe=probe,
             )

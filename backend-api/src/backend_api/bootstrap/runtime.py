@@ -19,6 +19,7 @@ from backend_api.infrastructure.metrics import ProcessMetrics
 from backend_api.infrastructure.mongo.clock import DatabaseClock
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.news_marks import MongoNewsMarks
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.security.tokens import JwtFileLinks
@@ -87,7 +88,10 @@ def plan(settings: Settings) -> Plan:
 async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     """The stores are closed last."""
     settings = planned.settings
-    async with open_stores(settings) as stores, open_computers(settings) as computers:
+    async with (
+        open_stores(settings) as stores,
+        open_computers(settings, MongoNewsMarks(stores.database)) as computers,
+    ):
         database = stores.database
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
         ledger = MongoRunLedger(database, runs_per_user=settings.max_runs_per_user)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import log_fields
+from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Clock, DoorKeys, Report, Runtime, SandboxRegistry
 from sandbox_manager.domain.sandbox import Sandbox
@@ -21,7 +22,8 @@ KEEP = "keep"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepAlive:
-    """Answer the record with its idle end by what the sandbox tells: commands, screens and calls are activity.
+    """Answer the record with its idle end by what the sandbox tells: commands, screens and calls are activity; and with
+    what its user is told of how much its files take up.
 
     One that does not answer is believed to be as its record says. `wall` is this machine's clock, which tokens go by.
     """
@@ -32,18 +34,30 @@ class KeepAlive:
     clock: Clock
     wall: Clock
     idle: timedelta
+    disk: DiskLimit = field(default_factory=DiskLimit)
     deadline_s: float = 5.0
 
     async def __call__(self, sandbox: Sandbox) -> Sandbox:
         report = await self.ask(sandbox)
         if report is None:
             return sandbox
+        sandbox = await self._with_fill(sandbox, report.disk_bytes)
         active_at = self.clock.now() - timedelta(seconds=max(report.unused_s, 0.0))
         renewed = sandbox.renewed(active_at, self.idle)
         if renewed is None or renewed.idle_expires_at == sandbox.idle_expires_at:
             return sandbox
         stored = await change_sandbox(self.registry, sandbox.id, lambda now: now.renewed(active_at, self.idle))
         return stored or sandbox
+
+    async def _with_fill(self, sandbox: Sandbox, used_bytes: int | None) -> Sandbox:
+        if used_bytes is None or self.disk.fill(used_bytes, sandbox.fill) is sandbox.fill:
+            return sandbox
+
+        def filled(now: Sandbox) -> Sandbox | None:
+            fill = self.disk.fill(used_bytes, now.fill)
+            return now.filled(fill, self.disk.notice(fill))
+
+        return await change_sandbox(self.registry, sandbox.id, filled) or sandbox
 
     async def ask(self, sandbox: Sandbox) -> Report | None:
         """What it tells; None when it does not answer."""

@@ -35,6 +35,7 @@ from sandbox_manager.bootstrap.upkeep import Upkeep
 from sandbox_manager.bootstrap.workspaces import workspace_cases
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.clocks import Clocks
+from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.domain.ports import Clock, DoorKeys, Leases, Runtime, SandboxRegistry
 from sandbox_manager.infrastructure.clock import SystemClock
@@ -94,7 +95,15 @@ async def keep(
     delete = DeleteSandbox(registry, launcher, clean)
     workspaces = workspace_cases(settings.workspaces, files, registry, delete, runtime)
     presence = Presence(leases, runtime, clock, owner)
-    keep_alive = KeepAlive(registry=registry, runtime=runtime, keys=keys, clock=clock, wall=wall, idle=clocks.idle)
+    keep_alive = KeepAlive(
+        registry=registry,
+        runtime=runtime,
+        keys=keys,
+        clock=clock,
+        wall=wall,
+        idle=clocks.idle,
+        disk=DiskLimit(settings.inside.disk_mb * _MIB),
+    )
     pool = Pool(
         PoolParts(
             registry=registry,

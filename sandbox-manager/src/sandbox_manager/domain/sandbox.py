@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
+from sandbox_manager.domain.disk import Fill
+
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 ANY_PLACE = "*"
 
@@ -67,7 +69,8 @@ class Sandbox:
     every one a person may want to see. `place` names the engine or the data folder it runs at, empty before it ran.
     Whoever works on it (starts, pauses, resumes or removes it) holds its lease. `notice` tells of an end that comes
     near; `asked_at` is when somebody last waited for a queued one. `recipe` tells what one of the pool was made of;
-    `door` is known before it is ready for one that was claimed from there.
+    `door` is known before it is ready for one that was claimed from there. `disk_notice`, told since `disk_revision`,
+    says that its files take up nearly all they may.
     """
 
     identity: Identity
@@ -88,6 +91,9 @@ class Sandbox:
     door: str | None = None
     settled_at: datetime | None = None
     notice: str | None = None
+    fill: Fill = Fill.FINE
+    disk_notice: str | None = None
+    disk_revision: int = 0
     asked_at: datetime | None = None
     recipe: str | None = None
     revision: int = 1
@@ -237,6 +243,15 @@ class Sandbox:
         if not self.lives or self.notice is not None:
             return None
         return replace(self, notice=notice, revision=self.revision + 1)
+
+    def filled(self, fill: Fill, notice: str | None) -> Sandbox | None:
+        """Its files take up more, which is told, or less, which is not. None when nothing changed, or it is over."""
+        if fill is self.fill or not self.lives:
+            return None
+        if fill < self.fill:
+            return replace(self, fill=fill, disk_notice=None)
+        revision = self.revision + 1
+        return replace(self, fill=fill, disk_notice=notice, disk_revision=revision, revision=revision)
 
     def settled(self, cleaned: Cleanup, now: datetime) -> Sandbox | None:
         """Nothing is left of it on the machine. None when more was asked for than `cleaned`."""

@@ -11,11 +11,14 @@ import httpx
 import pytest
 
 from backend_api.application.computer.tell_news import TellNews
+from backend_api.domain.agent.events import Notice
 from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
+from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
 from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
 from backend_api.infrastructure.mongo.connection import Database, connect
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.news_marks import MongoNewsMarks
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.sandbox_manager.news import ManagerNews
 from contracts.sandboxes import Sandbox
@@ -61,13 +64,21 @@ async def mongo_session(database: Database) -> SessionId:
 
 
 class Manager:
-    """Tells its frames after the mark it is given, then breaks off."""
+    """Tells its frames after the mark it is given, then breaks off. `forgot`: it no longer knows any mark."""
 
     def __init__(self, frames: list[str]) -> None:
         self.frames = frames
         self.marks: list[str | None] = []
+        self.forgot = False
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/sandboxes":
+            newest = self.frames[-1].partition("data: ")[2]
+            return httpx.Response(200, content=f'{{"items": [{newest}]}}')
+        if self.forgot and "last-event-id" in request.headers:
+            return httpx.Response(404)
+        if self.forgot:
+            return httpx.Response(200, content=b"")
         mark = request.headers.get("last-event-id")
         self.marks.append(mark)
 
@@ -77,6 +88,10 @@ class Manager:
                     yield one.encode()
 
         return httpx.Response(200, content=told())
+
+
+def teller(client: httpx.AsyncClient, database: Database) -> TellNews:
+    return TellNews(ManagerNews(client, MongoNewsMarks(database)), MongoComputerNews(database), MemoryLiveTail())
 
 
 @pytest.mark.timeout(60)
@@ -104,7 +119,7 @@ async def test_each_news_is_told_once_by_two_gateways_and_only_what_is_worth_it(
             )
             for _ in range(2)
         ]
-        tellers = [TellNews(ManagerNews(client), MongoComputerNews(database), MemoryLiveTail()) for client in clients]
+        tellers = [teller(client, database) for client in clients]
 
         await asyncio.gather(*(one.follow() for one in tellers))
         await tellers[0].follow()
@@ -120,3 +135,61 @@ async def test_each_news_is_told_once_by_two_gateways_and_only_what_is_worth_it(
         ("gone", "It died."),
     ]
     assert manager.marks[-1] == "08"
+
+
+async def told(database: Database, session_id: SessionId) -> list[object]:
+    stored = await MongoEventLog(database).read(session_id, after=0, limit=100)
+    return [
+        event.payload.text if isinstance(event.payload, Notice) else getattr(event.payload, "reason", None)
+        for event in stored
+    ]
+
+
+@pytest.mark.timeout(60)
+async def test_a_gateway_that_comes_back_hears_what_it_missed_and_so_it_does_when_the_mark_is_lost(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(connect(mongo_server.uri, mongo_database_name))
+        session_id = await mongo_session(database)
+        manager = Manager([frame(1, session_id, "ready", notice="Soon.")])
+        client = await stack.enter_async_context(
+            httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
+        )
+        await teller(client, database).follow()
+
+        manager.frames.append(frame(2, session_id, "paused", reason="Nobody was there."))
+        await teller(client, database).follow()  # another one, or the same after a restart
+        assert manager.marks == [None, "01"]
+        assert await told(database, session_id) == ["Soon.", "Nobody was there."]
+
+        manager.frames.append(frame(3, session_id, "gone", reason="It died."))
+        manager.forgot = True
+        late = teller(client, database)
+        with pytest.raises(ComputerUnavailableError):
+            await late.follow()
+        await late.follow()
+        assert await told(database, session_id) == ["Soon.", "Nobody was there.", "It died."]
+
+
+@pytest.mark.timeout(60)
+async def test_files_that_take_up_nearly_all_they_may_are_told_once_for_each_time(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(connect(mongo_server.uri, mongo_database_name))
+        session_id = await mongo_session(database)
+        manager = Manager(
+            [
+                frame(2, session_id, "ready", disk_notice="Over 80 %.", disk_revision=2),
+                frame(3, session_id, "ready", disk_notice="Over 80 %.", disk_revision=2),
+                frame(4, session_id, "ready", disk_notice="Full.", disk_revision=4),
+                frame(5, session_id, "ready"),
+                frame(6, session_id, "ready", disk_notice="Over 80 %.", disk_revision=6),
+            ]
+        )
+        client = await stack.enter_async_context(
+            httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
+        )
+        await teller(client, database).follow()
+        assert await told(database, session_id) == ["Over 80 %.", "Full.", "Over 80 %."]

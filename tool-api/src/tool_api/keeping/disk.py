@@ -65,8 +65,8 @@ class DiskWatch:
     def refusal(self, wanted: int) -> str:
         """Why so much is not taken."""
         return (
-            f"The workspace has room for {_megabytes(max(self._left, 0))} more of the {_megabytes(self._limit_bytes)} it "
-            f"may hold, and this takes {_megabytes(wanted)}. Delete files first, then try again."
+            f"The workspace has room for {_megabytes(max(self._left, 0))} more of the {_megabytes(self._limit_bytes)} "
+            f"it may hold, and this takes {_megabytes(wanted)}. Delete files first, then try again."
         )
 
     def wrote(self, count: int) -> None:

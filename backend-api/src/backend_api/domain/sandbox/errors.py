@@ -48,6 +48,12 @@ class FileMissingError(NotFoundError):
     code = "file_not_found"
 
 
+class ComputerFullError(TooLargeError):
+    """The files of the computer take up all they may."""
+
+    code = "disk_full"
+
+
 class UploadTooLargeError(TooLargeError):
     """An upload over the limit."""
 

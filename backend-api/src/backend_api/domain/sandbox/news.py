@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from backend_api.domain.agent.events import Event, SandboxUpdated
+from backend_api.domain.agent.events import Event, Notice, SandboxUpdated
 from backend_api.domain.conversation.entity import SessionId
 
 
@@ -26,18 +26,35 @@ class ComputerNews:
     worth_telling: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskNews:
+    """A session's files take up nearly all they may. `order` grows with each such news of it."""
+
+    session_id: SessionId
+    order: int
+    event: Notice
+
+
+class NewsMarks(Protocol):
+    """How far news were heard, over all gateways and their restarts. Raises `StoreUnavailableError`."""
+
+    async def load(self) -> str | None: ...
+
+    async def store(self, mark: str) -> None: ...
+
+
 class NewsSource(Protocol):
     """Where news come from."""
 
-    def follow(self) -> AbstractAsyncContextManager[AsyncIterator[ComputerNews]]:
-        """Each change from now on, without hole over a broken connection. Raises `ComputerUnavailableError`, also in
-        the iterator."""
+    def follow(self) -> AbstractAsyncContextManager[AsyncIterator[ComputerNews | DiskNews]]:
+        """Each change since any gateway heard one last, without hole over broken connections. Raises
+        `ComputerUnavailableError`, also in the iterator."""
         ...
 
 
 class NewsLog(Protocol):
     """Stores news in the session's stream."""
 
-    async def append_once(self, news: ComputerNews) -> list[Event]:
+    async def append_once(self, news: ComputerNews | DiskNews) -> list[Event]:
         """Nothing when this or later news of the session were told already, by any process, or there is no session."""
         ...

@@ -74,7 +74,7 @@ class Upload:
 
 class Workspace(Protocol):
     """Files of a computer. Raises `PathForbiddenError`, `FileMissingError`, `UploadTooLargeError`,
-    `ComputerUnavailableError`, `ComputerLostError`."""
+    `ComputerFullError`, `ComputerUnavailableError`, `ComputerLostError`."""
 
     async def list(self, computer: Computer, path: str) -> list[FileEntry]: ...
 

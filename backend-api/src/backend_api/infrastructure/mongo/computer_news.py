@@ -8,7 +8,7 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.domain.agent.events import Event
-from backend_api.domain.sandbox.news import ComputerNews
+from backend_api.domain.sandbox.news import ComputerNews, DiskNews
 from backend_api.infrastructure.mongo.connection import Database
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.transactions import in_transaction
@@ -20,17 +20,18 @@ class MongoComputerNews:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def append_once(self, news: ComputerNews) -> list[Event]:
-        wanted: dict[str, Any] = {"computer_told": {"$not": {"$gte": news.order}}}
-        if not news.worth_telling:
-            wanted["$or"] = [{"computer_warned": True}, {"sandbox": "paused"}]
-        changes = {
+    async def append_once(self, news: ComputerNews | DiskNews) -> list[Event]:
+        told = "disk_told" if isinstance(news, DiskNews) else "computer_told"
+        wanted: dict[str, Any] = {told: {"$not": {"$gte": news.order}}}
+        changes: dict[str, Any] = {
             "last_seq": {"$add": ["$last_seq", 1]},
             "updated_at": "$$NOW",
-            "sandbox": news.event.status,
-            "computer_told": news.order,
-            "computer_warned": news.is_warning,
+            told: news.order,
         }
+        if isinstance(news, ComputerNews):
+            changes |= {"sandbox": news.event.status, "computer_warned": news.is_warning}
+            if not news.worth_telling:
+                wanted["$or"] = [{"computer_warned": True}, {"sandbox": "paused"}]
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             session = await self._database["sessions"].find_one_and_update(

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from backend_api.domain.errors import ConflictError, DomainError, InvalidError
 from backend_api.domain.sandbox.errors import (
+    ComputerFullError,
     ComputerUnavailableError,
     FileMissingError,
     NoDesktopError,
@@ -16,7 +17,8 @@ from backend_api.domain.sandbox.errors import (
 from contracts.errors import Problem
 
 BY_CODE: dict[str, type[DomainError]] = {
-    error.code: error for error in (FileMissingError, NoDesktopError, PathForbiddenError, UploadTooLargeError)
+    error.code: error
+    for error in (ComputerFullError, FileMissingError, NoDesktopError, PathForbiddenError, UploadTooLargeError)
 }
 BY_STATUS: dict[int, type[DomainError]] = {
     403: PathForbiddenError,

@@ -10,6 +10,7 @@ from pydantic import Field
 from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.asynchronous.collection import AsyncCollection
 
+from sandbox_manager.domain.disk import Fill
 from sandbox_manager.domain.sandbox import ANY_PLACE, Cleanup, Status
 
 _KEPT_S = 30 * 24 * 3600
@@ -41,6 +42,9 @@ class SandboxDocument(Document):
     door: str | None
     settled_at: datetime | None
     notice: str | None = None
+    fill: Fill = Fill.FINE
+    disk_notice: str | None = None
+    disk_revision: int = 0
     asked_at: datetime | None = None
     recipe: str | None = None
     revision: int = 1

@@ -30,6 +30,7 @@ class FakeRuntime:
         self.fail_start: DomainError | None = None
         self.unavailable: DomainError | None = None
         self.unused_s: dict[str, float] = {}
+        self.disk_bytes = 0
         self.kept: list[str] = []
         self.removals: list[str] = []
         self.ended: asyncio.Queue[str] = asyncio.Queue()
@@ -98,7 +99,7 @@ class FakeRuntime:
         if thing is None or not thing.running or thing.paused:
             raise EngineUnavailableError("The sandbox does not answer.")
         self.kept.append(identity.sandbox_id)
-        return Report(unused_s=self.unused_s.get(identity.sandbox_id, 1e6), disk_bytes=0)
+        return Report(unused_s=self.unused_s.get(identity.sandbox_id, 1e6), disk_bytes=self.disk_bytes)
 
     async def usage(self, identity: Identity) -> Usage | None:
         await self.check()

@@ -23,5 +23,7 @@ def to_wire(sandbox: domain.Sandbox, *, queue_position: int | None = None) -> Sa
         idle_expires_at=sandbox.idle_expires_at,
         revision=sandbox.revision,
         notice=sandbox.notice,
+        disk_notice=sandbox.disk_notice,
+        disk_revision=sandbox.disk_revision,
         queue_position=queue_position,
     )

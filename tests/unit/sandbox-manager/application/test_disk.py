@@ -1,0 +1,49 @@
+"""A user is told once that the files of a computer take up nearly all they may, and once that they do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sandbox_manager.domain.disk import DiskLimit, Fill
+from support.keeping import Keeping
+
+LIMIT = DiskLimit(1000)
+
+
+@pytest.mark.parametrize(
+    ("used", "before", "after"),
+    [
+        (799, Fill.FINE, Fill.FINE),
+        (800, Fill.FINE, Fill.FILLING),
+        (700, Fill.FILLING, Fill.FILLING),
+        (699, Fill.FILLING, Fill.FINE),
+        (5000, Fill.FINE, Fill.FULL),
+        (900, Fill.FULL, Fill.FULL),
+        (899, Fill.FULL, Fill.FILLING),
+        (0, Fill.FULL, Fill.FINE),
+        (-5, Fill.FINE, Fill.FINE),
+    ],
+)
+def test_a_level_rises_at_once_and_falls_with_some_slack(used: int, before: Fill, after: Fill) -> None:
+    assert LIMIT.fill(used, before) is after
+
+
+def test_without_a_limit_nothing_is_ever_full() -> None:
+    assert DiskLimit(0).fill(10**18, Fill.FINE) is Fill.FINE
+
+
+async def test_a_sweep_tells_each_rise_once_as_a_change_of_the_sandbox() -> None:
+    keeping = Keeping()
+    sandbox = await keeping.ready()
+    keep_alive = replace(keeping.keep_alive, disk=LIMIT)
+    told: list[tuple[str, int]] = []
+    for used in (100, 850, 870, 1001, 1200, 850, 400, 810):
+        keeping.runtime.disk_bytes = used
+        sandbox = await keep_alive(sandbox)
+        if sandbox.disk_notice and (sandbox.disk_notice, sandbox.disk_revision) not in told:
+            assert sandbox.disk_revision == sandbox.revision
+            told.append((sandbox.disk_notice, sandbox.disk_revision))
+    assert ["over 80 %" in text for text, _ in told] == [True, False, True]
+    assert await keeping.registry.get(sandbox.id) == sandbox
