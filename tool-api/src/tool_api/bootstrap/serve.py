@@ -16,10 +16,10 @@ from fastapi import FastAPI
 from contracts.sandboxes import UNCLAIMED
 from tool_api.app import create_app
 from tool_api.bootstrap.settings import Settings
+from tool_api.bootstrap.warm_up import warm_up
 from tool_api.bootstrap.wiring import open_services
 from tool_api.door import Door
 from tool_api.services import Services
-from tool_api.tools.shell.types import DEFAULT_SHELL
 
 _log = logging.getLogger(__name__)
 
@@ -74,8 +74,7 @@ async def _announce(server: _Server, services: Services) -> None:
     if desktop is not None:
         await desktop.wait_settled(_DESKTOP_WAIT_S)
     if services.settings.sandbox_generation == UNCLAIMED:
-        # It is frozen next and woken with a command: that one is not to wait for a shell.
-        await services.shells.open(DEFAULT_SHELL).warm_up()
+        await warm_up(services, server.servers[0].sockets[0])
     has_desktop = desktop is not None and desktop.has_desktop
     print(READY_LINE.format("yes" if has_desktop else "no"), flush=True)  # noqa: T201
 

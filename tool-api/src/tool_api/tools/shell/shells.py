@@ -12,6 +12,7 @@ from tool_api.tools.shell.bash import Bash, ShellState
 from tool_api.tools.shell.command import Command
 
 MAX_SHELLS = 16
+_WARM_UP_S = 5.0
 _HIDDEN_PREFIXES = ("SANDBOX_", "PYTHONPATH", "PYTHONHOME")
 _DEFAULTS = {"PATH": os.defpath, "LANG": "C.UTF-8"}
 _PLAIN = {
@@ -78,9 +79,12 @@ class Shell:
             return kept
 
     async def warm_up(self) -> None:
-        """Have bash running before the first command."""
+        """Have bash running, and past all it reads first, before the first command."""
         async with self._turn:
-            await self._living_bash()
+            bash = await self._living_bash()
+            nothing = Command(":", bash.state.folder)
+            bash.run(nothing)
+            await nothing.wait(_WARM_UP_S)
 
     async def close(self) -> None:
         async with self._turn:

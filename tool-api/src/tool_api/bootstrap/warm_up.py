@@ -1,0 +1,83 @@
+"""What a sandbox that nobody has claimed does before it says that it is ready, as it is frozen next.
+
+Whoever claims it waits for its first answers: nothing is left to be loaded then, no shell to be started, and no browser
+in the middle of its own start takes the processors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from contracts.tools import ToolCall
+from tool_api.services import Services
+from tool_api.tools.shell.processes import descendants
+from tool_api.tools.shell.types import DEFAULT_SHELL, ShellExec
+
+_ANSWER_S = 5.0
+_LOOK_S = 0.25
+_QUIET_SHARE = 0.1
+_QUIET_LOOKS = 3
+_LONGEST_S = 6.0
+
+
+async def warm_up(services: Services, door: socket.socket) -> None:
+    """Start the shell, answer a first request, and wait until the desktop has come to rest, for a bounded time."""
+    await services.shells.open(DEFAULT_SHELL).warm_up()
+    await _knock(door)
+    if services.desktop is not None:
+        await come_to_rest(_spent_s)
+
+
+async def _knock(door: socket.socket) -> None:
+    """A call without a valid token: it is refused, and by then all that a first request loads is there."""
+    call = ToolCall(call_id="warm-up", arguments=ShellExec(command="true").model_dump())
+    body = call.model_dump_json().encode()
+    head = (
+        "POST /tools/shell_exec HTTP/1.1\r\nHost: door\r\nAuthorization: Bearer nobody\r\nConnection: close\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    try:
+        async with asyncio.timeout(_ANSWER_S):
+            reader, writer = await _connected(door)
+            try:
+                writer.write(head.encode() + body)
+                await reader.read()
+            finally:
+                writer.close()
+    except (OSError, TimeoutError):
+        return  # it is only slower then
+
+
+async def _connected(door: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    address = door.getsockname()
+    if door.family == socket.AF_UNIX:
+        return await asyncio.open_unix_connection(address)
+    return await asyncio.open_connection(address[0], address[1])
+
+
+async def come_to_rest(spent_s: Callable[[], float], *, look_s: float = _LOOK_S, longest_s: float = _LONGEST_S) -> None:
+    """Wait until hardly any processor time was spent for a few looks, or it takes too long."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + longest_s
+    quiet, spent, looked = 0, spent_s(), loop.time()
+    while quiet < _QUIET_LOOKS and loop.time() < until:
+        await asyncio.sleep(look_s)
+        before, last = spent, looked
+        spent, looked = spent_s(), loop.time()
+        quiet = quiet + 1 if spent - before < _QUIET_SHARE * (looked - last) else 0
+
+
+def _spent_s() -> float:
+    """Processor time of all that runs in the sandbox."""
+    ticks = 0
+    for pid, _ in descendants(os.getpid()):
+        try:
+            fields = Path("/proc", str(pid), "stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
