@@ -12,10 +12,16 @@ from sandbox_manager.application import measures
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.launch_sandbox import Launcher
-from sandbox_manager.application.sandbox_work import LEASE
+from sandbox_manager.application.sandbox_work import LEASE, Held
 from sandbox_manager.application.watched_start import admitted
 from sandbox_manager.domain.admission import Limits, Room, admissible, check_user, given_up, line
-from sandbox_manager.domain.errors import DomainError, EngineUnavailableError
+from sandbox_manager.domain.errors import (
+    DomainError,
+    EngineUnavailableError,
+    TotalLimitError,
+    UserLimitError,
+    UserTotalLimitError,
+)
 from sandbox_manager.domain.ports import Runtime, SandboxRegistry
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
@@ -39,6 +45,23 @@ class Admission:
     room: Callable[[], Awaitable[Room]]
     recipe: Callable[[], Awaitable[str]] | None = None
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def claim(self, sandbox: Sandbox) -> Sandbox | None:
+        """One of the pool for a session without files, at once; None when there is none for it, whatever the reason."""
+        recipe = await self.recipe() if self.recipe else ""
+        place = await self.runtime.place()
+
+        def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
+            claimed = self._claimed(occupied, sandbox, now, place, recipe)
+            return [claimed] if claimed is not None else []
+
+        try:
+            stored = await self._decided(decide) if recipe else []
+        except (UserLimitError, UserTotalLimitError, TotalLimitError):
+            return None
+        if stored:
+            measures.POOL_CLAIMS.add("claimed")
+        return next(iter(stored), None)
 
     async def request(self, sandbox: Sandbox, *, has_files: bool) -> Sandbox | None:
         """Put a new sandbox in line and let in who may come; answers it as it stands then, None when its session's
@@ -76,10 +99,9 @@ class Admission:
             if new is not None:
                 if any(one.identity.session_id == new.identity.session_id for one in known):
                     return []
-                check_user(known, new.identity.user_id, self.limits)
-                warm = next((one for one in known if one.can_be_claimed(place, recipe, now)), None)
-                if warm is not None and not line(known):
-                    return [*over.values(), warm.claimed(new, self.launcher.owner, now + LEASE)]
+                claimed = self._claimed(known, new, now, place, recipe)
+                if claimed is not None:
+                    return [*over.values(), claimed]
                 known.append(new)
             changed = {new.id: new} if new is not None else {}
             for one in admissible(known, self.limits, room):
@@ -87,12 +109,26 @@ class Admission:
                 changed[one.id] = started or one
             return [*over.values(), *changed.values()]
 
+        return await self._decided(decide)
+
+    def _claimed(self, known: list[Sandbox], new: Sandbox, now: datetime, place: str, recipe: str) -> Sandbox | None:
+        """One of the pool as the new one's, where nobody waits."""
+        if any(one.identity.session_id == new.identity.session_id for one in known):
+            return None
+        check_user(known, new.identity.user_id, self.limits)
+        warm = next((one for one in known if one.can_be_claimed(place, recipe, now)), None)
+        if warm is None or line(known):
+            return None
+        return warm.claimed(new, self.launcher.owner, now + LEASE)
+
+    async def _decided(self, decide: Callable[[list[Sandbox], datetime], list[Sandbox]]) -> list[Sandbox]:
         async with self.one_at_a_time:
+            since = asyncio.get_running_loop().time()
             stored = await self.registry.admit(decide)
         for one in stored:
             if one.status is Status.STARTING:
                 admitted(one, LEASE)
-                self.launcher.launch(one)
+                self.launcher.launch(Held(one, since))
             elif not one.lives:
                 _log.info("sandbox no longer waited for", extra={**log_fields(one.identity), "reason": one.reason})
         return stored

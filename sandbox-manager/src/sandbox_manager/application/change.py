@@ -13,14 +13,29 @@ _ATTEMPTS = 20
 
 
 async def change_sandbox(
-    registry: SandboxRegistry, sandbox_id: str, move: Callable[[Sandbox], Sandbox | None]
+    registry: SandboxRegistry,
+    sandbox_id: str,
+    move: Callable[[Sandbox], Sandbox | None],
+    *,
+    known: Sandbox | None = None,
 ) -> Sandbox | None:
-    """Apply a move to the newest record until it is stored; None when there is no record or the move declines."""
+    """Apply a move to the newest record until it is stored; None when there is no record or the move declines.
+
+    `known` is the record as just read: it saves reading it again where that suits the move and nobody changed it since.
+    """
+    if known is not None and (changed := await _saved(registry, move(known))) is not None:
+        return changed
     for _ in range(_ATTEMPTS):
         sandbox = await registry.get(sandbox_id)
-        changed = move(sandbox) if sandbox else None
-        if changed is None:
+        wanted = move(sandbox) if sandbox else None
+        if wanted is None:
             return None
-        if await registry.save(changed):
-            return replace(changed, version=changed.version + 1)
+        if (changed := await _saved(registry, wanted)) is not None:
+            return changed
     raise RegistryUnavailableError("The sandbox's record is being changed by others all the time; try again.")
+
+
+async def _saved(registry: SandboxRegistry, wanted: Sandbox | None) -> Sandbox | None:
+    if wanted is None or not await registry.save(wanted):
+        return None
+    return replace(wanted, version=wanted.version + 1)

@@ -70,10 +70,13 @@ class CreateSandbox:
             if holder is not None:
                 await self.clean(holder)
                 continue
-            await self._check_engine()
-            await self._make_room(user_id)
             generation = max((one.identity.generation for one in known), default=0) + 1
-            sandbox = await self.admission.request(self._new(session_id, user_id, generation), has_files=bool(known))
+            wanted = self._new(session_id, user_id, generation)
+            sandbox = await self.admission.claim(wanted) if not known else None
+            if sandbox is None:
+                await self._check_engine()
+                await self._make_room(user_id)
+                sandbox = await self.admission.request(wanted, has_files=bool(known))
             if sandbox is not None:
                 return Created(sandbox=await self._awake(sandbox), is_new=True)
         raise EngineUnavailableError("The session's last sandbox is still being removed; try again in a moment.")
@@ -82,8 +85,8 @@ class CreateSandbox:
         """One of the pool is ready before a second question could be asked."""
         if sandbox.door is None:
             return sandbox
-        await self.admission.launcher.wait(sandbox.id, _WAKES_IN_S)
-        return await self.registry.get(sandbox.id) or sandbox
+        ready = await self.admission.launcher.ready(sandbox.id, _WAKES_IN_S)
+        return ready or await self.registry.get(sandbox.id) or sandbox
 
     async def _kept(self, holder: Sandbox) -> Sandbox | None:
         if holder.status not in (Status.QUEUED, Status.PAUSED):

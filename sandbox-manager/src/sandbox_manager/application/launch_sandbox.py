@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
-from sandbox_manager.application.sandbox_work import SandboxWork
+from sandbox_manager.application.sandbox_work import Held, SandboxWork
 from sandbox_manager.application.watched_start import phase_reached, watched_start
 from sandbox_manager.domain.errors import DomainError, StartFailedError
 from sandbox_manager.domain.ports import DoorKeys, Runtime, SandboxRegistry, SandboxSpec
 from sandbox_manager.domain.sandbox import Identity, Sandbox, Started, Status
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Start:
+    """`settled` is set once how it ended is stored; what is left to do then need not be waited for."""
+
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+    ready: Sandbox | None = None
+    task: asyncio.Task[None] | None = None
 
 
 class Launcher:
@@ -45,54 +56,75 @@ class Launcher:
         self._deadline_s = deadline_s
         self._files_ready = files_ready
         self._claim = claim
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._starts: dict[str, _Start] = {}
 
     @property
     def owner(self) -> str:
         """Whose starts these are."""
         return self._work.owner
 
-    def launch(self, sandbox: Sandbox) -> None:
-        task = asyncio.create_task(self._bring_up(sandbox), name=f"launch-{sandbox.id}")
-        self._tasks[sandbox.id] = task
-        task.add_done_callback(lambda _: self._tasks.pop(sandbox.id, None))
+    def launch(self, held: Held) -> None:
+        """Start one that was let in, or claimed, with its lease."""
+        sandbox_id, start = held.sandbox.id, _Start()
+        start.task = asyncio.create_task(self._bring_up(held, start), name=f"launch-{sandbox_id}")
+        self._starts[sandbox_id] = start
+
+        def over(_: asyncio.Task[None]) -> None:
+            start.settled.set()
+            self._starts.pop(sandbox_id, None)
+
+        start.task.add_done_callback(over)
 
     async def wait(self, sandbox_id: str, timeout_s: float) -> bool:
         """Wait for the end of a start; False at once when this manager does not own it."""
-        task = self._tasks.get(sandbox_id)
-        if task is None:
+        start = self._starts.get(sandbox_id)
+        if start is None:
             return False
-        await asyncio.wait({task}, timeout=timeout_s)
+        if start.task is not None:
+            await asyncio.wait({start.task}, timeout=timeout_s)
         return True
+
+    async def ready(self, sandbox_id: str, timeout_s: float) -> Sandbox | None:
+        """The record of one that gets ready within the time; None when it does not, or not here."""
+        start = self._starts.get(sandbox_id)
+        if start is None:
+            return None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await start.settled.wait()
+        return start.ready
 
     async def cancel(self, sandbox_id: str) -> None:
         """End a start and wait until nothing more is made for it."""
-        task = self._tasks.get(sandbox_id)
-        if task is not None:
-            task.cancel()
-            await asyncio.wait({task})
+        start = self._starts.get(sandbox_id)
+        if start is not None and start.task is not None:
+            if not start.settled.is_set():
+                start.task.cancel()
+            await asyncio.wait({start.task})
 
     async def close(self) -> None:
         """End all starts."""
-        for sandbox_id in list(self._tasks):
+        for sandbox_id in list(self._starts):
             await self.cancel(sandbox_id)
 
-    async def _bring_up(self, sandbox: Sandbox) -> None:
+    async def _bring_up(self, held: Held, start: _Start) -> None:
+        sandbox = held.sandbox
         try:
-            await self._start(sandbox)
+            await self._start(held, start)
         except DomainError as error:
             _log.warning("sandbox start not settled", extra={**log_fields(sandbox.identity), "reason": error.detail})
         except Exception:  # noqa: BLE001 - edge of an owned task
             _log.exception("sandbox start crashed", extra=log_fields(sandbox.identity))
 
-    async def _start(self, sandbox: Sandbox) -> None:
-        async with self._work.on(sandbox.id, wait_s=0, goes_on=_still_wanted) as newest:
-            if newest.status is not Status.STARTING:
+    async def _start(self, held: Held, start: _Start) -> None:
+        async with self._work.on(held.sandbox.id, wait_s=0, goes_on=_still_wanted, held=held) as sandbox:
+            if sandbox.status is not Status.STARTING:
                 return
             with watched_start(sandbox) as watch:
-                error = await self._trouble_of(sandbox)
+                error = await self._trouble_of(sandbox, start)
                 watch.ended(error)
             if error is None:
+                start.settled.set()
                 return
             _log.warning("sandbox failed to start", extra={**log_fields(sandbox.identity), "reason": error.detail})
             failed = await change_sandbox(
@@ -101,7 +133,7 @@ class Launcher:
             if failed is not None:
                 await self._clean.settle(failed)
 
-    async def _trouble_of(self, sandbox: Sandbox) -> DomainError | None:
+    async def _trouble_of(self, sandbox: Sandbox, start: _Start) -> DomainError | None:
         began = asyncio.get_running_loop().time()
         limit = asyncio.timeout(self._deadline_s)
         try:
@@ -121,7 +153,9 @@ class Launcher:
         except Exception:  # noqa: BLE001 - edge of an owned task
             _log.exception("sandbox start crashed", extra=log_fields(sandbox.identity))
             return StartFailedError("The sandbox could not be started; see the manager's log.", retryable=True)
-        await change_sandbox(self._registry, sandbox.id, lambda now: now.made_ready(started, self.owner))
+        start.ready = await change_sandbox(
+            self._registry, sandbox.id, lambda now: now.made_ready(started, self.owner), known=sandbox
+        )
         took = round((asyncio.get_running_loop().time() - began) * 1000)
         _log.info("sandbox started", extra={**log_fields(sandbox.identity), "duration_ms": took})
         return None

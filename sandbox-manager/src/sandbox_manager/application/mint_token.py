@@ -41,7 +41,7 @@ class MintToken:
         if sandbox.status not in (Status.READY, Status.PAUSED) or sandbox.door is None:
             raise SandboxNotReadyError(f"The sandbox is {sandbox.status.value}; its door is not open.")
         try:
-            sandbox = await self.renew(sandbox_id)
+            sandbox = await self.renew(sandbox_id, known=sandbox)
         except SandboxOverError as error:
             raise SandboxNotReadyError("The sandbox has just ended; create it again.") from error
         measures.TOKENS.add()

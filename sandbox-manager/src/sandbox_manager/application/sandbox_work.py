@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
@@ -15,6 +16,15 @@ from sandbox_manager.domain.sandbox import Sandbox
 LEASE = timedelta(seconds=10)
 _HEARTBEAT_S = 1.0
 _LOOK_S = 0.1
+_FRESH_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A record as it was stored with this manager's lease on it, and the loop's time before that."""
+
+    sandbox: Sandbox
+    since: float
 
 
 class SandboxWork:
@@ -31,22 +41,31 @@ class SandboxWork:
 
     @contextlib.asynccontextmanager
     async def on(
-        self, sandbox_id: str, *, wait_s: float, goes_on: Callable[[Sandbox], bool] = lambda _: True
+        self,
+        sandbox_id: str,
+        *,
+        wait_s: float,
+        goes_on: Callable[[Sandbox], bool] = lambda _: True,
+        held: Held | None = None,
     ) -> AsyncGenerator[Sandbox]:
         """The block has the sandbox for itself; it is cancelled when the lease is lost or `goes_on` says no.
+
+        `held` is a lease that was taken a moment ago: it need not be taken again.
 
         Raises `SandboxBusyError` when somebody else works on it for longer than `wait_s`, when the block was cut off,
         or when there is no such sandbox.
         """
         lock = self._locks.setdefault(sandbox_id, asyncio.Lock())
-        until = asyncio.get_running_loop().time() + wait_s
+        loop = asyncio.get_running_loop()
+        until = loop.time() + wait_s
         await _acquire(lock, wait_s)
         try:
-            sandbox = await self._take(sandbox_id, until)
+            if held is None or loop.time() - held.since > _FRESH_S:
+                held = await self._take(sandbox_id, until)
             cut = asyncio.timeout(None)
             try:
-                async with cut, self._kept(sandbox_id, cut, goes_on):
-                    yield sandbox
+                async with cut, self._kept(held, cut, goes_on):
+                    yield held.sandbox
             except TimeoutError:
                 if not cut.expired():
                     raise
@@ -57,35 +76,34 @@ class SandboxWork:
         finally:
             lock.release()
 
-    async def _take(self, sandbox_id: str, until: float) -> Sandbox:
+    async def _take(self, sandbox_id: str, until: float) -> Held:
         while True:
+            since = asyncio.get_running_loop().time()
             sandbox = await self._registry.take_lease(sandbox_id, self.owner, LEASE)
             if sandbox is not None:
-                return sandbox
+                return Held(sandbox, since)
             if asyncio.get_running_loop().time() >= until:
                 raise SandboxBusyError
             await asyncio.sleep(_LOOK_S)
 
     @contextlib.asynccontextmanager
-    async def _kept(
-        self, sandbox_id: str, cut: asyncio.Timeout, goes_on: Callable[[Sandbox], bool]
-    ) -> AsyncGenerator[None]:
-        beating = asyncio.create_task(self._keep(sandbox_id, cut, goes_on), name=f"lease-{sandbox_id}")
+    async def _kept(self, held: Held, cut: asyncio.Timeout, goes_on: Callable[[Sandbox], bool]) -> AsyncGenerator[None]:
+        beating = asyncio.create_task(self._keep(held, cut, goes_on), name=f"lease-{held.sandbox.id}")
         try:
             yield
         finally:
             beating.cancel()
             await asyncio.wait({beating})
 
-    async def _keep(self, sandbox_id: str, cut: asyncio.Timeout, goes_on: Callable[[Sandbox], bool]) -> None:
+    async def _keep(self, held: Held, cut: asyncio.Timeout, goes_on: Callable[[Sandbox], bool]) -> None:
         loop = asyncio.get_running_loop()
-        held_until = loop.time() + LEASE.total_seconds()
+        held_until = held.since + LEASE.total_seconds()
         while True:
             await asyncio.sleep(_HEARTBEAT_S)
             asked_at = loop.time()
             try:
                 async with asyncio.timeout_at(held_until):
-                    sandbox = await self._registry.take_lease(sandbox_id, self.owner, LEASE)
+                    sandbox = await self._registry.take_lease(held.sandbox.id, self.owner, LEASE)
             except (DomainError, TimeoutError):
                 if loop.time() + _HEARTBEAT_S < held_until:
                     continue

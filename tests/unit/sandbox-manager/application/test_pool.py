@@ -2,15 +2,30 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from sandbox_manager.domain.admission import Room
 from sandbox_manager.domain.errors import EngineUnavailableError, SandboxNotFoundError, StartFailedError
 from sandbox_manager.domain.sandbox import Sandbox, Status
+from sandbox_manager.infrastructure.memory.registry import MemoryRegistry
 from support.keeping import HARD, Keeping
 
 _LONG = timedelta(minutes=10)
+
+
+class CountingRegistry(MemoryRegistry):
+    """Remembers what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("add", "get", "find", "save", "admit", "take_lease", "release_lease"):
+            self.asked.append(name)
+        return super().__getattribute__(name)
 
 
 async def warm(keeping: Keeping) -> Sandbox:
@@ -49,6 +64,33 @@ async def test_a_new_session_claims_the_member_which_takes_its_name_time_and_wor
     assert keeping.runtime.kept == [member.id]
     assert keeping.runtime.workspaces == {"s1"}
     assert (await keeping.mint(member.id, ["exec"], timedelta(minutes=5))).door == member.door
+
+
+async def test_a_claim_and_the_token_after_it_ask_the_registry_no_more_than_they_must() -> None:
+    registry = CountingRegistry()
+    keeping = Keeping(pool_size=1, registry=registry)
+    member = await warm(keeping)
+    registry.asked.clear()
+
+    created = await keeping.create("s1", "u1")
+    by_then = [what for what in registry.asked if what != "release_lease"]
+    await keeping.mint(member.id, ["exec"], timedelta(minutes=5))
+
+    assert created.sandbox.status is Status.READY
+    assert by_then == ["find", "admit", "save"]
+    assert [what for what in registry.asked if what != "release_lease"] == [*by_then, "get"]
+
+
+async def test_a_user_at_the_limit_gives_up_what_is_unused_and_gets_one() -> None:
+    keeping = Keeping(pool_size=1, max_per_user=1)
+    unused = await keeping.ready()
+    member = await warm(keeping)
+    keeping.clock.move(_LONG)
+
+    created = await keeping.create("s2", unused.identity.user_id)
+
+    assert (created.sandbox.id, created.sandbox.status) == (member.id, Status.READY)
+    assert list(keeping.runtime.things) == [member.id]
 
 
 async def test_two_sessions_at_once_never_get_the_same_member() -> None:

@@ -46,10 +46,13 @@ class ProcessRuntime:
         self._isolated = isolated
         self._store = Store(options.folder, options.stack)
         self._has_network = network.available()
+        self._place = ""
         self.archives = ProcessArchives(options, self._store, pool, isolated=isolated)
 
     async def place(self) -> str:
-        return await self._threads.run(lambda: f"process:{self._store.place()}")
+        if not self._place:
+            self._place = f"process:{await self._threads.run(self._store.place)}"
+        return self._place
 
     async def check(self) -> None:
         if not self._options.python.exists():
