@@ -1,5 +1,9 @@
 """Fixtures every kind of test may take."""
 
+from contracts.cancellation import let_cancellation_through
 from support.servers import mongo_database_name, mongo_server, redis_server
 
 __all__ = ["mongo_database_name", "mongo_server", "redis_server"]
+
+# As the mains do.
+let_cancellation_through()

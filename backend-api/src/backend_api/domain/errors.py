@@ -9,6 +9,7 @@ DomainError
 ├── TooLargeError          over a documented size
 ├── LimitError             too many or too fast; says when to come back
 └── UnavailableError       a part we depend on does not answer; may be retried
+    └── StoreUnavailableError  the database: nothing can be recorded, so nobody may act on it
 
 Concrete errors stand beside their entity and know nothing of HTTP.
 """
@@ -85,3 +86,9 @@ class UnavailableError(DomainError):
 
     code = "unavailable"
     retryable = True
+
+
+class StoreUnavailableError(UnavailableError):
+    """The database does not answer. What was to be stored may be, or may not."""
+
+    code = "store_unavailable"

@@ -4,7 +4,8 @@ import asyncio
 import time
 from typing import Any
 
-from backend_api.application.runs.run_driver import RunOptions, title_of
+from backend_api.application.runs.run_driver import RunOptions
+from backend_api.application.runs.title import title_of
 from backend_api.domain.agent.budget import Budget
 from backend_api.domain.agent.events import (
     ErrorEvent,

@@ -10,24 +10,16 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-CUT_AGAIN_S = 1.0
-"""Long enough for what was cut to end what it began elsewhere, such as a command in a sandbox."""
-
 
 async def cut(tasks: Collection[asyncio.Task[Any]], within_s: float) -> None:
-    """Cancel, and wait so long for the end. What goes on is cancelled again: a wait deep in a driver may take a
-    cancellation that comes together with its result for done."""
-    loop = asyncio.get_running_loop()
-    ends_at = loop.time() + within_s
+    """Cancel, and wait so long for the end."""
     left = {task for task in tasks if not task.done()}
-    while left:
-        for task in left:
-            task.cancel()
-        rest = ends_at - loop.time()
-        if rest <= 0:
-            logger.warning("run winds down slowly", extra={"tasks": [str(task.get_coro()) for task in left]})
-            return
-        _, left = await asyncio.wait(left, timeout=min(rest, CUT_AGAIN_S))
+    for task in left:
+        task.cancel()
+    if left:
+        _, left = await asyncio.wait(left, timeout=within_s)
+    if left:
+        logger.warning("run winds down slowly", extra={"tasks": [str(task.get_coro()) for task in left]})
 
 
 class Crew:

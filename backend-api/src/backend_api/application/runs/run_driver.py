@@ -10,13 +10,15 @@ from datetime import datetime
 
 from backend_api.application import measures
 from backend_api.application.runs.crew import Crew, cut
+from backend_api.application.runs.histories import Histories, History
 from backend_api.application.runs.outbox import Outbox
 from backend_api.application.runs.owner import Owner
 from backend_api.application.runs.run_journal import HandOver, RunJournal
+from backend_api.application.runs.title import name_session
 from backend_api.application.runs.watched_run import watched_run
 from backend_api.domain.agent.budget import Budget, Ending
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
-from backend_api.domain.agent.events import ErrorEvent, Event, Notice, RunFinished, SessionUpdated
+from backend_api.domain.agent.events import ErrorEvent, Notice, RunFinished
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import ModelError, UnknownModelError
 from backend_api.domain.agent.prompt import system_prompt
@@ -33,11 +35,10 @@ from backend_api.domain.conversation.ports import (
     SessionRepository,
     WorkQueue,
 )
-from backend_api.domain.errors import DomainError
+from backend_api.domain.errors import DomainError, StoreUnavailableError
 
 logger = logging.getLogger(__name__)
 
-TITLE_CHARACTERS = 60
 STOP_GRACE_S = 0.35
 UNWIND_S = 5.0
 """A redirected run goes on only when what was cut has wound down."""
@@ -79,28 +80,30 @@ class RunDriver:
     new_id: Callable[[str], str]
     sleep: Callable[[float], Awaitable[None]]
     jitter: Callable[[], float]
+    histories: Histories = field(default_factory=Histories)
 
     async def drive(
-        self, lease: Lease, history: Sequence[Event] | None = None, *, leaving: asyncio.Event | None = None
+        self, lease: Lease, history: History | None = None, *, leaving: asyncio.Event | None = None
     ) -> None:
         """Work until the run ends, is stopped, or is lost. When `leaving` is set it is handed over after its present
         step, and when cancelled at once.
 
-        `history` is all that stands in the log, where that is known already, and its readers were told of it.
+        `history` is what is known already of the log.
         """
         with watched_run(lease):
             await self._keep(lease, history, leaving)
 
-    async def _keep(self, lease: Lease, history: Sequence[Event] | None, leaving: asyncio.Event | None) -> None:
+    async def _keep(self, lease: Lease, history: History | None, leaving: asyncio.Event | None) -> None:
         run, options = lease.run, self.options
         owner = Owner(lease, self.ledger, self.signals, lease_s=options.lease_s, heartbeat_s=options.heartbeat_s)
         outbox = Outbox(self.tail, run.session_id, run.id, may_show=lambda: owner.holds)
+        history = history or self.histories.take(run.session_id)
         journal = RunJournal(lease, self.ledger, self.log, outbox, history)
         fields = {"run_id": run.id, "session_id": run.session_id, "attempt": run.attempt}
         logger.info("run claimed", extra=fields)
         async with asyncio.TaskGroup() as group:
             crew = Crew(group)
-            for beside in (outbox.run(), self._title(journal), owner.listen(), _tell(leaving, journal)):
+            for beside in (outbox.run(), name_session(journal, self.sessions), owner.listen(), _tell(leaving, journal)):
                 crew.start(beside)
             try:
                 await self._drive(crew, journal, owner)
@@ -111,6 +114,7 @@ class RunDriver:
                 raise
             finally:
                 crew.cancel()
+        self.histories.keep(history)
         logger.info("run left", extra=fields)
 
     async def hand_over(self, lease: Lease) -> None:
@@ -198,6 +202,9 @@ class RunDriver:
             logger.warning("run lost to another worker", extra={"run_id": run.id})
         except HandOver:
             await self.hand_over(journal.lease)
+        except StoreUnavailableError as error:
+            # Not the run's fault, and nothing could be said of it: whoever finds the lease lapsed goes on.
+            logger.warning("run left until the store is back", extra={"run_id": run.id, "reason": error.detail})
 
     async def _was_cut_too_often(self, journal: RunJournal) -> bool:
         """A run that is cut again and again may be what ends its workers; one that gets on in between is not."""
@@ -211,7 +218,7 @@ class RunDriver:
         try:
             loop = await self._loop(lease, journal)
             return await loop.run()
-        except (LeaseLostError, HandOver):
+        except (LeaseLostError, HandOver, StoreUnavailableError):
             raise
         except ModelError as error:
             return Ending(status="failed", reason=error.detail, code=error.code, retryable=error.may_retry)
@@ -268,22 +275,6 @@ class RunDriver:
             await self.queue.announce(run.id)
         return has_ended
 
-    async def _title(self, journal: RunJournal) -> None:
-        """Name an unnamed session after its first message; the run does not depend on it."""
-        await journal.loaded.wait()
-        await journal.has_begun.wait()
-        run = journal.lease.run
-        try:
-            session = await self.sessions.get(run.session_id, run.user_id)
-            title = title_of(journal.first_message())
-            if not session.title and title:
-                await self.sessions.update(run.session_id, run.user_id, {"title": title})
-                await journal.record([SessionUpdated(title=title)])
-        except DomainError as error:
-            logger.info("session was not named", extra={"run_id": run.id, "code": error.code})
-        finally:
-            journal.is_named.set()
-
     async def _wait_for(self, event: asyncio.Event, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
@@ -300,13 +291,3 @@ async def _tell(leaving: asyncio.Event | None, journal: RunJournal) -> None:
     if leaving is not None:
         await leaving.wait()
         journal.is_leaving = True
-
-
-def title_of(text: str) -> str:
-    """First line of a message, cut at a word where there is one."""
-    line = next((stripped for raw in text.splitlines() if (stripped := " ".join(raw.split()))), "")
-    if len(line) <= TITLE_CHARACTERS:
-        return line
-    cut = line[:TITLE_CHARACTERS]
-    word = cut.rfind(" ")
-    return (cut[:word] if word > TITLE_CHARACTERS // 2 else cut).rstrip() + "…"

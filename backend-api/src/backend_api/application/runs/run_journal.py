@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import ChainMap
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from backend_api.application.runs.histories import History
 from backend_api.application.runs.outbox import Outbox
 from backend_api.domain.agent.events import (
     BodyReference,
     ContextUsage,
-    Event,
     FilesChanged,
     MessageCompleted,
     MessageDelta,
@@ -37,12 +38,11 @@ from backend_api.domain.agent.history import (
     shorten,
 )
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
-from backend_api.domain.conversation.entity import Lease, SessionId
+from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import Body, EventLog, Recorded, RunLedger
 
 logger = logging.getLogger(__name__)
 
-PAGE = 1_000
 WRITE_GRACE_S = 0.3
 NOT_BEGUN = "Not begun."
 MAY_HAVE_HAPPENED = "What it did until then may have happened."
@@ -57,7 +57,7 @@ class RunJournal:
     """`Journal` of a leased run. It knows what is open, so that a cut run is closed properly."""
 
     def __init__(
-        self, lease: Lease, ledger: RunLedger, log: EventLog, outbox: Outbox, history: Sequence[Event] | None = None
+        self, lease: Lease, ledger: RunLedger, log: EventLog, outbox: Outbox, history: History | None = None
     ) -> None:
         self.lease = lease
         self.usage = Usage()
@@ -74,8 +74,7 @@ class RunJournal:
         self._log = log
         self._outbox = outbox
         self._writing = asyncio.Lock()
-        self._events: list[Event] = []
-        self._history = history
+        self._history = history or History(lease.run.session_id)
         self._outputs: dict[str, str] = {}
         self._open_calls: dict[str, ToolCalled] = {}
         self._unbegun_calls: set[str] = set()
@@ -94,32 +93,32 @@ class RunJournal:
             await self._read()
 
     async def _read(self) -> Conversation:
-        history, self._history = self._history, None
-        if history is not None:
-            self._events.extend(history)
-        else:
-            await read_on(self._log, self.lease.run.session_id, self._events)
+        history, run_id = self._history, self.lease.run.id
+        if self.loaded.is_set() or not history.is_told:
+            await history.read_on(self._log)
         if not self.loaded.is_set():
-            await self._load_outputs(self._events)
-            for event in self._events:
-                if event.run_id == self.lease.run.id:
+            await history.load_outputs(self._log)
+            for event in history.events:
+                if event.run_id == run_id:
                     self._note(event.payload)
-            self._open_calls = {call.call_id: call for call in dangling_calls(self._events, self.lease.run.id)}
-            started = [event for event in self._events if isinstance(event.payload, RunStarted)]
-            if history is None:
+            self._open_calls = {call.call_id: call for call in dangling_calls(history.events, run_id)}
+            if not history.is_told:
+                started = [event for event in history.events if isinstance(event.payload, RunStarted)]
                 self._outbox.stored(started[-1:])
             self.loaded.set()
-        conversation = fold(self._events, self._outputs, run_id=self.lease.run.id)
+        conversation = fold(history.events, ChainMap(self._outputs, history.outputs), run_id=run_id)
         self.seen_seq = conversation.seen_seq
         return conversation
 
     def first_message(self) -> str:
         """The session's first user message, as far as loaded."""
-        return next((event.payload.text for event in self._events if isinstance(event.payload, MessageUser)), "")
+        return next(
+            (event.payload.text for event in self._history.events if isinstance(event.payload, MessageUser)), ""
+        )
 
     def fruitless_starts(self) -> int:
         """How often the run was begun since it last came a step further, as far as loaded."""
-        return fruitless_starts(self._events, self.lease.run.id)
+        return fruitless_starts(self._history.events, self.lease.run.id)
 
     def dangling_calls(self) -> list[ToolCalled]:
         return list(self._open_calls.values())
@@ -238,26 +237,6 @@ class RunJournal:
                 self.files.extend(path for path in payload.paths if path not in self.files)
             case _:
                 pass
-
-    async def _load_outputs(self, events: Sequence[Event]) -> None:
-        for event in events:
-            payload = event.payload
-            if not isinstance(payload, ToolFinished) or payload.body is None or event.seq is None:
-                continue
-            if payload.body.media_type.startswith("text/"):
-                body = await self._log.body(self.lease.run.session_id, event.seq)
-                text = body.content.decode("utf-8", "replace")
-                self._outputs[payload.call_id] = shorten(text, MAX_RESULT_CHARACTERS)
-
-
-async def read_on(log: EventLog, session_id: SessionId, known: list[Event]) -> None:
-    """Add what stands in the log after the known events to them."""
-    while True:
-        after = known[-1].seq or 0 if known else 0
-        page = await log.read(session_id, after=after, limit=PAGE)
-        known.extend(page)
-        if len(page) < PAGE:
-            return
 
 
 async def _unbroken(work: Coroutine[None, None, T]) -> T:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 
+from backend_api.application.runs.histories import History
 from backend_api.application.runs.run_driver import RunDriver
-from backend_api.application.runs.run_journal import read_on
-from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.entity import Accepted, Lease, SessionId, Taker
 
 logger = logging.getLogger(__name__)
@@ -82,7 +81,7 @@ class Worker:
         else:
             self._group.create_task(self._drive(driving))
 
-    def drive(self, lease: Lease, history: Sequence[Event] | None) -> Coroutine[None, None, None]:
+    def drive(self, lease: Lease, history: History | None) -> Coroutine[None, None, None]:
         """The work on a run of this worker."""
         return self.driver.drive(lease, history, leaving=self._leaving)
 
@@ -148,24 +147,19 @@ class ReservedPlace:
         assert accepted.lease is not None
         self._worker.start(accepted.lease, self._drive(accepted, accepted.lease))
 
-    async def _read(self) -> list[Event] | None:
-        known: list[Event] = []
+    async def _read(self) -> History | None:
+        driver = self._worker.driver
+        history = driver.histories.take(self._session_id)
         try:
-            await read_on(self._worker.driver.log, self._session_id, known)
+            await history.read_on(driver.log)
         except Exception:
             # The run reads again and says what is wrong.
             logger.exception("reading ahead failed", extra={"session_id": self._session_id})
             return None
-        return known
+        return history
 
     async def _drive(self, accepted: Accepted, lease: Lease) -> None:
-        history = _joined(await self._reading, accepted)
+        history = await self._reading
+        if history is not None:
+            history.join(accepted)
         await self._worker.drive(lease, history)
-
-
-def _joined(before: list[Event] | None, accepted: Accepted) -> Sequence[Event] | None:
-    """The whole log, when what was read ahead ends where the accepted message begins."""
-    if before is None:
-        return None
-    known = [event for event in before if event.seq is not None and event.seq < accepted.seq]
-    return [*known, *accepted.events] if len(known) == accepted.seq - 1 else None

@@ -14,7 +14,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure, PyMongoError
 from pymongo.read_concern import ReadConcern
 
-from backend_api.domain.errors import UnavailableError
+from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.mongo.documents import DOCUMENTS
 
 logger = logging.getLogger(__name__)
@@ -30,12 +30,6 @@ DURABLE_READS = ReadConcern("majority")
 
 ORPHAN_S = 5
 """How long a transaction lives at most; the server's default is 60 s."""
-
-
-class StoreUnavailableError(UnavailableError):
-    """MongoDB does not answer."""
-
-    code = "store_unavailable"
 
 
 @asynccontextmanager

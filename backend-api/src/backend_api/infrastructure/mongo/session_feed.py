@@ -16,8 +16,9 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from backend_api.domain.conversation.errors import FeedLostError, SlowReaderError
 from backend_api.domain.conversation.feed import SessionChange
+from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import Database, Document, StoreUnavailableError
+from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.feed_documents import (
     PIPELINE,
     change_from,

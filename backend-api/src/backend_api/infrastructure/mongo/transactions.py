@@ -17,7 +17,8 @@ from pymongo.write_concern import WriteConcern
 from backend_api.application import measures
 from backend_api.application.runs.stored_events import count_stored
 from backend_api.domain.agent.events import Event
-from backend_api.infrastructure.mongo.connection import Database, StoreUnavailableError
+from backend_api.domain.errors import StoreUnavailableError
+from backend_api.infrastructure.mongo.connection import Database
 
 DURABLE = WriteConcern("majority")
 """Waits for the journal of a majority: nothing shown is lost with a server."""

@@ -23,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 SEND_DEADLINE_S = 35.0
 LAST_DEADLINE_S = 1.0
-CUT_AGAIN_S = 0.25
 _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 _Item = TypeVar("_Item")
 
@@ -62,7 +61,8 @@ class EventStream(Response):
             try:
                 await asyncio.wait({streaming, leaving, held.ended}, return_when=asyncio.FIRST_COMPLETED)
             finally:
-                await _cut({streaming, leaving})
+                streaming.cancel()
+                leaving.cancel()
                 results = await asyncio.gather(streaming, leaving, return_exceptions=True)
                 await self._frames.aclose()
             for result in results:
@@ -87,14 +87,6 @@ class EventStream(Response):
         except DomainError as error:
             logger.info("stream ended", extra={"code": error.code})
             await _last(send)
-
-
-async def _cut(tasks: set[asyncio.Task[None]]) -> None:
-    """Again and again: a wait deep in a driver may take a cancellation that comes together with its result for done."""
-    while tasks:
-        for task in tasks:
-            task.cancel()
-        _, tasks = await asyncio.wait(tasks, timeout=CUT_AGAIN_S)
 
 
 async def _last(send: Send) -> None:

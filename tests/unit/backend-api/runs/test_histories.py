@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from backend_api.application.runs.histories import Histories, History
+from backend_api.domain.agent.events import Event, MessageUser, RunStarted, ToolFinished
+from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, Turn, UserTurn
+from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import Body, Recorded
+from backend_api.domain.errors import StoreUnavailableError
+from support.agent_fakes import HandlerBox, MemoryStore, ScriptedModel, worker_for, working
+
+STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
+CALL = ToolCallPart(ToolRequest(call_id="x", name="look", arguments={}))
+
+
+class CountingStore(MemoryStore):
+    """Counts what is read of the log, and may be away for one write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read_events = self.read_bodies = 0
+        self.is_away = False
+
+    async def read(self, session_id: SessionId, *, after: int, limit: int) -> list[Event]:
+        page = await super().read(session_id, after=after, limit=limit)
+        self.read_events += len(page)
+        return page
+
+    async def body(self, session_id: SessionId, seq: int) -> Body:
+        self.read_bodies += 1
+        return await super().body(session_id, seq)
+
+    async def _store(self, session_id: SessionId, run_id: Any, items: Sequence[Recorded]) -> list[Event]:
+        if self.is_away:
+            self.is_away = False
+            raise StoreUnavailableError("The database does not answer.")
+        return await super()._store(session_id, run_id, items)
+
+
+async def look(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    return ToolOutcome(success=True, output="long " * 2_000)
+
+
+def box() -> HandlerBox:
+    tools = HandlerBox()
+    tools.add("look", look)
+    return tools
+
+
+async def drive(store: MemoryStore, worker: Any, session: SessionId, text: str) -> None:
+    await store.say(session, text)
+    lease = await store.claim(worker.name, lease_s=30, model="m")
+    assert lease is not None
+    await worker.driver.drive(lease)
+
+
+async def asked(store: MemoryStore, model: ScriptedModel, session: SessionId, *workers: Any) -> list[Turn]:
+    """What the model was asked for the last of three messages, each driven by the next of these workers."""
+    for text, worker in zip(("one", "two", "three"), workers, strict=True):
+        await drive(store, worker, session, text)
+    return list(model.requests[-1].turns)
+
+
+async def test_a_run_reads_only_what_is_new_and_asks_the_same_as_one_that_reads_it_all() -> None:
+    turns: list[list[Turn]] = []
+    for is_same in (True, False):
+        store = CountingStore()
+        model = ScriptedModel([CALL, CALLS], [TextPart("Looked."), STOP], [TextPart("Two."), STOP])
+        one = worker_for(store, model, box())
+        workers = [one, one, one] if is_same else [worker_for(store, model, box()) for _ in range(3)]
+        session = await store.open_session(title="named")
+        turns.append(await asked(store, model, session, *workers))
+        told = [event for event in store.published if isinstance(event.payload, RunStarted)]
+        assert len(told) == 3
+        if is_same:
+            # Each event once, and the last known one again at the begin of each later run.
+            assert store.read_events <= len(store.events[session]) + 2
+            assert store.read_bodies == 1
+        else:
+            assert store.read_bodies == 2
+    assert turns[0] == turns[1]
+    assert [turn.text for turn in turns[0] if isinstance(turn, UserTurn)] == ["one", "two", "three"]
+
+
+async def test_a_history_the_log_does_not_know_is_not_believed() -> None:
+    store = CountingStore()
+    model = ScriptedModel([TextPart("Hi."), STOP])
+    worker = worker_for(store, model)
+    session = await store.open_session(title="named")
+    await drive(store, worker, session, "one")
+    log = store.events[session]
+    for index, event in enumerate(log):
+        later = event.at.replace(year=event.at.year + 1)
+        payload = replace(event.payload, text="uno") if isinstance(event.payload, MessageUser) else event.payload
+        log[index] = replace(event, at=later, payload=payload)
+    await drive(store, worker, session, "two")
+    assert [turn.text for turn in model.requests[-1].turns if isinstance(turn, UserTurn)] == ["uno", "two"]
+
+
+async def test_what_was_used_last_is_kept_up_to_the_bound() -> None:
+    store = CountingStore()
+    sessions = [await store.open_session() for _ in range(3)]
+    for session in sessions:
+        await store.say(session, "x" * 10_000)
+    histories = Histories(at_most=30_000)
+    for session in sessions:
+        history = histories.take(session)
+        await history.read_on(store)
+        histories.keep(history)
+    assert [bool(histories.take(session).events) for session in sessions] == [False, True, True]
+    shorter, longer = History(sessions[0]), History(sessions[0])
+    await longer.read_on(store)
+    histories.keep(longer)
+    histories.keep(shorter)
+    assert histories.take(sessions[0]).events == longer.events
+
+
+async def test_a_run_that_cannot_be_recorded_is_left_for_the_next_worker_and_does_not_fail() -> None:
+    store = CountingStore()
+
+    async def go_away() -> None:
+        store.is_away = True
+
+    model = ScriptedModel([CALL, CALLS], [TextPart("Half"), go_away, STOP], [TextPart("All."), STOP])
+    session = await store.open_session(title="named")
+    await drive(store, worker_for(store, model, box()), session, "go")
+    (run,) = store.runs.values()
+    assert not run.status.is_end
+    store.lapse(run.id)
+    async with working(worker_for(store, model, box(), name="worker_2")):
+        assert (await store.until_finished(run.id)).status == "completed"
+    assert store.said(session) == "All."
+    assert len(store.payloads(session, ToolFinished)) == 1
