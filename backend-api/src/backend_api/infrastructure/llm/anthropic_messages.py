@@ -52,7 +52,7 @@ class AnthropicModel:
     """`ChatModel` over the official SDK's client; the stream is parsed here."""
 
     def __init__(self, *, key: str, base_url: str | None = None, timeout: httpx2.Timeout = TIMEOUT) -> None:
-        self._http = anthropic.DefaultAsyncHttpxClient(timeout=timeout, limits=LIMITS)
+        self._http = anthropic.DefaultAioHttpClient(timeout=timeout, limits=LIMITS)
         self._client = anthropic.AsyncAnthropic(
             api_key=key, base_url=base_url, max_retries=0, timeout=timeout, http_client=self._http
         )

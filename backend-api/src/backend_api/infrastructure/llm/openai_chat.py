@@ -51,7 +51,7 @@ class OpenAiChatModel:
     """`ChatModel` over the official SDK's client; the stream is parsed here."""
 
     def __init__(self, *, key: str, base_url: str | None = None, timeout: httpx2.Timeout = TIMEOUT) -> None:
-        self._http = openai.DefaultAsyncHttpxClient(timeout=timeout, limits=LIMITS)
+        self._http = openai.DefaultAioHttpClient(timeout=timeout, limits=LIMITS)
         self._client = openai.AsyncOpenAI(
             api_key=key or "none", base_url=base_url, max_retries=0, timeout=timeout, http_client=self._http
         )

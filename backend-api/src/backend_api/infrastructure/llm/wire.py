@@ -36,12 +36,15 @@ async def opened(
     except status_error as error:
         raise _status_fault(error, provider, key_setting) from error
     except timeout_error as error:
-        raise ModelUnavailableError(f"{provider} did not answer in time.", may_retry=True) from error
+        # Connections refused or lost come as this too.
+        is_lost = isinstance(error.__cause__, httpx2.ConnectTimeout)
+        said = "can't be reached" if is_lost else "did not answer in time"
+        raise ModelUnavailableError(f"{provider} {said}.", may_retry=True) from error
     except connection_error as error:
         raise ModelUnavailableError(f"{provider} can't be reached.", may_retry=True) from error
     try:
         yield response
-    except httpx2.TimeoutException as error:
+    except httpx2.ReadTimeout as error:
         silence = f"{provider} sent nothing for {SILENCE_S:g} s."
         raise ModelUnavailableError(silence, may_retry=True) from error
     except (httpx2.HTTPError, httpx2.StreamError) as error:
