@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from backend_api.application import measures
+from backend_api.application.runs.pace import PACE, Pace
 from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, MessageDelta, ThinkingDelta, ToolOutput
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.ports import LiveTail
@@ -44,15 +45,23 @@ class _Piece:
 
 
 class Outbox:
-    """The first piece of text goes at once; while one is on its way, or within 16 ms, the next ones are merged.
+    """The first piece of text goes at once; while one is on its way, within 16 ms, and until it is the run's turn among
+    those of the process, the next ones are merged.
 
     Nothing is shown while `may_show` says no: a writer that lost its run must not speak over the next one.
     """
 
     def __init__(
-        self, tail: LiveTail, session_id: SessionId, run_id: RunId, *, may_show: Callable[[], bool] = lambda: True
+        self,
+        tail: LiveTail,
+        session_id: SessionId,
+        run_id: RunId,
+        *,
+        may_show: Callable[[], bool] = lambda: True,
+        pace: Pace = PACE,
     ) -> None:
         self._tail = tail
+        self._pace = pace
         self._may_show = may_show
         self._session_id = session_id
         self._run_id = run_id
@@ -104,7 +113,8 @@ class Outbox:
             await self._deliver(item)
             if isinstance(item, _Piece):
                 self.has_shown.set()
-                next_text_at = time.monotonic() + MERGE_WINDOW_S
+                now = time.monotonic()
+                next_text_at = max(now + MERGE_WINDOW_S, self._pace.turn(now))
 
     async def drain(self, deadline_s: float) -> None:
         """Wait until all is delivered, or the deadline."""

@@ -1,0 +1,23 @@
+"""How often all runs of a process together show a piece of text."""
+
+from __future__ import annotations
+
+PIECES_PER_SECOND = 400
+"""A piece costs its process, Redis and the gateway of its reader half a millisecond together, however long it is."""
+MAX_WAIT_S = 0.125
+
+
+class Pace:
+    """Gives each next piece its turn: few runs never wait for it, and what many say meanwhile is one piece each."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def turn(self, now: float) -> float:
+        """When whoever asks may show its next piece, at most `MAX_WAIT_S` from now."""
+        self._last = min(max(self._last, now) + 1 / PIECES_PER_SECOND, now + MAX_WAIT_S)
+        return self._last
+
+
+PACE = Pace()
+"""Of this process."""

@@ -1,0 +1,78 @@
+"""When pieces of text are shown, and what becomes one piece."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import cast
+
+from backend_api.application.runs.outbox import MERGE_WINDOW_S, Outbox
+from backend_api.application.runs.pace import MAX_WAIT_S, PIECES_PER_SECOND, Pace
+from backend_api.domain.agent.events import MessageDelta
+from backend_api.domain.conversation.entity import RunId
+from support.agent_fakes import MemoryStore
+
+
+@asynccontextmanager
+async def outbox_of(store: MemoryStore, name: str, pace: Pace) -> AsyncGenerator[Outbox]:
+    outbox = Outbox(store, await store.open_session(), RunId(name), pace=pace)
+    running = asyncio.create_task(outbox.run())
+    try:
+        yield outbox
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+def shown(store: MemoryStore, identifier: str) -> list[tuple[int, str]]:
+    deltas = [cast("MessageDelta", payload) for _, payload in store.deltas]
+    return [(delta.offset, delta.text) for delta in deltas if delta.message_id == identifier]
+
+
+def test_few_runs_never_wait_for_their_turn() -> None:
+    pace, now = Pace(), 100.0
+    for _ in range(100):
+        assert pace.turn(now) < now + MERGE_WINDOW_S
+        now += MERGE_WINDOW_S / 6
+
+
+def test_many_runs_share_so_many_turns_a_second_and_none_waits_long() -> None:
+    pace, now = Pace(), 100.0
+    turns = [pace.turn(now) for _ in range(40)]
+    assert turns == sorted(set(turns))
+    assert round((turns[-1] - now) * PIECES_PER_SECOND) == 40
+    assert max(pace.turn(now) for _ in range(1000)) <= now + MAX_WAIT_S
+    # Who asks a little later waits for no more than what is left.
+    assert pace.turn(now + MAX_WAIT_S) <= now + MAX_WAIT_S + 2 / PIECES_PER_SECOND
+
+
+async def test_the_first_piece_goes_at_once_also_when_many_runs_speak() -> None:
+    store, pace = MemoryStore(), Pace()
+    now = asyncio.get_running_loop().time()
+    for _ in range(1000):
+        pace.turn(now)
+    async with outbox_of(store, "run", pace) as outbox:
+        outbox.text(MessageDelta, "m", "first")
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert shown(store, "m") == [(0, "first")]
+
+
+async def test_what_runs_say_until_their_turn_is_one_piece_each_and_nothing_is_lost() -> None:
+    store, pace = MemoryStore(), Pace()
+    names = [f"m{number}" for number in range(30)]
+    async with AsyncExitStack() as stack:
+        boxes = [await stack.enter_async_context(outbox_of(store, name, pace)) for name in names]
+        for name, outbox in zip(names, boxes, strict=True):
+            outbox.text(MessageDelta, name, "first")
+        await store.until(lambda: len(store.deltas) == 30)
+        for name, outbox in zip(names, boxes, strict=True):
+            for word in (" a", " b", " c"):
+                outbox.text(MessageDelta, name, word)
+        for outbox in boxes:
+            await outbox.drain(10.0)
+    for name in names:
+        assert shown(store, name) == [(0, "first"), (5, " a b c")]
+    began, ended = store.deltas[29][0], store.deltas[-1][0]
+    assert ended - began > 25 / PIECES_PER_SECOND
