@@ -1,7 +1,7 @@
 """Many sessions at once against a model that says one piece of text each 20 ms: first token, slowdown, memory.
 
-.venv/bin/python bench/load.py                     one gateway with the worker inside, then 2 gateways and 2 workers
-.venv/bin/python bench/load.py --fleet 2 --minutes 30
+.venv/bin/python bench/load.py             1 gateway and 2 with the worker inside, then 2 gateways and 2 workers
+.venv/bin/python bench/load.py --fleet 2+2 --sessions 10 --minutes 30
 
 A session sends its next message when the answer to the last one has ended. Sessions start spread over the length of
 one answer (`spread`), which is how people come, or all in the same moment (`burst`).
@@ -33,8 +33,12 @@ from support.fleet import Fleet, Shape, run_fleet
 EVERY_MS = 20
 _DELTA = b"event: message.delta"
 _FINISHED = b"event: run.finished"
-SHAPES = {1: Shape(gateways=1, managers=0), 2: Shape(gateways=2, workers=2, managers=0)}
-NAMES = {1: "1 gateway, worker inside", 2: "2 gateways, 2 workers"}
+SHAPES = {
+    "1": Shape(gateways=1, managers=0),
+    "2": Shape(gateways=2, managers=0),
+    "2+2": Shape(gateways=2, workers=2, managers=0),
+}
+NAMES = {"1": "1 gateway, worker inside", "2": "2 gateways, workers inside", "2+2": "2 gateways, 2 workers"}
 
 
 @dataclass(slots=True)
@@ -156,9 +160,9 @@ class Usage:
 
 async def measure(fleet: Fleet, options: argparse.Namespace) -> None:
     answer_s = options.deltas * EVERY_MS / 1000
-    async with httpx.AsyncClient(
-        timeout=60, trust_env=False, limits=httpx.Limits(max_connections=None, max_keepalive_connections=200)
-    ) as http:
+    # A connection is left before the gateway closes it, which it does after five seconds: as long as an answer takes.
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=200, keepalive_expiry=2)
+    async with httpx.AsyncClient(timeout=60, trust_env=False, limits=limits) as http:
         account = {"username": f"load{random.getrandbits(32)}", "password": "correct horse battery"}
         token = (await http.post(f"{fleet.urls[0]}/api/auth/register", json=account)).json()["access_token"]
         (alone,) = await talkers(fleet, http, token, 1)
@@ -244,11 +248,11 @@ def main() -> None:
     parser.add_argument("--deltas", type=int, default=250)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=0.0, help="go on for so long, and say what memory is used")
-    parser.add_argument("--fleet", type=int, action="append", choices=SHAPES, default=None)
+    parser.add_argument("--fleet", action="append", choices=SHAPES, default=None)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a setting of the services")
     parser.add_argument("--pids", action="store_true", help="say the services' process ids, for a profiler")
     options = parser.parse_args()
-    options.fleet = options.fleet or [1, 2]
+    options.fleet = options.fleet or list(SHAPES)
     uvloop.run(run(options))
 
 
