@@ -63,7 +63,7 @@ async def test_a_sandbox_killed_from_outside_is_found_as_not_running_with_a_reas
 
     lab.kill(identity)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while True:
             (thing,) = await lab.runtime.found()
             if not thing.running:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from sandbox_manager.domain.ports import SandboxSpec
+from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, dig
 from sandbox_manager.infrastructure.runtimes.docker.naming import labels_of, network_name, volume_name
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
+
+_log = logging.getLogger(__name__)
 
 DOOR_PORT = 7000
 _MIB = 1024 * 1024
@@ -49,3 +53,11 @@ def container_config(options: DockerOptions, spec: SandboxSpec, seccomp: str) ->
             "Mounts": [{"Type": "volume", "Source": volume_name(options.stack, spec.identity), "Target": "/workspace"}],
         },
     }
+
+
+def why_ended(engine: Engine, name: str) -> str:
+    """What to tell of a container that was to become ready."""
+    container = engine.container(name)
+    told = engine.last_errors(name) if container else ""
+    _log.warning("sandbox container ended early", extra={"container": name, "output": told[-2000:]})
+    return f"The sandbox's container ended before it was ready (exit code {dig(container, 'State', 'ExitCode')})."

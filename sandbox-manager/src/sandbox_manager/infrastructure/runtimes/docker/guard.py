@@ -8,10 +8,17 @@ the routes, and is gone; the sandbox itself has no right to change them.
 from __future__ import annotations
 
 import ipaddress
+import logging
 from typing import Any
 
+from sandbox_manager.domain.errors import StartFailedError
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.infrastructure.runtimes.docker import naming
+from sandbox_manager.infrastructure.runtimes.docker.container import why_ended
+from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, dig
+from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
+
+_log = logging.getLogger(__name__)
 
 _LINK_LOCAL = "169.254.0.0/16"
 
@@ -37,6 +44,26 @@ def guard_name(stack: str, identity: Identity) -> str:
 def closed_routes(subnet: str, *, host_enters: bool) -> list[str]:
     """What is closed. Where the gateway runs on the host it comes by the host's address, which then stays open."""
     return [_LINK_LOCAL] if host_enters else [_LINK_LOCAL, f"{ipaddress.ip_network(subnet)[1]}/32"]
+
+
+def close_routes(engine: Engine, options: DockerOptions, identity: Identity, subnet: str) -> None:
+    """Blocks until they are. Raises `StartFailedError`."""
+    name, sandbox = guard_name(options.stack, identity), naming.container_name(options.stack, identity)
+    clients = options.door_clients
+    closed = closed_routes(subnet, host_enters=not (clients.names or clients.labels))
+    engine.create_container(name, guard_config(options.image, options.stack, identity, closed))
+    try:
+        engine.start_container(name)
+        if engine.wait(name) != 0:
+            _log.error("routes not closed", extra={"guard": name, "output": engine.last_errors(name)})
+            raise StartFailedError("The sandbox's network could not be closed off from this host.", retryable=True)
+    except StartFailedError as error:
+        if dig(engine.container(sandbox), "State", "Running"):
+            raise
+        # The engine refuses to join the network of what has ended; the next one may live.
+        raise StartFailedError(why_ended(engine, sandbox), retryable=True) from error
+    finally:
+        engine.remove_container(name)
 
 
 def guard_config(image: str, stack: str, identity: Identity, closed: list[str]) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.archives import DockerArchives
-from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, container_config
-from sandbox_manager.infrastructure.runtimes.docker.engine import SAME_AS, Engine, Json, OverlapError, dig
-from sandbox_manager.infrastructure.runtimes.docker.guard import closed_routes, guard_config, guard_name
+from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, container_config, why_ended
+from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, OverlapError, dig
+from sandbox_manager.infrastructure.runtimes.docker.guard import close_routes
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
+from sandbox_manager.infrastructure.runtimes.docker.removal import remove_all
 from sandbox_manager.infrastructure.runtimes.docker.subnets import free_subnets
 from sandbox_manager.infrastructure.runtimes.inside import (
     KEPT_LINE,
@@ -74,7 +75,7 @@ class DockerRuntime:
         phase_reached("created")
         await self._threads.run(lambda: self._engine.start_container(name))
         phase_reached("started")
-        await self._threads.run(lambda: self._close_routes(identity, subnet))
+        await self._threads.run(lambda: close_routes(self._engine, self._options, identity, subnet))
         await self._threads.run(lambda: self._let_clients_in(identity, self._clients()))
         phase_reached("routed")
         line = await self._ready_line(name)
@@ -103,20 +104,6 @@ class DockerRuntime:
             return subnet
         raise EngineUnavailableError("SANDBOX_SUBNET_POOL: no subnet is free for another sandbox.")
 
-    def _close_routes(self, identity: Identity, subnet: str) -> None:
-        name = guard_name(self._options.stack, identity)
-        clients = self._options.door_clients
-        closed = closed_routes(subnet, host_enters=not (clients.names or clients.labels))
-        config = guard_config(self._options.image, self._options.stack, identity, closed)
-        self._engine.create_container(name, config)
-        try:
-            self._engine.start_container(name)
-            if self._engine.wait(name) != 0:
-                _log.error("routes not closed", extra={"guard": name, "output": self._engine.last_errors(name)})
-                raise StartFailedError("The sandbox's network could not be closed off from this host.", retryable=True)
-        finally:
-            self._engine.remove_container(name)
-
     def _clients(self) -> list[str]:
         clients = self._options.door_clients
         names = list(clients.names)
@@ -140,14 +127,8 @@ class DockerRuntime:
             await asyncio.wait({reading})
             output.release()
         if line is None:
-            raise StartFailedError(await self._threads.run(lambda: self._why_ended(name)), retryable=True)
+            raise StartFailedError(await self._threads.run(lambda: why_ended(self._engine, name)), retryable=True)
         return line
-
-    def _why_ended(self, name: str) -> str:
-        container = self._engine.container(name)
-        told = self._engine.last_errors(name) if container else ""
-        _log.warning("sandbox container ended early", extra={"container": name, "output": told[-2000:]})
-        return f"The sandbox's container ended before it was ready (exit code {dig(container, 'State', 'ExitCode')})."
 
     def _address(self, name: str, identity: Identity) -> str:
         network = naming.network_name(self._options.stack, identity)
@@ -249,25 +230,7 @@ class DockerRuntime:
         return fingerprint(image, self._options, self._seccomp())
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
-        await self._threads.run(lambda: self._remove(identity, keep_workspace=keep_workspace))
-
-    def _remove(self, identity: Identity, *, keep_workspace: bool) -> None:
-        stack = self._options.stack
-        try:
-            self._engine.remove_container(guard_name(stack, identity))
-            self._engine.remove_container(naming.container_name(stack, identity))
-            network = naming.network_name(stack, identity)
-            for container in dig(self._engine.network(network), "Containers") or ():
-                self._engine.disconnect(container, network)
-            self._engine.remove_network(network)
-            if not keep_workspace:
-                self._engine.remove_volume(naming.volume_name(stack, identity))
-                self._engine.remove_volume(naming.archives_name(stack, identity))
-            pooled = naming.pool_volume_name(stack, identity)
-            if not self._engine.volumes(f"{SAME_AS}={pooled}"):
-                self._engine.remove_volume(pooled)
-        except StartFailedError as error:
-            raise EngineUnavailableError(f"{error.detail} The removal is tried again.") from error
+        await remove_all(self._engine, self._threads, self._options.stack, identity, keep_workspace=keep_workspace)
 
 
 def _as_found(identity: Identity, container: Json) -> Found:
