@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from backend_api.application.runs.run_driver import RunOptions
-from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFinished, RunStarted, ToolFinished
+from backend_api.domain.agent.events import (
+    Event,
+    MessageCompleted,
+    MessageUser,
+    RunFinished,
+    RunStarted,
+    ToolFinished,
+)
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
@@ -23,6 +30,8 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
+from backend_api.domain.conversation.entity import Lease, OwnerMessage, SessionId
+from backend_api.domain.conversation.errors import LeaseLostError
 from support.agent_fakes import USER, HandlerBox, MemoryStore, ScriptedModel, worker_for, working
 
 STOP = FinishPart("stop")
@@ -119,7 +128,7 @@ async def test_a_redirect_during_a_retry_wait_asks_at_once_with_the_new_message(
     async with working(worker):
         session = await store.open_session()
         run = await store.say(session, "go")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await waits.wait()
         await store.say(session, "make it blue", interrupt=True)
         finished = await store.until_finished(run)
@@ -247,7 +256,7 @@ async def test_a_worker_that_leaves_gives_its_runs_back_after_their_step() -> No
         first.leave()
         assert first.reserve(session) is None
         done.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await asyncio.wait({task})
         assert len(model.requests) == 1
         async with working(worker_for(store, model, box, name="worker_2", options=RunOptions(max_attempts=1))):
@@ -265,7 +274,43 @@ async def test_a_worker_that_leaves_idle_is_gone_at_once() -> None:
     async with working(worker) as task:
         await store.waiting.wait()
         worker.leave()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await asyncio.wait({task})
         run = await store.say(await store.open_session(), "go")
         assert store.runs[run].attempt == 0
+
+
+class BeatsIntoTheEnd(MemoryStore):
+    """A heartbeat finds the run ended before the worker that ended it knows that it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused = asyncio.Event()
+        self.told = asyncio.Event()
+
+    async def finish(self, lease: Lease, finished: RunFinished, *, seen_seq: int) -> Event | None:
+        event = await super().finish(lease, finished, seen_seq=seen_seq)
+        await self.knock(lease.run.id)
+        await self.refused.wait()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return event
+
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
+        try:
+            return await super().renew(lease, lease_s=lease_s)
+        except LeaseLostError:
+            self.refused.set()
+            raise
+
+    async def publish(self, session_id: SessionId, events: Sequence[Event]) -> None:
+        await super().publish(session_id, events)
+        if any(isinstance(event.payload, RunFinished) for event in events):
+            self.told.set()
+
+
+async def test_the_end_of_a_run_is_told_also_when_a_heartbeat_finds_it_first() -> None:
+    store = BeatsIntoTheEnd()
+    async with working(worker_for(store, ScriptedModel([TextPart("Done."), STOP]))), asyncio.timeout(10):
+        await store.say(await store.open_session(), "go")
+        await store.told.wait()

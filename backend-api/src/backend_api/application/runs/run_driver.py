@@ -139,6 +139,8 @@ class RunDriver:
                 if hearing.done() and not work.done():
                     work = await self._obey(crew, hearing.result(), work, journal)
                     hearing = crew.start(owner.hear())
+            # A heartbeat may find the run ended before the news of its end is out.
+            await journal.written()
         except LeaseLostError:
             measures.LEASES_LOST.add()
             logger.warning("run lost to another worker", extra={"run_id": journal.lease.run.id})

@@ -197,6 +197,11 @@ class RunJournal:
         """End the run; false when a message the model has not read stands in the way."""
         return await _unbroken(self._finish(finished, seen_seq))
 
+    async def written(self) -> None:
+        """What was being written is stored, and told."""
+        async with self._writing:
+            return
+
     async def _finish(self, finished: RunFinished, seen_seq: int) -> bool:
         async with self._writing:
             event = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq)
