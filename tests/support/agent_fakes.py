@@ -279,13 +279,13 @@ class MemoryStore:
         if run is not None:
             await self.knock(run.id)
 
-    async def until(self, is_so: Callable[[], bool], *, within_s: float = 5.0) -> None:
+    async def until(self, is_so: Callable[[], bool], *, within_s: float = 30.0) -> None:
         """Wait until something stored or shown makes it so."""
         async with asyncio.timeout(within_s):
             async with self._changed:
                 await self._changed.wait_for(is_so)
 
-    async def until_finished(self, run_id: RunId, *, within_s: float = 5.0) -> RunFinished:
+    async def until_finished(self, run_id: RunId, *, within_s: float = 30.0) -> RunFinished:
         await self.until(lambda: self.runs[run_id].status.is_end, within_s=within_s)
         return self.payloads(self.runs[run_id].session_id, RunFinished)[-1]
 
@@ -443,4 +443,4 @@ async def working(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
         yield task
     finally:
         task.cancel()
-        await asyncio.wait({task}, timeout=5)
+        await asyncio.wait({task}, timeout=30)

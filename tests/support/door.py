@@ -120,7 +120,7 @@ def running_door(folder: Path, **settings: str) -> Generator[RunningDoor]:
             process.wait(10)
         finally:
             process.kill()
-            process.wait(5)
+            process.wait(30)
             process.stdout.close()
 
 
@@ -139,7 +139,7 @@ def processes_with(text: str) -> list[int]:
     return found
 
 
-def await_true(condition: Any, timeout_s: float = 5.0) -> float:
+def await_true(condition: Any, timeout_s: float = 30.0) -> float:
     """Wait until something holds; answers how long it took, and fails after the time."""
     started = time.monotonic()
     while not condition():

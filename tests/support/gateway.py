@@ -150,7 +150,7 @@ async def _served(app: object, trusted_proxies: tuple[str, ...]) -> AsyncGenerat
     listener.bind(("127.0.0.1", 0))
     server = server_for(app, graceful_s=1, trusted_proxies=trusted_proxies)  # type: ignore[arg-type]
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not server.started:
             await asyncio.sleep(0.01)
     try:

@@ -61,7 +61,7 @@ class Manager:
     async def kill(self) -> None:
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
-        await asyncio.to_thread(self.process.wait, 5)
+        await asyncio.to_thread(self.process.wait, 30)
 
     @property
     def stack(self) -> str:

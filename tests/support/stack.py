@@ -73,7 +73,7 @@ class Stack:
         except subprocess.TimeoutExpired:
             self.process.kill()
             pytest.fail(f"the stack did not end within {STOP_TIMEOUT_S:.0f} s:\n{self.printed()}")
-        left = [f"{process.pid} {process.name()}" for process in psutil.wait_procs(started, timeout=5)[1]]
+        left = [f"{process.pid} {process.name()}" for process in psutil.wait_procs(started, timeout=30)[1]]
         assert left == [], f"the stack left processes: {left}"
         return status
 

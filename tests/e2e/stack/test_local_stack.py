@@ -14,11 +14,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from support.figures import reached_now
 from support.stack import STOP_TIMEOUT_S, Stack, run_stack, spawn_stack, start_stack, wait_until
 
 
 def status_of(url: str) -> int:
-    with urllib.request.urlopen(url, timeout=5) as answer:
+    with urllib.request.urlopen(url, timeout=30) as answer:
         return int(answer.status)
 
 
@@ -72,18 +73,22 @@ def test_a_signal_ends_all_of_it_and_the_second_start_is_fast(tmp_path: Path, nu
     assert first.stop(number) == 0
     assert naming(tmp_path) == []
 
-    began = time.monotonic()
-    with run_stack(tmp_path) as second:
-        assert time.monotonic() - began < 10
-        assert status_of(second.base_url + "/") == 200
+    def started_again() -> float:
+        began = time.monotonic()
+        with run_stack(tmp_path) as again:
+            took = time.monotonic() - began
+            assert status_of(again.base_url + "/") == 200
+        return took
+
+    reached_now(started_again, below_s=10, tries=3)
 
 
 def test_children_die_with_a_supervisor_that_was_killed_and_the_next_start_works(tmp_path: Path) -> None:
     killed = start_stack(tmp_path)
     started = killed.descendants()
     killed.process.kill()
-    killed.process.wait(5)
-    assert psutil.wait_procs(started, timeout=5)[1] == []
+    killed.process.wait(30)
+    assert psutil.wait_procs(started, timeout=30)[1] == []
 
     with run_stack(tmp_path) as again:
         assert status_of(again.base_url + "/readyz") == 200
@@ -139,10 +144,10 @@ def test_no_log_in_is_refused_beyond_loopback(tmp_path: Path) -> None:
 
 def test_password_mode_asks_for_an_account(tmp_path: Path) -> None:
     with run_stack(tmp_path, AUTH_MODE="password") as asking:
-        with urllib.request.urlopen(asking.base_url + "/api/auth/status", timeout=5) as answer:
+        with urllib.request.urlopen(asking.base_url + "/api/auth/status", timeout=30) as answer:
             assert b'"password"' in answer.read()
         with pytest.raises(urllib.error.HTTPError) as refusal:
-            urllib.request.urlopen(asking.base_url + "/api/sessions", timeout=5)
+            urllib.request.urlopen(asking.base_url + "/api/sessions", timeout=30)
         assert refusal.value.code == 401
         refusal.value.close()
 

@@ -18,6 +18,7 @@ from support.stream_load import (
     whole_resume_s,
 )
 
+pytestmark = pytest.mark.quiet
 READERS = 300
 MAX_KB_A_READER = 60
 EVENTS = 10_000

@@ -33,16 +33,21 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningDoor]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def client(door: RunningDoor) -> Generator[httpx.Client]:
+    with httpx.Client(transport=door.transport(), base_url="http://door", trust_env=False) as asking:
+        yield asking
+
+
 def request_of(rule: Rule) -> dict[str, Any]:
     files = {"files": {"files": ("a.txt", b"text")}} if rule.files else {}
     return {"json": rule.json, "params": dict(rule.params)} | files
 
 
-def ask(door: RunningDoor, name: str, authorization: str | None, things: dict[str, str] = THINGS) -> httpx.Response:
+def ask(client: httpx.Client, name: str, authorization: str | None, things: dict[str, str] = THINGS) -> httpx.Response:
     method, _, path = name.partition(" ")
     headers = {} if authorization is None else {"Authorization": authorization}
-    with httpx.Client(transport=door.transport(), base_url="http://door", headers=headers) as client:
-        return client.request(method, path.format_map(things), **request_of(TOOL_API[name]))
+    return client.request(method, path.format_map(things), headers=headers, **request_of(TOOL_API[name]))
 
 
 def bearers(keys: KeyPair) -> dict[str, str]:
@@ -85,14 +90,14 @@ async def test_every_route_has_a_rule_and_every_rule_a_route(
     assert unknown == [], "say in tests/support/route_rules.py which scope these tools ask for"
 
 
-def test_a_token_that_is_not_for_here_opens_no_route(door: RunningDoor) -> None:
+def test_a_token_that_is_not_for_here_opens_no_route(door: RunningDoor, client: httpx.Client) -> None:
     token = door.keys.token()
     cases: dict[str, str | None] = {name: f"Bearer {bearer}" for name, bearer in bearers(door.keys).items()}
     cases |= {"none": None, "no bearer": "Bearer", "another scheme": f"Basic {token}", "no scheme": token}
     wrong: list[tuple[str, str, int]] = []
     for route in ASKS:
         for case, authorization in cases.items():
-            answer = ask(door, route, authorization)
+            answer = ask(client, route, authorization)
             is_problem = answer.headers["content-type"] == "application/problem+json"
             if (answer.status_code, answer.headers.get("www-authenticate"), is_problem) != (401, "Bearer", True):
                 wrong.append((route, case, answer.status_code))
@@ -100,11 +105,11 @@ def test_a_token_that_is_not_for_here_opens_no_route(door: RunningDoor) -> None:
     assert list(door.workspace.iterdir()) == []
 
 
-def test_a_route_opens_to_its_scope_alone(door: RunningDoor) -> None:
+def test_a_route_opens_to_its_scope_alone(door: RunningDoor, client: httpx.Client) -> None:
     wrong: list[tuple[str, str, int]] = []
     for route in ASKS:
         for scope in [*ALL_SCOPES, "keep"]:
-            answer = ask(door, route, f"Bearer {door.keys.token(scopes=[scope])}")
+            answer = ask(client, route, f"Bearer {door.keys.token(scopes=[scope])}")
             rule = TOOL_API[route]
             may = scope in rule.scopes and (route != "POST /tools/{name}" or scope == "exec")
             is_right = answer.status_code not in (401, 403) if may else answer.status_code == rule.refused_with
@@ -114,16 +119,16 @@ def test_a_route_opens_to_its_scope_alone(door: RunningDoor) -> None:
     (door.workspace / "a.txt").unlink()
 
 
-def test_a_tool_opens_to_its_scope_alone(door: RunningDoor) -> None:
-    with door.client() as client:
-        tools = [str(tool["name"]) for tool in client.get("/tools").json()]
+def test_a_tool_opens_to_its_scope_alone(door: RunningDoor, client: httpx.Client) -> None:
+    with door.client() as own_client:
+        tools = [str(tool["name"]) for tool in own_client.get("/tools").json()]
     wrong: list[tuple[str, str, int]] = []
     for tool in tools:
         own = next(scope for beginning, scope in TOOL_SCOPES.items() if tool.startswith(beginning))
         for scope in ["", *ALL_SCOPES]:
             if scope != own:
                 bearer = f"Bearer {door.keys.token(scopes=[scope])}"
-                answer = ask(door, "POST /tools/{name}", bearer, THINGS | {"name": tool})
+                answer = ask(client, "POST /tools/{name}", bearer, THINGS | {"name": tool})
                 if answer.status_code != 403:
                     wrong.append((tool, scope, answer.status_code))
     assert wrong == []
@@ -156,7 +161,7 @@ async def test_a_socket_opens_to_its_scopes_alone(door: RunningDoor, name: str) 
         assert await _socket_end(door, path, f"Bearer {door.keys.token(scopes=[scope])}") != REFUSED_SOCKET, scope
 
 
-def test_health_tells_a_stranger_nothing_of_the_workspace(door: RunningDoor) -> None:
-    answer = ask(door, "GET /healthz", None)
+def test_health_tells_a_stranger_nothing_of_the_workspace(door: RunningDoor, client: httpx.Client) -> None:
+    answer = ask(client, "GET /healthz", None)
     assert answer.status_code == 200
     assert str(door.workspace) not in json.dumps(answer.json())

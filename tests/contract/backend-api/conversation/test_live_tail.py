@@ -52,7 +52,7 @@ def stored(session_id: SessionId, seq: int, payload: MessageCompleted | RunFinis
 
 async def test_every_reader_gets_what_is_published_in_order(live: LiveChannels, session_id: SessionId) -> None:
     done = stored(session_id, 4, MessageCompleted(message_id="m", text="Hey \U0001f600"))
-    async with asyncio.timeout(5), live.tail.follow(session_id) as one, live.tail.follow(session_id) as two:
+    async with asyncio.timeout(30), live.tail.follow(session_id) as one, live.tail.follow(session_id) as two:
         await live.tail.publish_delta(session_id, RUN, delta(0, "Hey "))
         await live.tail.publish_delta(session_id, RUN, delta(4, "\U0001f600"))
         await live.tail.publish(session_id, [done])
@@ -71,7 +71,7 @@ async def test_who_comes_late_gets_the_text_so_far_once_from_the_start(
     for offset, text in ((0, "a\U0001f600"), (2, "b"), (3, "c")):
         await live.tail.publish_delta(session_id, RUN, delta(offset, text))
     await live.tail.publish_delta(session_id, RUN, ThinkingDelta(message_id="m", offset=0, text="hm"))
-    async with asyncio.timeout(5), live.tail.follow(session_id) as reader:
+    async with asyncio.timeout(30), live.tail.follow(session_id) as reader:
         first = {type(event.payload): event for event in [await anext(reader), await anext(reader)]}
         assert first[MessageDelta].payload == delta(0, "a\U0001f600bc")
         assert first[ThinkingDelta].payload == ThinkingDelta(message_id="m", offset=0, text="hm")
@@ -85,7 +85,7 @@ async def test_a_text_that_is_stored_is_forgotten(live: LiveChannels, session_id
     await live.tail.publish_delta(session_id, RUN, delta(0, "left over", "other"))
     end = stored(session_id, 5, RunFinished(run_id=RUN, status="stopped"))
     await live.tail.publish(session_id, [end])
-    async with asyncio.timeout(5), live.tail.follow(session_id) as reader:
+    async with asyncio.timeout(30), live.tail.follow(session_id) as reader:
         await live.tail.publish(session_id, [end])
         assert await anext(reader) == end
 
@@ -96,14 +96,14 @@ async def test_what_a_dead_worker_was_writing_is_forgotten_when_another_begins_a
     await live.tail.publish_delta(session_id, RUN, delta(0, "half an ans"))
     again = stored(session_id, 5, RunStarted(run_id=RUN, message_id="u", model="m", worker="w", attempt=2))
     await live.tail.publish(session_id, [again])
-    async with asyncio.timeout(5), live.tail.follow(session_id) as reader:
+    async with asyncio.timeout(30), live.tail.follow(session_id) as reader:
         await live.tail.publish_delta(session_id, RUN, delta(0, "whole", "new"))
         assert (await anext(reader)).payload == delta(0, "whole", "new")
 
 
 async def test_sessions_do_not_hear_each_other(live: LiveChannels, session_id: SessionId) -> None:
     other = SessionId(uuid.uuid4().hex)
-    async with asyncio.timeout(5), live.tail.follow(session_id) as reader:
+    async with asyncio.timeout(30), live.tail.follow(session_id) as reader:
         await live.tail.publish_delta(other, RUN, delta(0, "not yours"))
         await live.tail.publish_delta(session_id, RUN, delta(0, "yours"))
         assert (await anext(reader)).payload == delta(0, "yours")
@@ -111,7 +111,7 @@ async def test_sessions_do_not_hear_each_other(live: LiveChannels, session_id: S
 
 async def test_a_reader_that_does_not_read_is_let_go(live: LiveChannels, session_id: SessionId) -> None:
     end = stored(session_id, 1, RunFinished(run_id=RUN, status="stopped"))
-    async with asyncio.timeout(5), live.tail.follow(session_id) as slow, live.tail.follow(session_id) as fast:
+    async with asyncio.timeout(30), live.tail.follow(session_id) as slow, live.tail.follow(session_id) as fast:
         for _ in range(25):
             await live.tail.publish(session_id, [end] * 100)
             for _ in range(100):
@@ -121,7 +121,7 @@ async def test_a_reader_that_does_not_read_is_let_go(live: LiveChannels, session
 
 
 async def test_a_knock_reaches_its_run_alone(live: LiveChannels) -> None:
-    async with asyncio.timeout(5), live.signals.knocks(RunId("one")) as one, live.signals.knocks(RunId("two")) as two:
+    async with asyncio.timeout(30), live.signals.knocks(RunId("one")) as one, live.signals.knocks(RunId("two")) as two:
         await live.signals.knock(RunId("two"))
         await anext(two)
         waiting = asyncio.ensure_future(anext(one))
@@ -132,7 +132,7 @@ async def test_a_knock_reaches_its_run_alone(live: LiveChannels) -> None:
 
 
 async def test_signals_cross_processes(redis_server: Server) -> None:
-    async with asyncio.timeout(5), redis_channels(redis_server.uri) as here, redis_channels(redis_server.uri) as there:
+    async with asyncio.timeout(30), redis_channels(redis_server.uri) as here, redis_channels(redis_server.uri) as there:
         async with there.signals.knocks(RunId("far")) as knocks:
             await here.signals.knock(RunId("far"))
             await anext(knocks)
@@ -146,7 +146,7 @@ async def test_a_reader_of_another_process_gets_the_same_and_nothing_twice(
     async with redis_channels(redis_server.uri) as writer, redis_channels(redis_server.uri) as other:
         await writer.tail.publish_delta(session_id, RUN, delta(0, "Hey "))
         async with (
-            asyncio.timeout(5),
+            asyncio.timeout(30),
             writer.tail.follow(session_id) as near,
             other.tail.follow(session_id) as far,
         ):

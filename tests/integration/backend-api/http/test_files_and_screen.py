@@ -79,7 +79,7 @@ async def ticket(gateway: Gateway, session_id: str, headers: dict[str, str], mod
 
 
 async def close_code(url: str, **options: object) -> int:
-    async with asyncio.timeout(5), websockets.connect(url, **options) as socket:  # type: ignore[arg-type]
+    async with asyncio.timeout(30), websockets.connect(url, **options) as socket:  # type: ignore[arg-type]
         with suppress(websockets.ConnectionClosed):
             while True:
                 await socket.recv()
@@ -90,7 +90,7 @@ async def test_a_ticket_opens_the_screen_once(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
     url = await ticket(gateway, session_id, anna, "control")
-    async with asyncio.timeout(5), websockets.connect(url, subprotocols=[Subprotocol("binary")]) as socket:
+    async with asyncio.timeout(30), websockets.connect(url, subprotocols=[Subprotocol("binary")]) as socket:
         assert socket.subprotocol == "binary"
         assert await socket.recv() == b"RFB 003.008\n"
         await socket.send(b"echo")

@@ -28,7 +28,7 @@ class Reader:
 
     async def next(self) -> Frame:
         identifier, kind = None, ""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             async for line in self._lines:
                 if line.startswith("id: "):
                     identifier = line[4:]
@@ -53,7 +53,7 @@ async def reading(gateway: Gateway, url: str, headers: dict[str, str], **request
 
 
 async def claimed(gateway: Gateway) -> Lease:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while (lease := await gateway.ports.ledger.claim("w", lease_s=30, model="demo")) is None:
             await gateway.ports.queue.wait(1)
     return lease

@@ -33,8 +33,8 @@ def little_patience() -> Iterator[None]:
 
 async def long_session(gateway: Gateway, headers: dict[str, str]) -> str:
     session_id = SessionId(await gateway.session(headers))
-    for _ in range(EVENTS // 50):
-        await gateway.ports.log.append(session_id, [Notice(text=TEXT)] * 50)
+    for _ in range(EVENTS // 10):
+        await gateway.ports.log.append(session_id, [Notice(text=TEXT)] * 10)
     return session_id
 
 

@@ -34,7 +34,7 @@ class Stage:
 
     async def collect(self, session_id: SessionId, after: int, count: int) -> list[Event]:
         found: list[Event] = []
-        async with asyncio.timeout(5), aclosing(self.follow(session_id, ANNA, after)) as events:
+        async with asyncio.timeout(30), aclosing(self.follow(session_id, ANNA, after)) as events:
             async for event in events:
                 if event is not None:
                     found.append(event)

@@ -214,7 +214,7 @@ async def test_a_call_that_runs_for_long_counts_as_activity_all_the_while() -> N
         async def call(
             self, computer: Computer, call_id: str, name: str, arguments: Any, on_output: Any
         ) -> ToolOutcome:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 while computers.activity.get("s", 0) < 3:
                     await asyncio.sleep(0)
             return OK

