@@ -44,6 +44,20 @@ async def status_of(opened: Open, sent: bytes) -> int:
         writer.close()
 
 
+async def tried(opened: Open, requests: dict[str, bytes]) -> dict[str, str]:
+    """What was answered wrongly."""
+    wrong: dict[str, str] = {}
+    for name, sent in requests.items():
+        try:
+            status = await status_of(opened, sent)
+        except TimeoutError:
+            wrong[name] = "no answer"
+            continue
+        if status >= 500:
+            wrong[name] = str(status)
+    return wrong
+
+
 def bodies(field: str) -> dict[str, bytes]:
     """JSON that is none, or more than anybody wants; `field` is one that takes text."""
     name = field.encode()

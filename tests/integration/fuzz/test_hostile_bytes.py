@@ -11,22 +11,8 @@ import pytest
 
 from support.door import running_door
 from support.gateway import run_gateway
-from support.hostile import Open, bodies, forms, heads, post, status_of
+from support.hostile import bodies, forms, heads, post, tried
 from support.servers import Server
-
-
-async def tried(opened: Open, requests: dict[str, bytes]) -> dict[str, str]:
-    """What was answered wrongly."""
-    wrong: dict[str, str] = {}
-    for name, sent in requests.items():
-        try:
-            status = await status_of(opened, sent)
-        except TimeoutError:
-            wrong[name] = "no answer"
-            continue
-        if status >= 500:
-            wrong[name] = str(status)
-    return wrong
 
 
 # A form that ends in the middle of a file leaves that file to the garbage collector.

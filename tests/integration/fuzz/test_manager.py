@@ -22,6 +22,7 @@ from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from sandbox_manager.interfaces.http.use_cases import UseCases
 from support.background import in_background
 from support.fuzzing import fuzz
+from support.hostile import bodies, heads, post, tried
 from support.servers import Server
 
 SERVICE_TOKEN = "k7" * 20
@@ -73,3 +74,38 @@ def test_no_call_breaks_the_manager_or_its_word(
         wrong = fuzz(httpx.get(f"{url}/openapi.json").json(), url, opened)
         assert not wrong, "\n\n".join(wrong)
         assert httpx.get(f"{url}/readyz", timeout=30).json()["ready"] is True
+
+
+@pytest.mark.timeout(180)
+async def test_the_manager_stands_hostile_bytes(
+    mongo_server: Server, mongo_database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MONGO_URI", mongo_server.uri)
+    monkeypatch.setenv("SANDBOX_MANAGER_TOKEN", SERVICE_TOKEN)
+    async with (
+        _manager(mongo_server.uri, mongo_database_name) as url,
+        httpx.AsyncClient(base_url=url, headers=HEADERS, timeout=30) as client,
+    ):
+        port = int(url.rpartition(":")[2])
+
+        async def opened() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+            return await asyncio.open_connection("127.0.0.1", port)
+
+        made = (await client.post("/sandboxes", json={"session_id": "s1", "user_id": "u1"})).json()
+        requests = {f"head: {name}": sent for name, sent in heads("/sandboxes", SERVICE_TOKEN).items()}
+        for path, field in (
+            ("/sandboxes", "session_id"),
+            (f"/sandboxes/{made['id']}/tokens", "scopes"),
+            ("/workspaces/s1/snapshots?user_id=u1", "name"),
+        ):
+            requests |= {f"{path}: {name}": post(path, body, SERVICE_TOKEN) for name, body in bodies(field).items()}
+        for name, query in (("NUL", "%00"), ("bytes", "%ff%fe"), ("operators", "[$gt]=1"), ("long", "a" * 20_000)):
+            for path in (f"/sandboxes?user_id={query}", f"/sandboxes/{query}", f"/sandboxes/events?after={query}"):
+                head = f"GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n"
+                bearer = f"Authorization: Bearer {SERVICE_TOKEN}\r\n\r\n"
+                requests[f"{path[:30]}: {name}"] = (head + bearer).encode()
+        assert await tried(opened, requests) == {}
+
+        listed = (await client.get("/sandboxes", params={"user_id": "u1"})).json()["items"]
+        assert [one["id"] for one in listed] == [made["id"]]
+        assert (await client.get("/sandboxes", params={"user_id": "u2"})).json()["items"] == []
