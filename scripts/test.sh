@@ -1,12 +1,11 @@
 # shellcheck shell=bash
 # Every kind of test, each set up as far as this machine allows; what is left out is said. Sourced by run.sh.
 
-SKIPPED_KINDS=()
-FAILED_KINDS=()
+REPORTS=$ROOT/.cache/tests
 
 skip_kind() {
   note "SKIPPED $1: $2"
-  SKIPPED_KINDS+=("$1 ($2)")
+  echo "$2" >"$REPORTS/$1.skipped"
 }
 
 has_images() {
@@ -19,50 +18,102 @@ has_images() {
 run_pytest() {
   local kind=$1
   shift
-  note "== $kind"
-  PYTHONPATH=$ROOT/tests "$ROOT/.venv/bin/python" -m pytest -p support.run_report --report-file="$COUNTS" "$@" || FAILED_KINDS+=("$kind")
+  PYTHONPATH=$ROOT/tests "$ROOT/.venv/bin/python" -m pytest -p support.run_report --report-file="$REPORTS/$kind.report" "$@"
 }
 
 run_kind() {
   case "$1" in
-    unit | contract | integration) run_pytest "$1" "tests/$1" ;;
-    e2e) run_pytest e2e tests/e2e --ignore=tests/e2e/compose ;;
+    unit | contract | integration) run_pytest "$1" "tests/$1" "${@:2}" ;;
+    e2e) run_pytest e2e tests/e2e --ignore=tests/e2e/compose "${@:2}" ;;
     docker)
       if ! docker info >/dev/null 2>&1; then skip_kind docker "no Docker engine answers"
       elif ! docker compose version >/dev/null 2>&1 && ! command -v docker-compose >/dev/null; then skip_kind docker "no compose"
       elif ! has_images; then skip_kind docker "the images are not built: ./build.sh"
-      else run_pytest docker tests/e2e/compose; fi
+      else run_pytest docker tests/e2e/compose "${@:2}"; fi
       ;;
-    # The seed and what was broken are told also where all is well.
-    chaos) run_pytest chaos tests/chaos --capture=no ;;
-    frontend)
-      note "== frontend"
-      (cd "$ROOT/frontend" && npm test --silent) || FAILED_KINDS+=(frontend)
-      ;;
+    chaos) run_pytest chaos tests/chaos ;;
+    quiet) run_pytest quiet tests/integration tests/e2e -m quiet ;;
+    frontend) (cd "$ROOT/frontend" && npm test --silent) ;;
     *) fail "no such kind of test: $1 (unit contract integration e2e docker chaos frontend all)" ;;
   esac
 }
 
+# try_kind KIND [OPTION...]: run it, and keep what it says and how it ended for the end.
+try_kind() {
+  local began=$SECONDS
+  note "== $1"
+  run_kind "$@" 2>&1 | tee "$REPORTS/$1.log"
+  [ "${PIPESTATUS[0]}" = 0 ] || touch "$REPORTS/$1.failed"
+  note "== $1: $((SECONDS - began)) s"
+}
+
+# Two at a time: most of what a kind takes is waiting. What it says comes in one piece. Figures are held in quiet.
+run_side_by_side() {
+  local first=$BASHPID kind
+  local -a queue=("$@")
+  mkfifo "$REPORTS/queue"
+  exec 9<>"$REPORTS/queue"
+  printf '%s\n' "${queue[@]}" end end >&9
+  lane() {
+    while read -r -u 9 kind && [ "$kind" != end ]; do
+      [ -d "/proc/$first" ] || return
+      try_kind "$kind" -m "not quiet" >"$REPORTS/$kind.said" 2>&1 9<&-
+      cat "$REPORTS/$kind.said"
+    done
+  }
+  # A group of its own, so that it can be ended with all it started, and Ctrl+C means the same to its tests as elsewhere.
+  set -m
+  lane &
+  SECOND_LANE=$!
+  set +m
+  trap 'kill -- "-$SECOND_LANE" 2>/dev/null || true' EXIT
+  lane
+  wait "$SECOND_LANE"
+  trap - EXIT
+  exec 9>&-
+}
+
+tell_results() {
+  local kind log
+  for log in "$REPORTS"/*.failed; do
+    kind=$(basename "$log" .failed)
+    [ -e "$log" ] || continue
+    # Of what no test stands for: a run that broke, or one of another tool.
+    grep -q '"failures": \[\[' "$REPORTS/$kind.report" 2>/dev/null || { note "== the end of $kind:"; tail -n 60 "$REPORTS/$kind.log" >&2; }
+  done
+  for log in "$REPORTS"/*.skipped; do
+    [ ! -e "$log" ] || note "Not run: $(basename "$log" .skipped) ($(cat "$log"))"
+  done
+  for log in "$REPORTS"/*.failed; do
+    [ ! -e "$log" ] || note "Failed: $(basename "$log" .failed)"
+  done
+  touch "$REPORTS/none.report"
+  "$ROOT/.venv/bin/python" "$ROOT/tests/support/run_report.py" "$REPORTS"/*.report
+}
+
 run_tests() {
   local kinds=("$@") kind
-  if [ ${#kinds[@]} = 0 ] || [ "${kinds[0]}" = all ]; then 
-    kinds=(frontend unit contract integration e2e docker chaos)
+  if [ ${#kinds[@]} = 0 ] || [ "${kinds[0]}" = all ]; then
+    kinds=(all)
     # A taste of it; ./run.sh test chaos is the whole.
     export CHAOS_RUNS=${CHAOS_RUNS:-24}
   fi
   cd "$ROOT" || return
   ensure_python dev
   ensure_servers
-  case " ${kinds[*]} " in *" frontend "* | *" e2e "*) ensure_node_modules ;; esac
-  case " ${kinds[*]} " in *" e2e "*) ensure_frontend ;; esac
-  case " ${kinds[*]} " in *" contract "* | *" integration "* | *" e2e "* | *" chaos "*) ensure_desktop ;; esac
-  COUNTS=$ROOT/.cache/test-counts
-  : >"$COUNTS"
+  case " ${kinds[*]} " in *" frontend "* | *" e2e "* | *" all "*) ensure_node_modules ;; esac
+  case " ${kinds[*]} " in *" e2e "* | *" all "*) ensure_frontend ;; esac
+  case " ${kinds[*]} " in *" contract "* | *" integration "* | *" e2e "* | *" chaos "* | *" all "*) ensure_desktop ;; esac
+  rm -rf "$REPORTS"
+  mkdir -p "$REPORTS"
   export REQUIRE_ALL
-  for kind in "${kinds[@]}"; do run_kind "$kind"; done
-  [ ${#SKIPPED_KINDS[@]} = 0 ] || note "Not run: $(printf '%s; ' "${SKIPPED_KINDS[@]}")"
-  [ ${#FAILED_KINDS[@]} = 0 ] || note "Failed: ${FAILED_KINDS[*]}"
-  "$ROOT/.venv/bin/python" "$ROOT/tests/support/run_report.py" "$COUNTS"
-  [ ${#FAILED_KINDS[@]} = 0 ] || exit 1
-  [ -z "${REQUIRE_ALL:-}" ] || [ ${#SKIPPED_KINDS[@]} = 0 ] || fail "REQUIRE_ALL is set, and not every kind ran."
+  if [ "${kinds[0]}" = all ]; then
+    # The long ones first.
+    run_side_by_side integration e2e contract docker unit frontend
+    kinds=(quiet chaos)
+  fi
+  for kind in "${kinds[@]}"; do try_kind "$kind"; done
+  tell_results
+  ! compgen -G "$REPORTS/*.failed" >/dev/null || exit 1
+  [ -z "${REQUIRE_ALL:-}" ] || ! compgen -G "$REPORTS/*.skipped" >/dev/null || fail "REQUIRE_ALL is set, and not every kind ran."
 }

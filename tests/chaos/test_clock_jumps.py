@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
-import secrets
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,8 +11,8 @@ import httpx
 import pytest
 
 from support.chaos.brain import Brain
-from support.chaos.settings import ENDED, crashes, say, trial_settings
-from support.chaos.storm import end_what_is_left, left_on_machine
+from support.chaos.outcome import tried
+from support.chaos.settings import seeded, trial_settings
 from support.chaos.trial import Trial
 from support.fleet import SOURCES, Fleet, Shape, run_fleet
 from support.model_server import ModelServer
@@ -28,7 +26,7 @@ SHIM = Path(__file__).resolve().parents[1] / "support" / "faked_clock"
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(not LIBRARIES, reason="the package faketime is not installed: a clock can't be made to jump")
 async def test_an_hour_forth_and_back_ends_no_lease_no_token_and_no_sandbox(tmp_path: Path) -> None:
-    chance = random.Random(secrets.randbelow(1_000_000))
+    chance = seeded("clock jumps")
     brain = Brain(random.Random(chance.getrandbits(64)))
     clock = tmp_path / "clock"
     _jump(clock, 0)
@@ -46,35 +44,21 @@ async def test_an_hour_forth_and_back_ends_no_lease_no_token_and_no_sandbox(tmp_
         run_fleet(tmp_path, shape, trial_settings(model.openai_url), only=dict.fromkeys(JUMPING, faked)) as fleet,
     ):
         trial = Trial(fleet=fleet, chance=chance, sessions=4, tasks=24)
-        try:
-            await trial.prepare()
-            work = asyncio.create_task(trial.run_all())
+
+        async def through_time() -> None:
+            trial.begin()
             for number, (share, offset) in enumerate(((0.2, HOUR_S), (0.45, -HOUR_S), (0.7, 0)), 1):
-                while trial.share_done < share:
-                    await asyncio.sleep(0.05)
+                await trial.until_share(share)
                 _jump(clock, offset)
                 await _tokens_hold(fleet, trial, f"jumper{number}")
-            async with asyncio.timeout(300):
-                await work
-            verdict = await trial.verdict()
-            say(f"clock jumps: answered {verdict.answered} of {verdict.messages}; runs {dict(verdict.endings)}")
-            generations = trial.generations()
-            await trial.leave()
-            ids = trial.sandbox_ids()
-            await trial.aclose()
-            statuses = await fleet.stop()
-            left = [*trial.open_records(), *left_on_machine(fleet, ids)]
-        finally:
-            await trial.aclose()
-            await fleet.stop()
-            end_what_is_left(fleet)
-        assert verdict.wrong == []
-        assert set(verdict.endings) <= {"completed", "stopped"}, dict(verdict.reasons)
-        assert verdict.attempts == sum(verdict.endings.values()), "a lease was taken for lapsed"
-        assert generations == dict.fromkeys(generations, 1), "a sandbox was ended early"
-        assert left == []
-        assert set(statuses.values()) <= ENDED, statuses
-        assert crashes(fleet) == []
+            await trial.until_done()
+
+        outcome = await tried(trial, through_time)
+    outcome.holds()
+    verdict = outcome.verdict
+    assert set(verdict.endings) <= {"completed", "stopped"}, dict(verdict.reasons)
+    assert verdict.attempts == sum(verdict.endings.values()), "a lease was taken for lapsed"
+    assert outcome.generations == dict.fromkeys(outcome.generations, 1), "a sandbox was ended early"
 
 
 async def _tokens_hold(fleet: Fleet, trial: Trial, name: str) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import secrets
 from pathlib import Path
 
 import httpx
 import pytest
 
 from support.chaos.brain import Brain
-from support.chaos.settings import ENDED, crashes, say, trial_settings
-from support.chaos.storm import end_what_is_left, left_on_machine
+from support.chaos.outcome import tried
+from support.chaos.settings import say, seeded, trial_settings
 from support.chaos.trial import Trial
 from support.fleet import Fleet, Shape, run_fleet
 from support.model_server import ModelServer
@@ -27,7 +26,7 @@ FULL_S = 5.0
 
 @pytest.mark.timeout(600)
 async def test_a_full_disk_is_told_loses_nothing_and_is_got_over(tmp_path: Path) -> None:
-    chance = random.Random(secrets.randbelow(1_000_000))
+    chance = seeded("full disk")
     brain = Brain(random.Random(chance.getrandbits(64)))
     with small_disk(tmp_path / "disk", DISK_MIB) as disk:
         async with (
@@ -41,38 +40,20 @@ async def test_a_full_disk_is_told_loses_nothing_and_is_got_over(tmp_path: Path)
             ) as fleet,
         ):
             trial = Trial(fleet=fleet, chance=chance, users=1, sessions=4, tasks=24)
-            restarting = asyncio.create_task(_restart(fleet))
-            try:
-                await trial.prepare()
-                work = asyncio.create_task(trial.run_all())
-                while trial.share_done < 0.3:
-                    await asyncio.sleep(0.05)
+
+            async def through_want_of_space() -> None:
+                trial.beside(_restart(fleet))
+                trial.begin()
+                await trial.until_share(0.3)
                 disk.fill()
-                told = await _told(fleet, trial)
+                say(f"full disk: told {await _told(fleet, trial)}")
                 await asyncio.sleep(FULL_S)
                 disk.free()
-                async with asyncio.timeout(300):
-                    await work
-                verdict = await trial.verdict()
-                say(f"full disk: told {told}; answered {verdict.answered} of {verdict.messages}")
-                say(f"runs {dict(verdict.endings)}; reasons {dict(verdict.reasons)}")
-                await trial.leave()
-                ids = trial.sandbox_ids()
-                await trial.aclose()
-                restarting.cancel()
-                statuses = await fleet.stop()
-                left = [*trial.open_records(), *left_on_machine(fleet, ids)]
-            finally:
-                restarting.cancel()
-                await asyncio.gather(restarting, return_exceptions=True)
-                await trial.aclose()
-                await fleet.stop()
-                end_what_is_left(fleet)
-            assert verdict.wrong == []
-            assert verdict.answered > verdict.messages // 2
-            assert left == []
-            assert set(statuses.values()) <= ENDED, statuses
-            assert crashes(fleet) == []
+                await trial.until_done()
+
+            outcome = await tried(trial, through_want_of_space)
+    outcome.holds()
+    assert outcome.verdict.answered > outcome.verdict.messages // 2
 
 
 async def _told(fleet: Fleet, trial: Trial) -> str:

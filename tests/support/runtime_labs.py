@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import docker
 
@@ -23,6 +23,7 @@ from sandbox_manager.infrastructure.runtimes.process.launch import MARK, mark_of
 from sandbox_manager.infrastructure.runtimes.process.processes import marked
 from sandbox_manager.infrastructure.runtimes.process.runtime import process_runtime
 from sandbox_manager.infrastructure.runtimes.process.store import Store
+from support.engine import of_stack, remove_stack
 from support.sandboxes import docker_options, process_options, run_inside
 
 
@@ -137,13 +138,9 @@ class DockerLab(_DoorLab):
             client.containers.get(f"{self.stack}-{identity.sandbox_id}").kill()
 
     def left(self, identity: Identity) -> list[str]:
-        label: dict[str, Any] = {"label": [f"agent-sandbox.stack={self.stack}"]}
-        with closing(docker.from_env()) as client:
-            containers = [str(one.name) for one in client.containers.list(all=True, filters=label)]
-            networks = [str(one.name) for one in client.networks.list(filters=label)]
-            volumes = [str(one.name) for one in client.volumes.list(filters=label)]
-        of_sandbox = [one for one in containers + networks if identity.sandbox_id in one]
-        return of_sandbox + [one for one in volumes if identity.session_id in one]
+        found = of_stack(self.stack)
+        of_sandbox = [one for one in found["containers"] + found["networks"] if identity.sandbox_id in one]
+        return of_sandbox + [one for one in found["volumes"] if identity.session_id in one]
 
 
 @contextlib.asynccontextmanager
@@ -166,9 +163,7 @@ async def docker_lab(given: Inside) -> AsyncGenerator[DockerLab]:
             yield DockerLab(runtime, stack)
         finally:
             await _remove_all(runtime)
-            with closing(docker.from_env()) as client:
-                for volume in client.volumes.list(filters={"label": [f"agent-sandbox.stack={stack}"]}):
-                    volume.remove(force=True)
+            remove_stack(stack)
 
 
 async def _remove_all(runtime: Runtime) -> None:

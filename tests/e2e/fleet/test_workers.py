@@ -13,7 +13,8 @@ import pytest
 import pytest_asyncio
 
 from support.api_client import ApiClient, register
-from support.fleet import Fleet, Member, Shape, run_fleet
+from support.fleet import Fleet, Shape, run_fleet
+from support.fleet_member import Member
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 Json = dict[str, Any]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import random
+import secrets
 import sys
 
 from support.fleet import Fleet
+
+SEED = int(os.environ.get("CHAOS_SEED") or secrets.randbelow(1_000_000))
 
 ENDED = {0, -15}
 _SIGNS = ("request failed", "run crashed", "Task exception was never retrieved", "sweep crashed")
@@ -37,6 +42,12 @@ def crashes(fleet: Fleet) -> list[str]:
         if any(sign in line for sign in _SIGNS)
     }
     return sorted(lines)[:5]
+
+
+def seeded(trial: str) -> random.Random:
+    """What all chance of a trial comes from; the seed is told, so that it can be given again."""
+    say(f"{trial}: seed {SEED} (CHAOS_SEED)")
+    return random.Random(SEED)
 
 
 def say(text: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,12 +15,15 @@ import httpx
 import pymongo
 
 from support.api_client import register
+from support.chaos.computers import computers_of
 from support.chaos.person import Gateways, Person
 from support.chaos.reader import Reader
 from support.chaos.verdict import Evidence, Verdict
 from support.fleet import Fleet
 
 READERS = 3
+WORK_S = 1500.0
+"""Within which all tasks must be done, on a machine many times slower than any seen."""
 SWEEP_S = 60.0
 SETTLE_S = 180.0
 """Within which every run must be in an end state once nothing breaks any more."""
@@ -28,7 +31,7 @@ SETTLE_S = 180.0
 
 @dataclass(slots=True, kw_only=True)
 class Trial:
-    """`run_all` until everybody is served; then `verdict`."""
+    """`begin`, and `until_done` everybody is served; then `verdict`."""
 
     fleet: Fleet
     chance: random.Random
@@ -41,7 +44,8 @@ class Trial:
     seconds: float = 0.0
     _tokens: list[str] = field(default_factory=list[str])
     _http: httpx.AsyncClient = field(default_factory=lambda: httpx.AsyncClient(trust_env=False, timeout=15.0))
-    _reading: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+    _beside: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
+    _work: asyncio.Task[None] | None = None
 
     @property
     def share_done(self) -> float:
@@ -66,14 +70,38 @@ class Trial:
             own = names[number :: self.sessions]
             person = Person(session_id=session, gateways=gateways, readers=readers, chance=self._chance(), tasks=own)
             self.people.append(person)
-        self._reading = [asyncio.create_task(reader.run()) for reader in self.readers]
+        for reader in self.readers:
+            self.beside(reader.run())
         # Each has a computer before anything breaks; from then on it may lose it.
         async with asyncio.TaskGroup() as group:
             for number, person in enumerate(self.people):
                 group.create_task(person.say_first(f"t{self.tasks + number + 1}"))
 
-    async def run_all(self) -> None:
+    def beside(self, what: Coroutine[Any, Any, None]) -> None:
+        """Goes on beside the trial until it is closed."""
+        self._beside.append(asyncio.create_task(what))
+
+    def begin(self) -> None:
         """Every task is given and its run seen to its end."""
+        self._work = asyncio.create_task(self._run_all())
+
+    async def until_share(self, share: float) -> None:
+        """Wait until a share of the work is done. Raises at once what ended the work before."""
+        assert self._work is not None
+        async with asyncio.timeout(WORK_S):
+            while self.share_done < share:
+                await asyncio.wait({self._work}, timeout=0.05)
+                if self._work.done():
+                    self._work.result()
+                    assert self.share_done >= share, f"the work ended at {self.share_done:.0%}"
+
+    async def until_done(self) -> None:
+        """Wait until the work is."""
+        assert self._work is not None
+        async with asyncio.timeout(WORK_S):
+            await self._work
+
+    async def _run_all(self) -> None:
         began = time.monotonic()
         async with asyncio.TaskGroup() as group:
             for person in self.people:
@@ -97,17 +125,20 @@ class Trial:
             answer = await person.gateways.call("DELETE", f"/sessions/{person.session_id}")
             assert answer.status_code in (204, 404), answer.text
         # What a cut deletion left the managers' sweep removes.
-        workspaces = self.fleet.sandboxes / "workspaces"
+        computers = computers_of(self.fleet)
         async with asyncio.timeout(SWEEP_S):
-            while workspaces.exists() and any(workspaces.iterdir()):
+            while await asyncio.to_thread(computers.workspaces):
                 await asyncio.sleep(0.2)
         for gateways in {id(person.gateways): person.gateways for person in self.people}.values():
             self.statuses += gateways.statuses
 
     async def aclose(self) -> None:
-        for task in self._reading:
+        """Nothing of it goes on; a second call does nothing."""
+        tasks = [*self._beside, *([self._work] if self._work else [])]
+        self._beside, self._work = [], None
+        for task in tasks:
             task.cancel()
-        for task in self._reading:
+        for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task
         await self._http.aclose()
@@ -152,7 +183,6 @@ class Trial:
                 await reader.until_last(len(stored))
         session = database["sessions"].find_one({"_id": person.session_id})
         pages = [await self._pages(person, url) for url in self.fleet.urls]
-        ledger = self.fleet.sandboxes / "workspaces" / person.session_id / "ledger.txt"
         return Evidence(
             person=person,
             readers=readers,
@@ -160,7 +190,7 @@ class Trial:
             stored=stored,
             runs=list(database["runs"].find(key)),
             session=session or {},
-            ledger=ledger.read_text() if ledger.exists() else "",
+            ledger=await asyncio.to_thread(computers_of(self.fleet).ledger, person.session_id),
         )
 
     async def _pages(self, person: Person, url: str) -> list[dict[str, Any]]:
