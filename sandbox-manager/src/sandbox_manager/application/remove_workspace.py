@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sandbox_manager.application.delete_sandbox import DeleteSandbox
+from sandbox_manager.application.whereabouts import is_elsewhere
 from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.domain.ports import SandboxRegistry
-from sandbox_manager.domain.sandbox import ANY_PLACE
 from sandbox_manager.domain.workspace import Workspace, WorkspaceBusyError
 
 
@@ -52,5 +52,4 @@ class RemoveWorkspace:
 
     async def is_elsewhere(self, session_id: str) -> bool:
         """Whether the session's sandboxes ran at an engine this manager does not have."""
-        places = {one.place for one in await self.registry.find(session_id=session_id)} - {"", ANY_PLACE}
-        return bool(places) and await self.place() not in places
+        return await is_elsewhere(self.registry, self.place, session_id)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from sandbox_manager.domain.errors import DomainError, NotFoundError, RegistryUnavailableError
+from sandbox_manager.domain.errors import DomainError, ElsewhereError, NotFoundError, RegistryUnavailableError
 from sandbox_manager.domain.ports import Clock
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.domain.workspace import (
@@ -29,6 +29,10 @@ _LOOK_S = 0.25
 _ATTEMPTS = 20
 
 
+async def _nowhere_else(_: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class WorkspaceWork:
     """Hold a workspace while its files are packed, exchanged or removed as a whole.
@@ -41,6 +45,7 @@ class WorkspaceWork:
     archives: WorkspaceArchives
     clock: Clock
     owner: str
+    is_elsewhere: Callable[[str], Awaitable[bool]] = _nowhere_else
 
     async def get(self, session_id: str, user_id: str) -> Workspace:
         """The record, also of a workspace nobody did anything to. Raises `NotFoundError` for another user's."""
@@ -59,7 +64,7 @@ class WorkspaceWork:
 
     @contextlib.asynccontextmanager
     async def hold(self, session_id: str, user_id: str, kind: WorkKind, snapshot_id: str) -> AsyncGenerator[Workspace]:
-        """The workspace, held until the block ends. Raises `WorkspaceBusyError`.
+        """The workspace, held until the block ends. Raises `WorkspaceBusyError`, `ElsewhereError`.
 
         After a restore that failed the files are mended; when that fails too the hold lapses and the next sweep tries.
         """
@@ -76,6 +81,8 @@ class WorkspaceWork:
                 )
             return begun
 
+        if await self.is_elsewhere(session_id):
+            raise ElsewhereError
         await self.settle(session_id, user_id)
         held = await self.change(session_id, user_id, begin)
         heartbeat = asyncio.create_task(self._renew(session_id, user_id, owner), name=f"workspace-{session_id}")

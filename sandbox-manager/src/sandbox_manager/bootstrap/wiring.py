@@ -28,6 +28,7 @@ from sandbox_manager.application.reconcile import Reconcile
 from sandbox_manager.application.remove_all import RemoveAll
 from sandbox_manager.application.renew_sandbox import RenewSandbox
 from sandbox_manager.application.sandbox_work import SandboxWork
+from sandbox_manager.application.whereabouts import is_elsewhere
 from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.bootstrap.runtimes import RUNTIMES
 from sandbox_manager.bootstrap.settings import KeepingSettings, Settings
@@ -78,7 +79,13 @@ async def keep(
     limits, clocks = _limits(keeping), _clocks(keeping)
     work = SandboxWork(registry, owner)
     clean = CleanSandbox(registry, runtime, clock, work)
-    files = WorkspaceWork(MongoWorkspaces(), runtime.archives, clock, owner)
+    files = WorkspaceWork(
+        MongoWorkspaces(),
+        runtime.archives,
+        clock,
+        owner,
+        lambda session_id: is_elsewhere(registry, runtime.place, session_id),
+    )
     launcher = Launcher(
         registry=registry,
         runtime=runtime,

@@ -147,6 +147,15 @@ class SandboxBusyError(UnavailableError):
         super().__init__("The sandbox is being worked on; try again in a moment.")
 
 
+class ElsewhereError(UnavailableError):
+    """It is another engine's; managers there answer for it, and this one has done nothing."""
+
+    code = "elsewhere"
+
+    def __init__(self) -> None:
+        super().__init__("The files of this computer are at another engine, whose managers did not answer; try again.")
+
+
 class StartFailedError(DomainError):
     """A sandbox did not come up. `retryable` says whether trying again may help."""
 

@@ -55,3 +55,25 @@ async def test_a_problem_of_the_manager_keeps_its_meaning(status: int, error: ty
     with pytest.raises(error):
         await manager.snapshots().restore("s", "u", "n1")
     assert manager.forgotten == ["s"]
+
+
+@pytest.mark.parametrize("answers_at", [3, None], ids=["there is one", "there is none"])
+async def test_a_manager_of_another_engine_is_passed_by(answers_at: int | None) -> None:
+    calls: list[str] = []
+
+    def handle(_: httpx.Request) -> httpx.Response:
+        calls.append("call")
+        if len(calls) == answers_at:
+            return httpx.Response(201, json=KEPT)
+        return httpx.Response(503, json={"title": "No", "status": 503, "detail": "Elsewhere.", "code": "elsewhere"})
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(handle), base_url="http://manager")
+    async with http:
+        snapshots = ManagerSnapshots(http, lambda _: None, reach_for_s=30 if answers_at else 0.05)
+        if answers_at:
+            assert (await snapshots.take("s", "u", "one")).name == "one"
+            assert len(calls) == answers_at
+        else:
+            with pytest.raises(ComputerUnavailableError, match="Elsewhere"):
+                await snapshots.take("s", "u", "one")
+            assert len(calls) > 1

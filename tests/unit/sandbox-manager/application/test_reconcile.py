@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from sandbox_manager.domain.sandbox import Status
-from support.keeping import HARD, IDLE, Keeping
+from support.keeping import HARD, IDLE, PAUSE, Keeping
 from support.sandboxes import new_identity, spec_of
 
 
@@ -200,3 +200,24 @@ async def test_a_living_sandbox_survives_a_new_manager() -> None:
 
     assert (await new.get(ready.id)) == ready
     assert list(new.runtime.things) == [ready.id]
+
+
+async def test_what_stayed_frozen_without_any_manager_is_ended_by_the_first_sweep_of_the_next_one() -> None:
+    keeping = Keeping()
+    late, still_good = [await keeping.ready(session_id) for session_id in ("late", "good")]
+    await keeping.pause(late.id)
+    stray = new_identity()  # its database was put back, and knows nothing of it
+    await keeping.runtime.start(spec_of(stray))
+    await keeping.runtime.pause(stray)
+    keeping.clock.move(PAUSE + timedelta(seconds=1))
+    await keeping.renew(still_good.id)
+    await keeping.pause(still_good.id)
+
+    following = Keeping(registry=keeping.registry, runtime=keeping.runtime, clock=keeping.clock, owner="manager-2")
+    await following.reconcile()
+
+    found = {one.identity.sandbox_id: one.paused for one in await keeping.runtime.found()}
+    assert found == {still_good.id: True}
+    assert sorted(keeping.runtime.removals) == sorted([late.id, stray.sandbox_id])
+    assert (await following.renew(still_good.id)).status is Status.READY
+    assert not (await keeping.runtime.found())[0].paused

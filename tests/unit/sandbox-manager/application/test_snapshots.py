@@ -12,7 +12,7 @@ from sandbox_manager.application.restore_snapshot import RestoreSnapshot
 from sandbox_manager.application.take_snapshot import SnapshotLimits, TakeSnapshot
 from sandbox_manager.application.tend_workspaces import TendWorkspaces
 from sandbox_manager.application.workspace_work import WORK_LEASE, WorkspaceWork
-from sandbox_manager.domain.errors import EngineUnavailableError, NotFoundError
+from sandbox_manager.domain.errors import ElsewhereError, EngineUnavailableError, NotFoundError
 from sandbox_manager.domain.sandbox import Status
 from sandbox_manager.domain.workspace import (
     ArchiveBounds,
@@ -230,6 +230,27 @@ async def test_files_at_another_engine_are_left_to_the_managers_there() -> None:
 
     await files.tend()
     assert files.archives.files == {}
+
+
+async def test_snapshots_of_files_at_another_engine_are_neither_taken_nor_restored_nor_dropped_here() -> None:
+    files = Files()
+    await files.keeping.ready()
+    kept = await files.take(*WHO, "one")
+
+    async def elsewhere(_: str) -> bool:
+        return True
+
+    work = replace(files.work, is_elsewhere=elsewhere)
+    before = await files.records.get("s1")
+    for call in (
+        replace(files.take, work=work)(*WHO, "two"),
+        replace(files.restore, work=work)(*WHO, kept.id),
+        replace(files.delete, work=work)(*WHO, kept.id),
+    ):
+        with pytest.raises(ElsewhereError):
+            await call
+    assert await files.records.get("s1") == before
+    assert [one.status for one in await files.keeping.registry.find(session_id="s1")] == [Status.READY]
 
 
 async def test_records_changed_by_somebody_else_are_read_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -10,19 +11,29 @@ from pydantic import ValidationError
 
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.domain.sandbox.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
+from backend_api.infrastructure.sandbox_manager.client import REACH_FOR_S
 from contracts.errors import Problem
 from contracts.workspaces import Snapshot as WireSnapshot
 from contracts.workspaces import SnapshotList
 
 _PACKING_S = 330.0
+_ELSEWHERE = "elsewhere"
+_PAUSE_S = 0.1
 
 
 class ManagerSnapshots:
-    """`forget` is told of a session whose computer ended with a restore."""
+    """`forget` is told of a session whose computer ended with a restore.
 
-    def __init__(self, http: httpx.AsyncClient, forget: Callable[[str], None]) -> None:
+    Where managers of several engines answer behind one address, those of another one say so and nothing is done; the
+    call is then repeated until it comes out at the right one.
+    """
+
+    def __init__(
+        self, http: httpx.AsyncClient, forget: Callable[[str], None], *, reach_for_s: float = REACH_FOR_S
+    ) -> None:
         self._http = http
         self._forget = forget
+        self._reach_for_s = reach_for_s
 
     async def kept(self, session_id: str, user_id: str) -> KeptSnapshots:
         found = SnapshotList.model_validate_json((await self._send("GET", session_id, user_id)).content)
@@ -43,21 +54,32 @@ class ManagerSnapshots:
     async def _send(self, method: str, session_id: str, user_id: str, path: str = "", **fields: Any) -> httpx.Response:
         url = f"/workspaces/{session_id}/snapshots{path}"
         timeout = httpx.Timeout(_PACKING_S, connect=5.0)
-        try:
-            response = await self._http.request(method, url, params={"user_id": user_id}, timeout=timeout, **fields)
-        except httpx.TransportError as error:
-            raise ComputerUnavailableError("The sandbox manager can't be reached. Try again in a moment.") from error
-        if response.is_success:
-            return response
-        try:
-            detail = Problem.model_validate_json(response.content).detail
-        except ValidationError:
-            detail = f"The sandbox manager answered {response.status_code}."
+        until = asyncio.get_running_loop().time() + self._reach_for_s
+        while True:
+            try:
+                response = await self._http.request(method, url, params={"user_id": user_id}, timeout=timeout, **fields)
+            except httpx.TransportError as error:
+                reason = "The sandbox manager can't be reached. Try again in a moment."
+                raise ComputerUnavailableError(reason) from error
+            if response.is_success:
+                return response
+            code, detail = _problem(response)
+            if code != _ELSEWHERE or asyncio.get_running_loop().time() >= until:
+                break
+            await asyncio.sleep(_PAUSE_S)
         if response.status_code == 404:
             raise SnapshotNotFoundError("There is no such snapshot.")
         if response.status_code == 409:
             raise SnapshotRefusedError(detail)
         raise ComputerUnavailableError(detail)
+
+
+def _problem(response: httpx.Response) -> tuple[str, str]:
+    try:
+        problem = Problem.model_validate_json(response.content)
+    except ValidationError:
+        return "", f"The sandbox manager answered {response.status_code}."
+    return problem.code, problem.detail
 
 
 def _read(response: httpx.Response) -> Snapshot:

@@ -16,6 +16,7 @@ from contracts.problem_responses import list_problems
 from sandbox_manager.domain.errors import (
     ConflictError,
     DomainError,
+    ElsewhereError,
     InvalidError,
     LimitError,
     NotFoundError,
@@ -61,6 +62,8 @@ async def _domain(request: Request, error: Exception) -> JSONResponse:
         headers["Retry-After"] = str(error.retry_after_s)
     if isinstance(error, UnavailableError):
         headers["Retry-After"] = "5"
+    if isinstance(error, ElsewhereError):
+        headers["Connection"] = "close"  # the next attempt is to come out at another manager
     if isinstance(error, UnauthenticatedError):
         headers["WWW-Authenticate"] = "Bearer"
     problem = Problem(

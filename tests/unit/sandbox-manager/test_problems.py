@@ -1,0 +1,22 @@
+"""What an error says beside its text."""
+
+from __future__ import annotations
+
+import httpx
+from fastapi import FastAPI
+
+from sandbox_manager.domain.errors import ElsewhereError
+from sandbox_manager.interfaces.http.problems import install_problems
+
+
+async def test_who_asked_a_manager_of_another_engine_does_not_come_out_there_again() -> None:
+    app = FastAPI()
+    install_problems(app)
+
+    @app.get("/")
+    async def refuse() -> None:
+        raise ElsewhereError
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://manager") as client:
+        answer = await client.get("/")
+    assert (answer.status_code, answer.json()["code"], answer.headers["connection"]) == (503, "elsewhere", "close")
