@@ -31,7 +31,8 @@ run_kind() {
       elif ! has_images; then skip_kind docker "the images are not built: ./build.sh"
       else run_pytest docker tests/e2e/compose "${@:2}"; fi
       ;;
-    chaos) run_pytest chaos tests/chaos ;;
+    # The seed and what was broken are told also where all is well.
+    chaos) run_pytest chaos tests/chaos --capture=no ;;
     quiet) run_pytest quiet tests/integration tests/e2e -m quiet ;;
     frontend) (cd "$ROOT/frontend" && npm test --silent) ;;
     *) fail "no such kind of test: $1 (unit contract integration e2e docker chaos frontend all)" ;;
@@ -95,8 +96,6 @@ run_tests() {
   local kinds=("$@") kind
   if [ ${#kinds[@]} = 0 ] || [ "${kinds[0]}" = all ]; then
     kinds=(all)
-    # A taste of it; ./run.sh test chaos is the whole.
-    export CHAOS_RUNS=${CHAOS_RUNS:-24}
   fi
   cd "$ROOT" || return
   ensure_python dev
