@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.keep_alive import KEEP
+from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.domain.ports import Clock, DoorKeys, Runtime
 from sandbox_manager.domain.sandbox import Sandbox, Started
@@ -55,6 +56,7 @@ class ClaimSandbox:
 
     async def _open(self, sandbox: Sandbox, door: str) -> None:
         await self.runtime.resume(sandbox.identity)
+        phase_reached("woken")
         now = self.wall.now()
         claim = self.keys.sign(
             sandbox.identity, [KEEP], now, now + _TOKEN, claim_until=now + (sandbox.expires_at - sandbox.created_at)
