@@ -12,6 +12,16 @@ _SHARED = {"$ref": "#/components/responses/Problem"}
 _REFUSED_BODY = ("HTTPValidationError", "ValidationError")
 
 
+def document_problems(app: Any) -> None:
+    """Let the document that a FastAPI application writes of itself list them."""
+    generate = app.openapi
+
+    def openapi() -> Document:
+        return app.openapi_schema if app.openapi_schema is not None else list_problems(generate())
+
+    app.openapi = openapi
+
+
 def list_problems(document: Document) -> Document:
     """Complete a document in place, by what each operation has.
 

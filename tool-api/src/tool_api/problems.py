@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from http import HTTPStatus
-from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -13,7 +12,7 @@ from starlette.responses import Response
 
 from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem
 from contracts.observation.context import current_work
-from contracts.problem_responses import list_problems
+from contracts.problem_responses import document_problems
 from tool_api import errors
 
 _log = logging.getLogger(__name__)
@@ -83,17 +82,8 @@ async def unexpected_error(_: Request, error: Exception) -> Response:
 
 def install_problems(app: FastAPI) -> None:
     """Render every error of the app as a problem, and say so in its OpenAPI document."""
-    _document(app)
+    document_problems(app)
     app.add_exception_handler(errors.ToolApiError, _tool_api_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_exception)
     app.add_exception_handler(Exception, unexpected_error)
-
-
-def _document(app: FastAPI) -> None:
-    generate = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        return app.openapi_schema if app.openapi_schema is not None else list_problems(generate())
-
-    app.openapi = openapi

@@ -27,7 +27,7 @@ from backend_api.domain.errors import (
 )
 from backend_api.interfaces.http.request_id import current_request_id
 from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem
-from contracts.problem_responses import list_problems
+from contracts.problem_responses import document_problems
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +97,7 @@ def _validation_problem(error: RequestValidationError) -> Response:
 
 def install(app: FastAPI) -> None:
     """Answer every error of the application in this form, and say so in its OpenAPI document."""
-    _document(app)
+    document_problems(app)
 
     async def on_domain(_: Request, error: Exception) -> Response:
         return domain_problem(cast("DomainError", error))
@@ -115,12 +115,3 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(DomainError, on_domain)
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
-
-
-def _document(app: FastAPI) -> None:
-    generate = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        return app.openapi_schema if app.openapi_schema is not None else list_problems(generate())
-
-    app.openapi = openapi

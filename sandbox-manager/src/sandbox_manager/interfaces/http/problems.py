@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from http import HTTPStatus
-from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -12,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem
-from contracts.problem_responses import list_problems
+from contracts.problem_responses import document_problems
 from sandbox_manager.domain.errors import (
     ConflictError,
     DomainError,
@@ -113,17 +112,8 @@ async def _unexpected(request: Request, error: Exception) -> JSONResponse:
 
 def install_problems(app: FastAPI) -> None:
     """Every error this app answers is a problem detail, and its OpenAPI document says so."""
-    _document(app)
+    document_problems(app)
     app.add_exception_handler(DomainError, _domain)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _unexpected)
-
-
-def _document(app: FastAPI) -> None:
-    generate = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        return app.openapi_schema if app.openapi_schema is not None else list_problems(generate())
-
-    app.openapi = openapi
