@@ -9,7 +9,18 @@ from typing import Any
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.workspace import ArchiveBounds, Packed, refusal
 
-PROGRAM = Path(__file__).with_name("archive.py").read_text()
+_FOLDER = Path(__file__).with_name("archive")
+_PARTS = [
+    (f"{__package__}.archive.{name}", (_FOLDER / f"{name}.py").read_text())
+    for name in ("bounds", "packing", "unpacking", "program")
+]
+PROGRAM = f"""import sys, types
+for name, text in {_PARTS!r}:
+    sys.modules[name] = module = types.ModuleType(name)
+    exec(compile(text, name, "exec"), vars(module))
+module.main()
+"""
+"""All parts in one text, each under its own name: where it runs there is nothing to import them from."""
 DEADLINE_S = 300
 NO_BOUNDS = ArchiveBounds(max_bytes=0, max_files=0)
 

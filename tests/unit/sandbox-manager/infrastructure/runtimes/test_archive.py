@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_manager.infrastructure.runtimes import archive
-from sandbox_manager.infrastructure.runtimes.archive import ArchiveError, Counted, mend, run, unpack
+from sandbox_manager.infrastructure.runtimes.archive import unpacking
+from sandbox_manager.infrastructure.runtimes.archive.bounds import STAGE, ArchiveError, Counted
+from sandbox_manager.infrastructure.runtimes.archive.packing import pack
+from sandbox_manager.infrastructure.runtimes.archive.program import run
+from sandbox_manager.infrastructure.runtimes.archive.unpacking import mend, unpack
 
 MANY = ["100000000", "10000"]
 
@@ -201,7 +204,7 @@ def test_an_exchange_killed_at_any_step_is_brought_to_one_end_by_mending(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every rename and removal is a moment to die at; afterwards there are the old files or the new ones, whole."""
-    rename, rmtree = Path.rename, archive.remove_tree
+    rename, rmtree = Path.rename, unpacking.remove_tree
     outcomes: set[str] = set()
     for moment in range(40):
         workspace = place / f"workspace{moment}"
@@ -209,7 +212,7 @@ def test_an_exchange_killed_at_any_step_is_brought_to_one_end_by_mending(
         for name in ("a", "b", "c"):
             (workspace / name).write_text("new")
         packed = place / "archives" / "w.tar.gz"
-        archive.pack(workspace, packed, Counted(1000, 100))
+        pack(workspace, packed, Counted(1000, 100))
         for name in ("b", "c", "d"):
             (workspace / name).write_text("old")
         (workspace / "a").unlink()
@@ -233,7 +236,7 @@ def test_an_exchange_killed_at_any_step_is_brought_to_one_end_by_mending(
 
         with monkeypatch.context() as patched:
             patched.setattr(Path, "rename", dying_rename)
-            patched.setattr(archive, "remove_tree", dying_rmtree)
+            patched.setattr(unpacking, "remove_tree", dying_rmtree)
             try:
                 unpack(workspace, packed, Counted(1000, 100))
                 survived = True
@@ -250,7 +253,7 @@ def test_mending_follows_no_link_and_leaves_a_whole_workspace_alone(place: Path)
     workspace = filled(place)
     before = tree(workspace)
     (place / "outside" / "complete").touch()
-    (workspace / archive.STAGE).symlink_to(place / "outside")
+    (workspace / STAGE).symlink_to(place / "outside")
 
     do(place, "mend")
 

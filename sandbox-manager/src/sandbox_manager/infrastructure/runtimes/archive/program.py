@@ -1,0 +1,53 @@
+"""What the command line asks for."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+import os
+import sys
+import tarfile
+from pathlib import Path
+
+from sandbox_manager.infrastructure.runtimes.archive.bounds import KEPT, ArchiveError, Counted
+from sandbox_manager.infrastructure.runtimes.archive.packing import pack
+from sandbox_manager.infrastructure.runtimes.archive.unpacking import mend, unpack
+
+
+def run(arguments: list[str]) -> dict[str, object]:
+    """Do what the arguments say; the answer is for the manager."""
+    verb, workspace, archives, name, max_bytes, max_files = arguments
+    counted = Counted(int(max_bytes), int(max_files))
+    target = Path(archives) / f"{name}.tar.gz"
+    if verb == "pack":
+        if not Path(workspace).is_dir() or KEPT.issuperset(os.listdir(workspace)):
+            raise ArchiveError("empty", "There are no files yet.")
+        pack(Path(workspace), target, counted)
+        return {"bytes": target.stat().st_size, "content_bytes": counted.bytes, "files": counted.files}
+    if verb == "unpack":
+        unpack(Path(workspace), target, counted)
+    elif verb == "mend":
+        mend(Path(workspace))
+    else:
+        for one in (target, target.with_suffix(".part")):
+            one.unlink(missing_ok=True)
+    return {}
+
+
+def main() -> None:
+    """The program."""
+    try:
+        answer = run(sys.argv[1:])
+    except ArchiveError as error:
+        answer = {"code": error.code, "detail": str(error)}
+    except (tarfile.TarError, gzip.BadGzipFile, EOFError):
+        answer = {"code": "damaged", "detail": "The snapshot's archive is damaged."}
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        told = error.strerror or type(error).__name__
+        answer = {
+            "code": "full" if full else "failed",
+            "detail": f"{told}: {error.filename}" if error.filename else told,
+        }
+    sys.stdout.write(json.dumps(answer) + "\n")
