@@ -8,6 +8,7 @@ import secrets
 import sys
 
 from support.fleet import Fleet
+from support.run_report import tell
 
 SEED = int(os.environ.get("CHAOS_SEED") or secrets.randbelow(1_000_000))
 
@@ -51,4 +52,6 @@ def seeded(trial: str) -> random.Random:
 
 
 def say(text: str) -> None:
+    """Seen at once, and with what failed."""
+    tell(f"chaos: {text}")
     sys.stderr.write(f"chaos: {text}\n")
