@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
-from datetime import UTC, datetime
 from typing import Any
 
 from pymongo import ReturnDocument
@@ -13,10 +10,10 @@ from pymongo import ReturnDocument
 from backend_api.domain.conversation.entity import RunId, Session, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import SessionPage
-from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.deletions import remove_contents
+from backend_api.infrastructure.mongo.newest_first import newest_first
 from backend_api.infrastructure.mongo.transactions import store_errors
 
 _CHANGEABLE = frozenset({"title", "model", "options", "pinned", "archived"})
@@ -70,15 +67,8 @@ class MongoSessionRepository:
         wanted: Document = {"user_id": user_id}
         if query:
             wanted["title"] = {"$regex": re.escape(query), "$options": "i"}
-        if cursor is not None:
-            at, last_id = _decode(cursor)
-            wanted["$or"] = [{"created_at": {"$lt": at}}, {"created_at": at, "_id": {"$lt": last_id}}]
-        async with store_errors():
-            found = self._sessions.find(wanted).sort([("created_at", -1), ("_id", -1)]).limit(limit + 1)
-            items = [session_from(document) async for document in found]
-        has_more = len(items) > limit
-        items = items[:limit]
-        return SessionPage(items=items, next_cursor=_encode(items[-1]) if has_more else None)
+        items, next_cursor = await newest_first(self._sessions, wanted, session_from, limit=limit, cursor=cursor)
+        return SessionPage(items=items, next_cursor=next_cursor)
 
     async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
         """Set only what a user may change."""
@@ -129,16 +119,3 @@ def session_from(document: Document | None) -> Session:
         sandbox=document.get("sandbox"),
         active_run_id=RunId(run_id) if run_id else None,
     )
-
-
-def _encode(session: Session) -> str:
-    millis = round(session.created_at.timestamp() * 1000)
-    return base64.urlsafe_b64encode(f"{millis}:{session.id}".encode()).decode()
-
-
-def _decode(cursor: str) -> tuple[datetime, str]:
-    try:
-        millis, _, last_id = base64.urlsafe_b64decode(cursor.encode()).decode().partition(":")
-        return datetime.fromtimestamp(int(millis) / 1000, UTC), last_id
-    except (ValueError, OverflowError, OSError, binascii.Error) as error:
-        raise InvalidError("This cursor is not one of ours.", field="query.cursor") from error
