@@ -83,12 +83,14 @@ class ConversationStores:
         return session_id
 
 
-def memory_stores(*, runs_per_user: int = 0, clock: Callable[[], datetime] = utc_now) -> ConversationStores:
+def memory_stores(
+    *, runs_per_user: int = 0, waiting_most: int = 0, clock: Callable[[], datetime] = utc_now
+) -> ConversationStores:
     """In memory."""
     store = MemoryStore(clock)
     return ConversationStores(
         sessions=MemorySessionRepository(store),
-        ledger=MemoryRunLedger(store, runs_per_user=runs_per_user),
+        ledger=MemoryRunLedger(store, runs_per_user=runs_per_user, waiting_most=waiting_most),
         log=MemoryEventLog(store),
         transcripts=MemoryTranscripts(store),
         markers=MemoryReadMarkers(store),
@@ -97,12 +99,14 @@ def memory_stores(*, runs_per_user: int = 0, clock: Callable[[], datetime] = utc
 
 
 @asynccontextmanager
-async def mongo_stores(uri: str, name: str, *, runs_per_user: int = 0) -> AsyncGenerator[ConversationStores]:
+async def mongo_stores(
+    uri: str, name: str, *, runs_per_user: int = 0, waiting_most: int = 0
+) -> AsyncGenerator[ConversationStores]:
     """On a real mongod."""
     async with connect(uri, name) as database:
         yield ConversationStores(
             sessions=MongoSessionRepository(database),
-            ledger=MongoRunLedger(database, runs_per_user=runs_per_user),
+            ledger=MongoRunLedger(database, runs_per_user=runs_per_user, waiting_most=waiting_most),
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
             markers=MongoReadMarkers(database),

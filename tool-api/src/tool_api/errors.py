@@ -10,6 +10,7 @@ ToolApiError
 │   └── ClaimedError        the sandbox is somebody's already
 ├── InvalidError
 └── TooLargeError
+    ├── FolderTooLargeError more than one download may hold
     └── DiskFullError       the workspace would hold more than it may
 """
 
@@ -84,3 +85,9 @@ class DiskFullError(TooLargeError):
     """The workspace would hold more than it may."""
 
     code = "disk_full"
+
+
+class FolderTooLargeError(TooLargeError):
+    """A folder holds more than one download may."""
+
+    code = "folder_too_large"

@@ -10,6 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from backend_api.bootstrap.slow_peers import HttpProtocol, WebSocketProtocol
+from backend_api.bootstrap.trusted_proxies import TrustedProxies
 
 
 class Server(uvicorn.Server):
@@ -40,7 +41,7 @@ def server_for(app: ASGIApp, *, graceful_s: int, trusted_proxies: Sequence[str] 
     """
     return Server(
         uvicorn.Config(
-            app,
+            TrustedProxies(app, trusted_proxies),
             log_config=None,
             access_log=False,
             http=HttpProtocol,
@@ -49,7 +50,7 @@ def server_for(app: ASGIApp, *, graceful_s: int, trusted_proxies: Sequence[str] 
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=graceful_s,
             server_header=False,
-            forwarded_allow_ips=list(trusted_proxies),
+            proxy_headers=False,
             limit_concurrency=2000,
         )
     )

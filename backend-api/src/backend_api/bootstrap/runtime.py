@@ -94,7 +94,9 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     ):
         database = stores.database
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
-        ledger = MongoRunLedger(database, runs_per_user=settings.max_runs_per_user)
+        ledger = MongoRunLedger(
+            database, runs_per_user=settings.max_runs_per_user, waiting_most=settings.max_waiting_messages
+        )
         announced = AnnouncedComputers(computers.computers, log, stores.tail)
         ports = AgentPorts(
             ledger=ledger,

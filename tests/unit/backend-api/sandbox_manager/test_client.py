@@ -12,9 +12,10 @@ import pytest
 from backend_api.application.runs.announced_computers import AnnouncedComputers
 from backend_api.domain.agent.events import SandboxUpdated
 from backend_api.domain.sandbox.entity import ComputerStatus, Scope
-from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.domain.sandbox.errors import ComputerLimitError, ComputerUnavailableError
 from backend_api.infrastructure.memory.computers import MemoryComputers
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
+from backend_api.interfaces.http.problems import domain_problem
 from contracts.errors import Problem
 from contracts.sandboxes import DoorToken, Sandbox, SandboxList, SandboxStatus
 from support.agent_fakes import MemoryStore
@@ -242,3 +243,19 @@ async def test_starting_ready_and_failed_are_told_once() -> None:
     told = [(event.status, event.reason) for event in store.payloads(session, SandboxUpdated)]
     assert told == [("starting", None), ("ready", None), ("failed", "No room.")]
     assert len(store.published) == 3
+
+
+@pytest.mark.parametrize(("header", "seconds"), [({"retry-after": "7"}, 7), ({"retry-after": "soon"}, 60), ({}, 60)])
+async def test_a_limit_of_the_manager_is_told_as_one_with_its_time(header: dict[str, str], seconds: int) -> None:
+    refused = Problem(title="t", status=429, detail="You have 3 computers.", code="quota")
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(429, headers=header, content=refused.model_dump_json())
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+    with pytest.raises(ComputerLimitError) as raised:
+        await SandboxManagerClient(http).ensure("s", "u")
+    assert raised.value.detail == "You have 3 computers."
+    assert raised.value.retry_after_s == seconds
+    told = domain_problem(raised.value)
+    assert (told.status_code, told.headers["retry-after"]) == (429, str(seconds))

@@ -7,14 +7,18 @@ import os
 import stat
 import zipfile
 from collections.abc import AsyncGenerator, Generator
+from contextlib import suppress
 from datetime import UTC, datetime
 from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
+from tool_api.errors import FolderTooLargeError
 from tool_api.files.listing import HIDDEN
 from tool_api.workspace import Workspace
 
+MAX_ZIP_ENTRIES = 20_000
+MAX_ZIP_BYTES = 2 * 1024**3
 _PIECE_BYTES = 256 * 1024
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -27,10 +31,11 @@ def disposition(name: str) -> str:
 
 
 async def download(workspace: Workspace, path: str) -> Response:
-    """A file or a folder as a streamed attachment."""
+    """A file or a folder as a streamed attachment. Raises `FolderTooLargeError`."""
     fd, name, state = await asyncio.to_thread(_open, workspace, path)
     headers = {"X-Content-Type-Options": "nosniff"}
     if stat.S_ISDIR(state.st_mode):
+        await asyncio.to_thread(_check_size, fd)
         headers["Content-Disposition"] = disposition(f"{name}.zip")
         return StreamingResponse(_in_thread(_zip(fd)), headers=headers, media_type="application/zip")
     headers |= {"Content-Disposition": disposition(name), "Content-Length": str(state.st_size)}
@@ -57,6 +62,26 @@ def _file(fd: int, size: int) -> Generator[bytes]:
                 raise OSError("the file became shorter while it was read")
             left -= len(piece)
             yield piece
+
+
+def _check_size(fd: int) -> None:
+    """Closes the folder when it refuses it."""
+    entries = size = 0
+    try:
+        for _, folders, files, folder_fd in os.fwalk(".", dir_fd=fd, follow_symlinks=False):
+            folders[:] = [name for name in folders if name not in HIDDEN]
+            entries += len(folders) + len(files)
+            for name in files:
+                with suppress(OSError):
+                    size += os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_size
+            if entries > MAX_ZIP_ENTRIES or size > MAX_ZIP_BYTES:
+                raise FolderTooLargeError(
+                    f"This folder holds more than {MAX_ZIP_ENTRIES} files or {MAX_ZIP_BYTES // 1024**2} MB, too much "
+                    "for one download. Take a folder inside it, or let the agent pack what you need."
+                )
+    except BaseException:
+        os.close(fd)
+        raise
 
 
 class _Sink:

@@ -57,7 +57,7 @@ async def read_content(services: PresentServices, path: FilePath) -> FileContent
         return await asyncio.to_thread(listing.preview, services.workspace, path)
 
 
-@router.get("/download", response_class=Response, responses={200: {"content": {"*/*": {}}}})
+@router.get("/download", response_class=Response, responses={200: {"content": {"*/*": {}}}, 413: {}})
 async def download_path(services: PresentServices, path: FilePath) -> Response:
     with _missing_is_not_found(path):
         return await download.download(services.workspace, path)

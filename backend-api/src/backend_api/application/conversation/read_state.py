@@ -13,6 +13,7 @@ from backend_api.domain.sandbox.entity import ComputerStatus
 from backend_api.domain.sandbox.ports import Computers
 
 MESSAGES = 500
+MESSAGE_BYTES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,8 @@ class ReadState:
 
     async def __call__(self, session_id: SessionId, user_id: UserId) -> State:
         session = await self.sessions.get(session_id, user_id)
-        messages = await self.transcripts.messages(session_id, up_to=session.last_seq, limit=MESSAGES)
+        last = session.last_seq
+        messages = await self.transcripts.messages(session_id, up_to=last, limit=MESSAGES, most=MESSAGE_BYTES)
         usage = await self.transcripts.usage(session_id)
         run = await self.ledger.get(session.active_run_id) if session.active_run_id else None
         try:

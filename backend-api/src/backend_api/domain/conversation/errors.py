@@ -47,6 +47,20 @@ class TooManyStreamsError(LimitError):
     code = "too_many_streams"
 
 
+class TooManyWaitingError(LimitError):
+    """As many messages of the session wait as may."""
+
+    code = "too_many_waiting"
+
+    @classmethod
+    def of(cls, at_most: int) -> TooManyWaitingError:
+        """For a session where `at_most` wait."""
+        text = (
+            f"{at_most} messages of this session wait for the agent, the most that may. Wait for it, or stop the run."
+        )
+        return cls(text, retry_after_s=30)
+
+
 class SessionQuotaError(LimitError):
     """The user has as many sessions as one may have."""
 

@@ -66,12 +66,14 @@ class EventLog(Protocol):
         """Store events that belong to no run's writer (files changed by the user, session updated, sandbox updated)."""
         ...
 
-    async def read(self, session_id: SessionId, *, after: int, limit: int) -> list[Event]:
-        """Events with seq > after, in order, at most `limit`."""
+    async def read(self, session_id: SessionId, *, after: int, limit: int, most: int | None = None) -> list[Event]:
+        """Events with seq > after, in order, at most `limit`, and but the first one only up to `most` bytes."""
         ...
 
-    async def read_back(self, session_id: SessionId, *, before: int, limit: int) -> list[Event]:
-        """The last `limit` events with seq < before, in order."""
+    async def read_back(
+        self, session_id: SessionId, *, before: int, limit: int, most: int | None = None
+    ) -> list[Event]:
+        """The last `limit` events with seq < before, in order, and but the last one only up to `most` bytes."""
         ...
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
@@ -86,8 +88,9 @@ class EventLog(Protocol):
 class Transcripts(Protocol):
     """What was said in a session, without the work between."""
 
-    async def messages(self, session_id: SessionId, *, up_to: int, limit: int) -> list[Event]:
-        """The last user messages and answers with seq <= `up_to`, in order."""
+    async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
+        """The last user messages and answers with seq <= `up_to`, in order, and but the last one only up to `most`
+        bytes."""
         ...
 
     async def usage(self, session_id: SessionId) -> Usage:
@@ -101,6 +104,11 @@ class Recorded:
 
     payload: StoredPayload
     body: Body | None = None
+
+    @property
+    def seen_seq(self) -> int:
+        """The last message the model had read when it said this; 0 where it said nothing."""
+        return getattr(self.payload, "seen_seq", 0)
 
 
 class RunLedger(Protocol):
@@ -120,7 +128,8 @@ class RunLedger(Protocol):
 
         A run queued here is leased to the `taker`, if there is one, and run.started recorded, in the same transaction.
 
-        The same `client_message_id` again answers the first acceptance with `duplicate` true.
+        The same `client_message_id` again answers the first acceptance with `duplicate` true. Raises
+        `TooManyWaitingError` when too many messages wait that no model has read; nothing is written then.
         """
         ...
 

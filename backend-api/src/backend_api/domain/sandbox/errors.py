@@ -58,3 +58,9 @@ class UploadTooLargeError(TooLargeError):
     """An upload over the limit."""
 
     code = "upload_too_large"
+
+
+class FolderTooLargeError(TooLargeError):
+    """A folder holds more than one download may."""
+
+    code = "folder_too_large"

@@ -20,7 +20,7 @@ from backend_api.domain.conversation.entity import (
     SessionStatus,
     Taker,
 )
-from backend_api.domain.conversation.errors import LeaseLostError
+from backend_api.domain.conversation.errors import LeaseLostError, TooManyWaitingError
 from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
@@ -31,9 +31,10 @@ from contracts.observation.spans import current_traceparent
 class MemoryRunLedger:
     """`RunLedger` on a `MemoryStore`."""
 
-    def __init__(self, store: MemoryStore, *, runs_per_user: int = 0) -> None:
+    def __init__(self, store: MemoryStore, *, runs_per_user: int = 0, waiting_most: int = 0) -> None:
         self._store = store
         self._runs_per_user = runs_per_user
+        self._waiting_most = waiting_most
 
     def _has_enough(self, user_id: UserId) -> bool:
         at_work = [row.run for row in self._store.runs.values() if row.run.status == RunStatus.RUNNING]
@@ -53,6 +54,9 @@ class MemoryRunLedger:
             row = self._store.own(session_id, user_id)
             if message.client_message_id is not None and message.client_message_id in row.accepted:
                 return replace(row.accepted[message.client_message_id], duplicate=True, events=(), lease=None)
+            waiting = sum(isinstance(event.payload, MessageUser) for event in row.events[row.model_read :])
+            if 0 < self._waiting_most <= waiting:
+                raise TooManyWaitingError.of(self._waiting_most)
             active = row.session.active_run_id
             run_id = active or RunId(uuid.uuid4().hex)
             events = self._store.store(row, run_id, [message])
@@ -179,6 +183,7 @@ class MemoryRunLedger:
             for event, item in zip(events, items, strict=True):
                 if item.body is not None and event.seq is not None:
                     row.bodies[event.seq] = item.body
+            row.model_read = max(row.model_read, *(item.seen_seq for item in items), 0)
             said = sum(isinstance(item.payload, MessageCompleted) for item in items)
             row.session = replace(row.session, unread=row.session.unread + said)
             self._touch(row)
@@ -193,6 +198,7 @@ class MemoryRunLedger:
             is_unseen = row.last_user_seq > max(seen_seq, row.started_seq)
             event = self._end(row, taken, finished)
             if is_unseen:
+                row.model_read = seen_seq
                 self._queue(row, RunId(uuid.uuid4().hex), row.last_user_message_id)
             self._touch(row)
             return event
@@ -208,7 +214,9 @@ class MemoryRunLedger:
         taken.usage = finished.usage
         taken.inbox = []
         row.session = replace(row.session, active_run_id=None, status=SessionStatus.IDLE)
-        return self._store.store(row, taken.run.id, [finished])[0]
+        ended = self._store.store(row, taken.run.id, [finished])[0]
+        row.model_read = len(row.events)
+        return ended
 
     async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
         """A queued run ends at once."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
+from backend_api.application.conversation.event_json import dump, payload_fields
 from backend_api.domain.agent.events import Event, MessageCompleted, SandboxUpdated, StoredPayload, Usage
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
@@ -86,15 +87,17 @@ class MemoryEventLog:
                     row.session = replace(row.session, sandbox=payload.status)
             return events
 
-    async def read(self, session_id: SessionId, *, after: int, limit: int) -> list[Event]:
+    async def read(self, session_id: SessionId, *, after: int, limit: int, most: int | None = None) -> list[Event]:
         """A slice."""
         row = self._store.sessions.get(session_id)
-        return row.events[after : after + limit] if row else []
+        return _up_to(row.events[after : after + limit], most) if row else []
 
-    async def read_back(self, session_id: SessionId, *, before: int, limit: int) -> list[Event]:
+    async def read_back(
+        self, session_id: SessionId, *, before: int, limit: int, most: int | None = None
+    ) -> list[Event]:
         """A slice."""
         row = self._store.sessions.get(session_id)
-        return row.events[: max(before - 1, 0)][-limit:] if row else []
+        return _up_to(row.events[: max(before - 1, 0)][-limit:][::-1], most)[::-1] if row else []
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
         """As many as there are events."""
@@ -131,7 +134,7 @@ class MemoryTranscripts:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def messages(self, session_id: SessionId, *, up_to: int, limit: int) -> list[Event]:
+    async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
         """The last ones, oldest first."""
         row = self._store.sessions.get(session_id)
         said = [
@@ -139,9 +142,21 @@ class MemoryTranscripts:
             for event in (row.events if row else [])
             if event.payload.type in ("message.user", "message.completed") and (event.seq or 0) <= up_to
         ]
-        return said[-limit:]
+        return _up_to(said[-limit:][::-1], most)[::-1]
 
     async def usage(self, session_id: SessionId) -> Usage:
         """The sum over the runs."""
         own = [row for row in self._store.runs.values() if row.run.session_id == session_id]
         return total_usage(row.usage for row in own if row.usage is not None)
+
+
+def _up_to(events: list[Event], most: int | None) -> list[Event]:
+    if most is None:
+        return events
+    taken: list[Event] = []
+    for event in events:
+        most -= len(dump(payload_fields(cast("StoredPayload", event.payload))).encode())
+        if most < 0 and taken:
+            break
+        taken.append(event)
+    return taken

@@ -29,6 +29,8 @@ class SessionRow:
     accepted: dict[str, Accepted] = field(default_factory=dict[str, Accepted])
     started_seq: int = 0
     last_user_seq: int = 0
+    model_read: int = 0
+    """Up to here messages were read by a model, or are nobody's to read any more."""
     last_user_message_id: str = ""
     last_user_origin: tuple[str | None, str | None] = (None, None)
     """Request id and trace."""

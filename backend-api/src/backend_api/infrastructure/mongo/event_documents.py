@@ -8,6 +8,7 @@ from datetime import datetime
 
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.asynchronous.cursor import AsyncCursor
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from backend_api.application.conversation.event_json import dump, payload_fields, payload_from
@@ -97,6 +98,21 @@ async def read_events(database: Database, documents: Sequence[Document]) -> list
         whole = {seq: "".join(texts) for seq, texts in split.items()}
         documents = [document | {"data": whole.get(document["seq"], document["data"])} for document in documents]
     return [from_document(document) for document in documents]
+
+
+async def read_up_to(cursor: AsyncCursor[Document], most: int | None) -> list[Document]:
+    """Documents of events until those of more than `most` bytes, but at least one."""
+    if most is None:
+        return await cursor.to_list()
+    documents: list[Document] = []
+    left: int = most
+    async with cursor:
+        async for document in cursor:
+            left -= len(document["data"].encode()) * (1 + document.get("parts", 0))
+            if left < 0 and documents:
+                break
+            documents.append(document)
+    return documents
 
 
 async def insert_body(

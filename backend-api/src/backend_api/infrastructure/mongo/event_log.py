@@ -12,7 +12,7 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Body
 from backend_api.infrastructure.mongo.connection import Database
-from backend_api.infrastructure.mongo.event_documents import insert_events, number, read_events
+from backend_api.infrastructure.mongo.event_documents import insert_events, number, read_events, read_up_to
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 
 
@@ -46,7 +46,7 @@ class MongoEventLog:
 
         return await in_transaction(self._database, work)
 
-    async def read(self, session_id: SessionId, *, after: int, limit: int) -> list[Event]:
+    async def read(self, session_id: SessionId, *, after: int, limit: int, most: int | None = None) -> list[Event]:
         """One indexed range."""
         async with store_errors():
             cursor = (
@@ -55,9 +55,11 @@ class MongoEventLog:
                 .sort("seq", 1)
                 .limit(limit)
             )
-            return await read_events(self._database, await cursor.to_list())
+            return await read_events(self._database, await read_up_to(cursor, most))
 
-    async def read_back(self, session_id: SessionId, *, before: int, limit: int) -> list[Event]:
+    async def read_back(
+        self, session_id: SessionId, *, before: int, limit: int, most: int | None = None
+    ) -> list[Event]:
         """The same range from its end."""
         async with store_errors():
             cursor = (
@@ -66,7 +68,7 @@ class MongoEventLog:
                 .sort("seq", -1)
                 .limit(limit)
             )
-            return await read_events(self._database, (await cursor.to_list())[::-1])
+            return await read_events(self._database, (await read_up_to(cursor, most))[::-1])
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
         """By primary key, in few round trips."""

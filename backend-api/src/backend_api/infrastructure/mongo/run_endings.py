@@ -15,6 +15,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.run_documents import left_for_owner, queued_run, run_from
+from backend_api.infrastructure.mongo.run_queries import waiting_after
 from backend_api.infrastructure.mongo.transactions import in_transaction
 
 STOPPED_BEFORE_START = "Stopped by the user before it began."
@@ -50,6 +51,7 @@ class RunEndings:
                             "active_run_id": {"$cond": [unseen, next_run, None]},
                             "status": {"$cond": [unseen, SessionStatus.QUEUED.value, SessionStatus.IDLE.value]},
                             "fence": 0,
+                            "waiting": {"$cond": [unseen, waiting_after(seen_seq), []]},
                             "updated_at": "$$NOW",
                         }
                     }
@@ -122,6 +124,7 @@ class RunEndings:
                     "$set": {
                         "last_seq": {"$add": ["$last_seq", 1]},
                         "active_run_id": None,
+                        "waiting": [],
                         "status": SessionStatus.IDLE.value,
                         "updated_at": "$$NOW",
                     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
@@ -16,7 +16,6 @@ from backend_api.domain.agent.events import (
     MessageUser,
     RunFinished,
     RunQueued,
-    RunStarted,
     StoredPayload,
 )
 from backend_api.domain.conversation.entity import (
@@ -30,7 +29,7 @@ from backend_api.domain.conversation.entity import (
     SessionStatus,
     Taker,
 )
-from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
+from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError, TooManyWaitingError
 from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
@@ -44,21 +43,32 @@ from backend_api.infrastructure.mongo.run_documents import (
     taken_run,
 )
 from backend_api.infrastructure.mongo.run_endings import RunEndings
+from backend_api.infrastructure.mongo.run_queries import (
+    IS_FREE,
+    begun_by,
+    claimable,
+    held_run,
+    lease_of,
+    started_of,
+    taken_by,
+    untaken,
+    waiting_after,
+)
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
-
-_IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
 
 
 class MongoRunLedger(RunEndings):
     """`RunLedger`; the clock of leases is the server's (`$$NOW`), so a gateway's clock may jump.
 
     A user with `runs_per_user` at work gets no further one begun, but for those taken in the same moment; 0 is any
-    number. A lapsed run is taken over all the same, as it is one of them.
+    number. A lapsed run is taken over all the same, as it is one of them. At most `waiting_most` messages of a session
+    wait that no model has read.
     """
 
-    def __init__(self, database: Database, *, runs_per_user: int = 0) -> None:
+    def __init__(self, database: Database, *, runs_per_user: int = 0, waiting_most: int = 0) -> None:
         super().__init__(database)
         self._runs_per_user = runs_per_user
+        self._waiting_most = waiting_most
         self._sessions = database["sessions"]
         self._runs = database["runs"]
 
@@ -75,7 +85,7 @@ class MongoRunLedger(RunEndings):
         new_run = uuid.uuid4().hex
         if taker is not None and await self._has_enough(user_id):
             taker = None
-        begun = _begun(taker)
+        begun = begun_by(taker)
         origin = message_origin()
 
         async def work(transaction: AsyncClientSession) -> Accepted:
@@ -84,17 +94,18 @@ class MongoRunLedger(RunEndings):
                 [
                     {
                         "$set": {
-                            "last_seq": {"$add": ["$last_seq", {"$cond": [_IS_FREE, 3 if taker else 2, 1]}]},
+                            "last_seq": {"$add": ["$last_seq", {"$cond": [IS_FREE, 3 if taker else 2, 1]}]},
                             "last_user_seq": {"$add": ["$last_seq", 1]},
                             "last_user_message_id": {"$literal": message.message_id},
                             "last_user_origin": {"$literal": origin},
+                            "waiting": {"$concatArrays": [waiting_after(0), [{"$add": ["$last_seq", 1]}]]},
                             **begun,
                             "active_run_id": {"$ifNull": ["$active_run_id", new_run]},
                             "updated_at": "$$NOW",
                         }
                     }
                 ],
-                projection={"last_user_seq": 1, "active_run_id": 1, "updated_at": 1, "model": 1},
+                projection={"last_user_seq": 1, "active_run_id": 1, "updated_at": 1, "model": 1, "waiting": 1},
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )
@@ -108,14 +119,16 @@ class MongoRunLedger(RunEndings):
                 payloads.append(RunQueued(run_id=run_id, message_id=message.message_id))
                 if taker is not None:
                     run = taken_run(run, taker)
-                    payloads.append(_started(run, session.get("model") or taker.model))
-                    lease = _lease(run, session)
+                    payloads.append(started_of(run, session.get("model") or taker.model))
+                    lease = lease_of(run, session)
                 await self._runs.insert_one(run, session=transaction)
             elif interrupt:
                 at_work = {"_id": run_id, "status": RunStatus.RUNNING.value}
                 await self._runs.update_one(at_work, [left_for_owner("redirect", seq)], session=transaction)
             events = number(session_id, seq, at, run_id, payloads)
             await insert_events(self._database, transaction, events)
+            if 0 < self._waiting_most < len(session["waiting"]):
+                raise TooManyWaitingError.of(self._waiting_most)
             return Accepted(
                 message_id=message.message_id,
                 run_id=RunId(run_id),
@@ -148,12 +161,12 @@ class MongoRunLedger(RunEndings):
         """Durable like everything readers see: a claim that was shown and lost would give its number and its fence to
         another one."""
 
-        claimable = _claimable(but_not_of=await self._users_with_enough())
+        wanted = claimable(but_not_of=await self._users_with_enough())
 
         async def work(transaction: AsyncClientSession) -> tuple[Document, Document | None] | None:
             run = await self._runs.find_one_and_update(
-                claimable,
-                [{"$set": _taken_by(worker, lease_s)}],
+                wanted,
+                [{"$set": taken_by(worker, lease_s)}],
                 sort=[("created_at", 1)],
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
@@ -184,15 +197,15 @@ class MongoRunLedger(RunEndings):
                     session=transaction,
                 )
                 return run, None
-            started = _started(run, session.get("model") or model)
-            events = number(run["session_id"], session["last_seq"], session["updated_at"], run["_id"], [started])
+            begins = started_of(run, session.get("model") or model)
+            events = number(run["session_id"], session["last_seq"], session["updated_at"], run["_id"], [begins])
             await insert_events(self._database, transaction, events)
             return run, session
 
         while (taken := await in_transaction(self._database, work)) is not None:
             run, session = taken
             if session is not None:
-                return _lease(run, session)
+                return lease_of(run, session)
         return None
 
     async def _has_enough(self, user_id: UserId) -> bool:
@@ -228,7 +241,7 @@ class MongoRunLedger(RunEndings):
     async def _set(self, lease: Lease, changes: Document) -> Document:
         async with store_errors():
             run = await self._runs.find_one_and_update(
-                _held_run(lease), [{"$set": changes}], projection={"inbox": 1}, return_document=ReturnDocument.AFTER
+                held_run(lease), [{"$set": changes}], projection={"inbox": 1}, return_document=ReturnDocument.AFTER
             )
         if run is None:
             raise LeaseLostError("Another worker took the run over, or it ended.")
@@ -238,15 +251,17 @@ class MongoRunLedger(RunEndings):
         """The fence is checked by the same write that takes the numbers."""
         if not items:
             if taken:
-                await self._set(lease, {"inbox": _untaken(taken)})
+                await self._set(lease, {"inbox": untaken(taken)})
             return []
         said = sum(isinstance(item.payload, MessageCompleted) for item in items)
-        unread = {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, said]}} if said else {}
+        changes = {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, said]}} if said else Document()
+        if seen := max(item.seen_seq for item in items):
+            changes["waiting"] = waiting_after(seen)
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             session = await self._sessions.find_one_and_update(
                 self.held_by(lease),
-                [{"$set": {"last_seq": {"$add": ["$last_seq", len(items)]}, "updated_at": "$$NOW", **unread}}],
+                [{"$set": {"last_seq": {"$add": ["$last_seq", len(items)]}, "updated_at": "$$NOW", **changes}}],
                 projection={"last_seq": 1, "updated_at": 1},
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
@@ -258,8 +273,8 @@ class MongoRunLedger(RunEndings):
             events = number(lease.run.session_id, first, session["updated_at"], lease.run.id, payloads)
             await insert_events(self._database, transaction, events)
             if taken:
-                inbox = {"$set": {"inbox": _untaken(taken)}}
-                await self._runs.update_one(_held_run(lease), [inbox], session=transaction)
+                inbox = {"$set": {"inbox": untaken(taken)}}
+                await self._runs.update_one(held_run(lease), [inbox], session=transaction)
             for event, item in zip(events, items, strict=True):
                 if item.body is not None:
                     await insert_body(self._database, transaction, event.session_id, event.seq, item.body)
@@ -280,64 +295,3 @@ class MongoRunLedger(RunEndings):
         async with store_errors():
             document = await self._runs.find_one({"_id": run_id})
         return run_from(document) if document else None
-
-
-def _begun(taker: Taker | None) -> Document:
-    """What a session becomes when its run begins; as it was where one is active."""
-    if taker is None:
-        return {"status": {"$cond": [_IS_FREE, SessionStatus.QUEUED.value, "$status"]}}
-    return {
-        "status": {"$cond": [_IS_FREE, SessionStatus.RUNNING.value, "$status"]},
-        "fence": {"$cond": [_IS_FREE, 1, "$fence"]},
-        "started_seq": {"$cond": [_IS_FREE, {"$add": ["$last_seq", 3]}, "$started_seq"]},
-    }
-
-
-def _started(run: Document, model: str) -> RunStarted:
-    return RunStarted(
-        run_id=run["_id"], message_id=run["message_id"], model=model, worker=run["worker"], attempt=run["attempt"]
-    )
-
-
-def _lease(run: Document, session: Document) -> Lease:
-    return Lease(
-        run=run_from(run),
-        worker=run["worker"],
-        fence=run["fence"],
-        expires_at=run["lease_expires_at"],
-        resumed=run["attempt"] > 1,
-        model=session.get("model"),
-        messages=messages_from(run),
-    )
-
-
-def _held_run(lease: Lease) -> Document:
-    return {
-        "_id": lease.run.id,
-        "fence": lease.fence,
-        "worker": lease.worker,
-        "status": RunStatus.RUNNING.value,
-    }
-
-
-def _untaken(taken: int) -> Document:
-    return {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$gt": ["$$this.number", taken]}}}
-
-
-def _claimable(*, but_not_of: list[str]) -> Document:
-    lapsed = {"$expr": {"$lt": ["$lease_expires_at", "$$NOW"]}}
-    queued: Document = {"status": RunStatus.QUEUED.value}
-    if but_not_of:
-        queued["user_id"] = {"$nin": but_not_of}
-    return {"$or": [queued, {"status": RunStatus.RUNNING.value, **lapsed}]}
-
-
-def _taken_by(worker: str, lease_s: float) -> dict[str, Any]:
-    return {
-        "status": RunStatus.RUNNING.value,
-        "worker": {"$literal": worker},
-        "fence": {"$add": ["$fence", 1]},
-        "attempt": {"$add": ["$attempt", 1]},
-        "lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]},
-        "started_at": {"$ifNull": ["$started_at", "$$NOW"]},
-    }

@@ -8,7 +8,7 @@ from backend_api.domain.agent.events import Event, Usage
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.usage import total_usage
 from backend_api.infrastructure.mongo.connection import Database
-from backend_api.infrastructure.mongo.event_documents import read_events
+from backend_api.infrastructure.mongo.event_documents import read_events, read_up_to
 from backend_api.infrastructure.mongo.transactions import store_errors
 
 _SAID = ("message.user", "message.completed")
@@ -20,7 +20,7 @@ class MongoTranscripts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def messages(self, session_id: SessionId, *, up_to: int, limit: int) -> list[Event]:
+    async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
         """The last ones, oldest first."""
         async with store_errors():
             found = (
@@ -29,7 +29,7 @@ class MongoTranscripts:
                 .sort("seq", -1)
                 .limit(limit)
             )
-            events = await read_events(self._database, await found.to_list())
+            events = await read_events(self._database, await read_up_to(found, most))
         return events[::-1]
 
     async def usage(self, session_id: SessionId) -> Usage:

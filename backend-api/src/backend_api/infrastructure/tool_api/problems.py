@@ -10,6 +10,7 @@ from backend_api.domain.sandbox.errors import (
     ComputerFullError,
     ComputerUnavailableError,
     FileMissingError,
+    FolderTooLargeError,
     NoDesktopError,
     PathForbiddenError,
     UploadTooLargeError,
@@ -18,7 +19,14 @@ from contracts.errors import Problem
 
 BY_CODE: dict[str, type[DomainError]] = {
     error.code: error
-    for error in (ComputerFullError, FileMissingError, NoDesktopError, PathForbiddenError, UploadTooLargeError)
+    for error in (
+        ComputerFullError,
+        FileMissingError,
+        FolderTooLargeError,
+        NoDesktopError,
+        PathForbiddenError,
+        UploadTooLargeError,
+    )
 }
 BY_STATUS: dict[int, type[DomainError]] = {
     403: PathForbiddenError,

@@ -19,6 +19,7 @@ from backend_api.interfaces.http.user_content import content_headers
 router = APIRouter(prefix="/api", tags=["events"])
 
 _MAX_SEQ = 2**53
+PAGE_BYTES = 2_000_000
 
 
 After = Annotated[int | None, Query(ge=0, le=_MAX_SEQ)]
@@ -54,21 +55,21 @@ async def events(
     last_event_id: LastEventId = None,
 ) -> Response:
     """Follow from `Last-Event-ID` or `after` on. With `format=json` one page of what is stored: the first events after
-    `after`, or the last ones before `before`."""
+    `after`, or the last ones before `before`, at most `limit` and about 2 MB."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
     if format == "sse":
         followed = calls.follow_events(session.id, caller.user.id, start_of(after, last_event_id) or 0)
         place = calls.stream_places.take(caller.claims, "sse")
         return EventStream(followed, event_frame, place=place, heartbeat_s=options.heartbeat_s)
     if before is not None:
-        found = await calls.log.read_back(session.id, before=before, limit=limit + 1)
-        page = found[-limit:]
+        page = await calls.log.read_back(session.id, before=before, limit=limit, most=PAGE_BYTES)
     else:
-        found = await calls.log.read(session.id, after=after or 0, limit=limit + 1)
-        page = found[:limit]
-    last_seq = max([session.last_seq, *(event.seq or 0 for event in found)])
-    items = [event_fields(event) for event in page]
-    body = dump({"items": items, "last_seq": last_seq, "has_more": len(found) > limit})
+        page = await calls.log.read(session.id, after=after or 0, limit=limit, most=PAGE_BYTES)
+    last_seq = max([session.last_seq, *(event.seq or 0 for event in page)])
+    first, last = (page[0].seq or 0, page[-1].seq or 0) if page else (1, last_seq)
+    # Numbers have no holes, so the ends of a page say whether there is more, whatever bounded it.
+    has_more = first > 1 if before is not None else last < last_seq
+    body = dump({"items": [event_fields(event) for event in page], "last_seq": last_seq, "has_more": has_more})
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 

@@ -1,0 +1,84 @@
+"""What is asked of runs and sessions, and what they become, for the ledger."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from backend_api.domain.agent.events import RunStarted
+from backend_api.domain.conversation.entity import Lease, RunStatus, SessionStatus, Taker
+from backend_api.infrastructure.mongo.connection import Document
+from backend_api.infrastructure.mongo.run_documents import messages_from, run_from
+
+IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
+
+
+def begun_by(taker: Taker | None) -> Document:
+    """What a session becomes when its run begins; as it was where one is active."""
+    if taker is None:
+        return {"status": {"$cond": [IS_FREE, SessionStatus.QUEUED.value, "$status"]}}
+    return {
+        "status": {"$cond": [IS_FREE, SessionStatus.RUNNING.value, "$status"]},
+        "fence": {"$cond": [IS_FREE, 1, "$fence"]},
+        "started_seq": {"$cond": [IS_FREE, {"$add": ["$last_seq", 3]}, "$started_seq"]},
+    }
+
+
+def started_of(run: Document, model: str) -> RunStarted:
+    """What tells that a run began."""
+    return RunStarted(
+        run_id=run["_id"], message_id=run["message_id"], model=model, worker=run["worker"], attempt=run["attempt"]
+    )
+
+
+def lease_of(run: Document, session: Document) -> Lease:
+    """The lease on a run that was just taken."""
+    return Lease(
+        run=run_from(run),
+        worker=run["worker"],
+        fence=run["fence"],
+        expires_at=run["lease_expires_at"],
+        resumed=run["attempt"] > 1,
+        model=session.get("model"),
+        messages=messages_from(run),
+    )
+
+
+def held_run(lease: Lease) -> Document:
+    """The run as long as this lease holds it."""
+    return {
+        "_id": lease.run.id,
+        "fence": lease.fence,
+        "worker": lease.worker,
+        "status": RunStatus.RUNNING.value,
+    }
+
+
+def untaken(taken: int) -> Document:
+    """What is left of the inbox."""
+    return {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$gt": ["$$this.number", taken]}}}
+
+
+def claimable(*, but_not_of: list[str]) -> Document:
+    """Queued runs, and those whose lease lapsed."""
+    lapsed = {"$expr": {"$lt": ["$lease_expires_at", "$$NOW"]}}
+    queued: Document = {"status": RunStatus.QUEUED.value}
+    if but_not_of:
+        queued["user_id"] = {"$nin": but_not_of}
+    return {"$or": [queued, {"status": RunStatus.RUNNING.value, **lapsed}]}
+
+
+def taken_by(worker: str, lease_s: float) -> dict[str, Any]:
+    """What a run becomes when a worker takes it."""
+    return {
+        "status": RunStatus.RUNNING.value,
+        "worker": {"$literal": worker},
+        "fence": {"$add": ["$fence", 1]},
+        "attempt": {"$add": ["$attempt", 1]},
+        "lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]},
+        "started_at": {"$ifNull": ["$started_at", "$$NOW"]},
+    }
+
+
+def waiting_after(seen: Any) -> Document:
+    """The messages of a session that no model has read, once those up to a number are."""
+    return {"$filter": {"input": {"$ifNull": ["$waiting", []]}, "cond": {"$gt": ["$$this", seen]}}}

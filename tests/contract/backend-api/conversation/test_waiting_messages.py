@@ -1,0 +1,69 @@
+"""Messages that no model has read yet are bounded in each session."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFinished, Usage
+from backend_api.domain.conversation.entity import Accepted, SessionId
+from backend_api.domain.conversation.errors import TooManyWaitingError
+from backend_api.domain.conversation.ports import Recorded
+from support.backend_stores import ANNA, ConversationStores, memory_stores, mongo_stores
+from support.servers import Server
+
+MOST = 3
+
+
+@pytest.fixture(params=["memory", "mongo"])
+async def stores(request: pytest.FixtureRequest) -> AsyncGenerator[ConversationStores]:
+    if request.param == "memory":
+        yield memory_stores(waiting_most=MOST)
+        return
+    server: Server = request.getfixturevalue("mongo_server")
+    name: str = request.getfixturevalue("mongo_database_name")
+    async with mongo_stores(server.uri, name, waiting_most=MOST) as opened:
+        yield opened
+
+
+async def say(stores: ConversationStores, session_id: SessionId, name: str) -> Accepted:
+    said = MessageUser(message_id=name, text=name, client_message_id=name)
+    return await stores.ledger.accept(session_id, ANNA, said)
+
+
+async def refused(stores: ConversationStores, session_id: SessionId) -> None:
+    before = (await stores.sessions.get(session_id, ANNA)).last_seq
+    with pytest.raises(TooManyWaitingError):
+        await say(stores, session_id, "too many")
+    assert (await stores.sessions.get(session_id, ANNA)).last_seq == before
+
+
+@pytest.mark.parametrize("status", ["completed", "failed", "stopped"])
+async def test_so_many_wait_and_no_more_until_the_model_has_read_them(stores: ConversationStores, status: str) -> None:
+    session_id = await stores.session()
+    accepted = [await say(stores, session_id, f"m{n}") for n in range(MOST)]
+    await refused(stores, session_id)
+    assert (await say(stores, session_id, "m1")).duplicate
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    await refused(stores, session_id)
+    answer = MessageCompleted(message_id="a", text="Read two.", turn=1, seen_seq=accepted[1].seq)
+    await stores.ledger.record(lease, [Recorded(payload=answer)])
+    last = [await say(stores, session_id, name) for name in ("m3", "m4")][-1]
+    await refused(stores, session_id)
+    finished = RunFinished(run_id=lease.run.id, status=status, usage=Usage())  # type: ignore[arg-type]
+    assert await stores.ledger.finish(lease, finished, seen_seq=last.seq)
+    for n in range(5, 5 + MOST):
+        await say(stores, session_id, f"m{n}")
+    await refused(stores, session_id)
+    await stores.ledger.request_stop(session_id, ANNA)
+    assert not (await say(stores, session_id, "after the stop")).duplicate
+
+
+async def test_other_sessions_wait_for_themselves(stores: ConversationStores) -> None:
+    full, other = await stores.session(), await stores.session()
+    for n in range(MOST):
+        await say(stores, full, f"m{n}")
+    await refused(stores, full)
+    assert (await say(stores, other, "m")).seq == 1
