@@ -141,6 +141,8 @@ class RunDriver:
                     hearing = crew.start(owner.hear())
             # A heartbeat may find the run ended before the news of its end is out.
             await journal.written()
+            if not work.done() and not journal.has_ended:
+                logger.warning("run lost to another worker", extra={"run_id": journal.lease.run.id})
         except LeaseLostError:
             measures.LEASES_LOST.add()
             logger.warning("run lost to another worker", extra={"run_id": journal.lease.run.id})
