@@ -7,7 +7,8 @@ import contextlib
 
 
 class FlakyProxy:
-    """Forwards `127.0.0.1:port` to a target; `cut` resets all open connections, new ones are accepted again."""
+    """Forwards `127.0.0.1:port` to a target; `cut` resets all open connections, new ones are accepted again, and so does
+    what a client sends with `tripwire` in it, unsent, `trips` times."""
 
     def __init__(self, target_host: str, target_port: int) -> None:
         self._target = (target_host, target_port)
@@ -16,6 +17,8 @@ class FlakyProxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self.port = 0
         self.cuts = 0
+        self.tripwire = b""
+        self.trips = 0
 
     async def __aenter__(self) -> FlakyProxy:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -44,7 +47,7 @@ class FlakyProxy:
             up_reader, up_writer = await asyncio.open_connection(*self._target)
             self._writers |= {writer, up_writer}
             try:
-                await asyncio.gather(self._pump(reader, up_writer), self._pump(up_reader, writer))
+                await asyncio.gather(self._pump(reader, up_writer, may_trip=True), self._pump(up_reader, writer))
             finally:
                 for side in (writer, up_writer):
                     self._writers.discard(side)
@@ -54,9 +57,15 @@ class FlakyProxy:
         finally:
             self._tasks.discard(task)
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, may_trip: bool = False
+    ) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(65536):
+                if may_trip and self.trips and self.tripwire in data:
+                    self.trips -= 1
+                    self.cut()
+                    return
                 writer.write(data)
                 await writer.drain()
         with contextlib.suppress(OSError, RuntimeError):

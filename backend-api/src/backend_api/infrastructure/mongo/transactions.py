@@ -24,6 +24,7 @@ DURABLE = WriteConcern("majority")
 """Waits for the journal of a majority: nothing shown is lost with a server."""
 
 _DEADLINE_S = 10.0
+_ASK_AGAIN_S = 0.1
 _Result = TypeVar("_Result")
 _written: ContextVar[list[Event] | None] = ContextVar("written", default=None)
 
@@ -78,12 +79,19 @@ async def _attempt(session: AsyncClientSession, work: Callable[[AsyncClientSessi
     _written.set(written)
     async with await session.start_transaction(read_concern=ReadConcern("snapshot"), write_concern=DURABLE):
         result = await work(session)
-        while session.in_transaction:
-            try:
-                await session.commit_transaction()
-                break
-            except PyMongoError as error:
-                if not error.has_error_label("UnknownTransactionCommitResult"):
-                    raise
+        await _commit(session)
     count_stored(written)
     return result
+
+
+async def _commit(session: AsyncClientSession) -> None:
+    """Until it is known: a commit whose answer was lost is asked again, and the server says what came of it."""
+    while True:
+        try:
+            await session.commit_transaction()
+        except PyMongoError as error:
+            if not error.has_error_label("UnknownTransactionCommitResult"):
+                raise
+            await asyncio.sleep(_ASK_AGAIN_S)
+        else:
+            return
