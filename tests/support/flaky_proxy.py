@@ -7,8 +7,10 @@ import contextlib
 
 
 class FlakyProxy:
-    """Forwards `127.0.0.1:port` to a target; `cut` resets all open connections, new ones are accepted again, and so does
-    what a client sends with `tripwire` in it, unsent, `trips` times."""
+    """Forwards `127.0.0.1:port` to a target; `cut` resets all open connections, and new ones are accepted again.
+
+    What a client sends with `tripwire` in it does the same, `trips` times, and goes nowhere.
+    """
 
     def __init__(self, target_host: str, target_port: int) -> None:
         self._target = (target_host, target_port)
