@@ -17,6 +17,7 @@ from setting import machine, plain_stack, summary
 
 ROUNDS = 11
 BOOT_S = 60.0
+LIMITS = ("SANDBOX_MAX_PER_USER", "SANDBOX_MAX_PER_USER_TOTAL", "SANDBOX_MAX_TOTAL")
 
 
 async def first_command(manager: Manager, sandbox: str, spent: dict[str, list[float]]) -> None:
@@ -39,7 +40,7 @@ def main() -> None:
     runtime = sys.argv[1] if len(sys.argv) > 1 else "process"
     print(machine())
     spent: dict[str, list[float]] = defaultdict(list)
-    roomy = {"SANDBOX_POOL_SIZE": str(ROUNDS), "SANDBOX_MAX_PER_USER": "50", "SANDBOX_MAX_TOTAL": "50"}
+    roomy = {"SANDBOX_POOL_SIZE": str(ROUNDS)} | dict.fromkeys(LIMITS, "50")
     with plain_stack(SANDBOX_RUNTIME=runtime, **roomy) as stack:
         manager = Manager.of(stack)
         manager.await_warm(ROUNDS, BOOT_S * ROUNDS)
