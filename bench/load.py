@@ -16,9 +16,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
@@ -55,6 +56,7 @@ class Listener(asyncio.Protocol):
     def __init__(self, request: bytes) -> None:
         self._request = request
         self._rest = b""
+        self._transport: asyncio.BaseTransport | None = None
         self.following: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.first = 0.0
         self.deltas = 0
@@ -65,7 +67,12 @@ class Listener(asyncio.Protocol):
         self.finished = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
         cast("asyncio.Transport", transport).write(self._request)
+
+    def leave(self) -> None:
+        assert self._transport is not None
+        self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.finished.done():
@@ -104,6 +111,11 @@ class Talker:
         async with asyncio.timeout(120):
             ended = await self.listener.finished
         self.timings.append(Timing((self.listener.first - began) * 1000, (ended - began) * 1000))
+
+    async def leave(self) -> None:
+        self.listener.leave()
+        path = f"{self.url}/api/sessions/{self.session}"
+        (await self.http.delete(path, headers={"Authorization": f"Bearer {self.token}"})).raise_for_status()
 
 
 async def talkers(fleet: Fleet, http: httpx.AsyncClient, token: str, count: int) -> list[Talker]:
@@ -183,7 +195,9 @@ async def measure(fleet: Fleet, options: argparse.Namespace) -> None:
             took = time.perf_counter() - began
             report(name, people, usual, usage.cpu_s(), took)
         print(f"  memory (MiB): {usage.mib()}")
-        await soak(people, usage, options.minutes, answer_s)
+        if options.minutes:
+            new_people = partial(talkers, fleet, http, token, options.sessions)
+            await soak(new_people, usage, options.minutes, answer_s)
 
 
 def report(name: str, people: Sequence[Talker], usual: float, cpu: dict[str, float], took: float) -> None:
@@ -199,11 +213,16 @@ def report(name: str, people: Sequence[Talker], usual: float, cpu: dict[str, flo
     print(f"  {name}: cores used: {share}; {1000 * ours / len(timings):.1f} ms of ours a message with its answer")
 
 
-async def soak(people: Sequence[Talker], usage: Usage, minutes: float, answer_s: float) -> None:
-    """Memory while it goes on."""
+async def soak(
+    new_people: Callable[[], Awaitable[list[Talker]]], usage: Usage, minutes: float, answer_s: float
+) -> None:
+    """Memory while it goes on. Each minute has sessions of its own, so that none grows without end."""
     began = time.monotonic()
-    while (passed := time.monotonic() - began) < minutes * 60:
-        await talk(people, max(int(60 / answer_s), 1), answer_s if passed < 1 else 0.0)
+    while time.monotonic() - began < minutes * 60:
+        people = await new_people()
+        await talk(people, max(int(60 / answer_s), 1), answer_s)
+        for talker in people:
+            await talker.leave()
         print(f"  after {(time.monotonic() - began) / 60:.1f} min: memory (MiB): {usage.mib()}", flush=True)
 
 

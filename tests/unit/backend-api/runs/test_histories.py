@@ -119,6 +119,20 @@ async def test_what_was_used_last_is_kept_up_to_the_bound() -> None:
     assert histories.take(sessions[0]).events == longer.events
 
 
+async def test_what_was_not_used_for_a_while_is_forgotten() -> None:
+    store = CountingStore()
+    now = 0.0
+    histories = Histories(for_s=300, clock=lambda: now)
+    old, recent, new = [await store.open_session() for _ in range(3)]
+    for session, at in ((old, 0.0), (recent, 200.0), (new, 400.0)):
+        await store.say(session, "hello")
+        history = histories.take(session)
+        await history.read_on(store)
+        now = at
+        histories.keep(history)
+    assert [bool(histories.take(session).events) for session in (old, recent, new)] == [False, True, True]
+
+
 async def test_a_run_that_cannot_be_recorded_is_left_for_the_next_worker_and_does_not_fail() -> None:
     store = CountingStore()
 

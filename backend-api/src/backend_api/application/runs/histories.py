@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from backend_api.domain.agent.events import Event, ToolFinished
@@ -15,6 +16,7 @@ from backend_api.domain.conversation.ports import EventLog
 PAGE = 1_000
 BODIES_AT_ONCE = 16
 KEPT_CHARACTERS = 64_000_000
+KEPT_S = 300.0
 EVENT_CHARACTERS = 1_000
 """What an event costs beside its text."""
 
@@ -83,19 +85,29 @@ class History:
 
 
 class Histories:
-    """Keeps the histories used last, up to a bound; each belongs to one run at a time. Only a shortcut: it may be empty
-    at any moment, and the log decides."""
+    """Keeps the histories used last, up to a bound and for a while; each belongs to one run at a time. Only a shortcut:
+    it may be empty at any moment, and the log decides."""
 
-    def __init__(self, at_most: int = KEPT_CHARACTERS) -> None:
+    def __init__(
+        self,
+        at_most: int = KEPT_CHARACTERS,
+        *,
+        for_s: float = KEPT_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._at_most = at_most
-        self._kept: OrderedDict[SessionId, tuple[History, int]] = OrderedDict()
+        self._for_s = for_s
+        self._clock = clock
+        self._kept: OrderedDict[SessionId, _Kept] = OrderedDict()
         self._weight = 0
 
     def take(self, session_id: SessionId) -> History:
         """As far as known here; nobody else gets it until it is kept again."""
-        history, weight = self._kept.pop(session_id, (History(session_id), 0))
-        self._weight -= weight
-        return history
+        kept = self._kept.pop(session_id, None)
+        if kept is None:
+            return History(session_id)
+        self._weight -= kept.weight
+        return kept.history
 
     def keep(self, history: History) -> None:
         """For the next run."""
@@ -103,12 +115,22 @@ class Histories:
         if len(known.events) > len(history.events):
             history = known
         history.rest()
-        weight = history.weight
-        self._kept[history.session_id] = (history, weight)
-        self._weight += weight
-        while self._weight > self._at_most:
-            _, (_, dropped) = self._kept.popitem(last=False)
-            self._weight -= dropped
+        now = self._clock()
+        self._kept[history.session_id] = _Kept(history, history.weight, now)
+        self._weight += self._kept[history.session_id].weight
+        while self._kept and (self._weight > self._at_most or self._eldest.since < now - self._for_s):
+            self.take(self._eldest.history.session_id)
+
+    @property
+    def _eldest(self) -> _Kept:
+        return next(iter(self._kept.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    history: History
+    weight: int
+    since: float
 
 
 def _has_text_beside(event: Event) -> bool:
