@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Generator
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedErr
 from sandbox_manager.infrastructure.runtimes.docker.channels import Answer, Endings
 
 _ANSWER_S = 30
+_PAUSE_AGAIN_S = 0.1
 _LINE_BYTES = 4096
 SAME_AS = "agent-sandbox.same-as"
 Json = dict[str, Any]
@@ -220,12 +222,18 @@ class Engine:
             self._api.start(name)
 
     def pause(self, name: str) -> None:
+        """Tried again where processes that fork just then did not hold still."""
         with engine_errors():
-            try:
-                self._api.pause(name)
-            except APIError as error:
-                if "already paused" not in str(error.explanation).lower():
-                    raise
+            for tries_left in (2, 1, 0):
+                try:
+                    return self._api.pause(name)
+                except APIError as error:
+                    reason = str(error.explanation).lower()
+                    if "already paused" in reason:
+                        break
+                    if "unable to freeze" not in reason or not tries_left:
+                        raise
+                time.sleep(_PAUSE_AGAIN_S)
 
     def unpause(self, name: str) -> None:
         with engine_errors():
