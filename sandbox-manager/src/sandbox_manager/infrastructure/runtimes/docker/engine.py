@@ -226,14 +226,15 @@ class Engine:
         with engine_errors():
             for tries_left in (2, 1, 0):
                 try:
-                    return self._api.pause(name)
+                    self._api.pause(name)
+                    break
                 except APIError as error:
                     reason = str(error.explanation).lower()
                     if "already paused" in reason:
                         break
                     if "unable to freeze" not in reason or not tries_left:
                         raise
-                time.sleep(_PAUSE_AGAIN_S)
+                    time.sleep(_PAUSE_AGAIN_S)
 
     def unpause(self, name: str) -> None:
         with engine_errors():
