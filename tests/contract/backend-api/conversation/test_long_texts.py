@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
 import pymongo
 import pytest
 
@@ -20,21 +18,11 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.conversation.ports import Body, Recorded
-from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores, mongo_stores
+from support.backend_stores import ANNA, BERT, ConversationStores, mongo_stores
 from support.servers import Server
 
 SMILE = "\U0001f600"
 MAX_DOCUMENT = 256 * 1024
-
-
-@pytest.fixture(params=["memory", "mongo"])
-async def stores(request: pytest.FixtureRequest) -> AsyncGenerator[ConversationStores]:
-    if request.param == "memory":
-        yield memory_stores()
-        return
-    server: Server = request.getfixturevalue("mongo_server")
-    async with mongo_stores(server.uri, request.getfixturevalue("mongo_database_name")) as opened:
-        yield opened
 
 
 def largest_document(uri: str, name: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 
 import pytest
 
@@ -11,18 +10,7 @@ from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFi
 from backend_api.domain.conversation.entity import Accepted, Lease, RunId, RunStatus, SessionId
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.conversation.ports import Recorded
-from support.backend_stores import ANNA, ConversationStores, memory_stores, mongo_stores
-from support.servers import Server
-
-
-@pytest.fixture(params=["memory", "mongo"])
-async def stores(request: pytest.FixtureRequest) -> AsyncGenerator[ConversationStores]:
-    if request.param == "memory":
-        yield memory_stores()
-        return
-    server: Server = request.getfixturevalue("mongo_server")
-    async with mongo_stores(server.uri, request.getfixturevalue("mongo_database_name")) as opened:
-        yield opened
+from support.backend_stores import ANNA, ConversationStores
 
 
 async def say(stores: ConversationStores, session_id: SessionId, text: str, *, interrupt: bool = False) -> Accepted:

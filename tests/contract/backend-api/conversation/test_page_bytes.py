@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
-import pytest
-
 from backend_api.domain.agent.events import MessageUser, Notice
-from support.backend_stores import ANNA, ConversationStores, memory_stores, mongo_stores
-from support.servers import Server
+from support.backend_stores import ANNA, ConversationStores
 
 TEXT = "é" * 30_000
 MOST = 150_000
 """Two texts of 60 KB, not three."""
-
-
-@pytest.fixture(params=["memory", "mongo"])
-async def stores(request: pytest.FixtureRequest) -> AsyncGenerator[ConversationStores]:
-    if request.param == "memory":
-        yield memory_stores()
-        return
-    server: Server = request.getfixturevalue("mongo_server")
-    async with mongo_stores(server.uri, request.getfixturevalue("mongo_database_name")) as opened:
-        yield opened
 
 
 async def test_a_page_ends_before_it_is_too_large_and_holds_one_event_at_least(stores: ConversationStores) -> None:

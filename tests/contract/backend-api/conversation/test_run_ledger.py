@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 
 import pytest
 
@@ -23,19 +22,7 @@ from backend_api.domain.conversation.ports import Body, Recorded
 from backend_api.domain.errors import InvalidError
 from contracts.observation.context import working_for
 from contracts.observation.spans import following
-from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores, mongo_stores
-from support.servers import Server
-
-
-@pytest.fixture(params=["memory", "mongo"])
-async def stores(request: pytest.FixtureRequest) -> AsyncGenerator[ConversationStores]:
-    if request.param == "memory":
-        yield memory_stores()
-        return
-    server: Server = request.getfixturevalue("mongo_server")
-    async with mongo_stores(server.uri, request.getfixturevalue("mongo_database_name")) as opened:
-        yield opened
-
+from support.backend_stores import ANNA, BERT, ConversationStores
 
 TAKER = Taker(worker="here", lease_s=30, model="m")
 
