@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from backend_api.application import measures
 from backend_api.application.runs.run_driver import RunOptions
 from backend_api.domain.agent.events import (
     Event,
@@ -309,8 +310,10 @@ class BeatsIntoTheEnd(MemoryStore):
             self.told.set()
 
 
-async def test_the_end_of_a_run_is_told_also_when_a_heartbeat_finds_it_first() -> None:
+async def test_the_end_of_a_run_is_told_also_when_a_heartbeat_finds_it_first_and_no_lease_counts_as_lost() -> None:
     store = BeatsIntoTheEnd()
+    lost = measures.LEASES_LOST.values[()]
     async with working(worker_for(store, ScriptedModel([TextPart("Done."), STOP]))), asyncio.timeout(10):
         await store.say(await store.open_session(), "go")
         await store.told.wait()
+    assert measures.LEASES_LOST.values[()] == lost

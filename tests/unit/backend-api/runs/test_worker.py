@@ -4,6 +4,7 @@ import asyncio
 import time
 from typing import Any
 
+from backend_api.application import measures
 from backend_api.application.runs.run_driver import RunOptions
 from backend_api.application.runs.title import title_of
 from backend_api.domain.agent.budget import Budget
@@ -361,10 +362,11 @@ async def test_a_run_of_a_dead_worker_goes_on_from_its_last_recorded_step() -> N
     assert len(store.payloads(session, ToolFinished)) == 2
 
 
-async def test_a_worker_that_lost_its_lease_writes_nothing_more() -> None:
+async def test_a_worker_that_lost_its_lease_writes_nothing_more_and_counts_it_once() -> None:
     store = MemoryStore()
     session = await store.open_session()
     lost = asyncio.Event()
+    counted = measures.LEASES_LOST.values[()]
     model = ScriptedModel([TextPart("old"), lost.wait, STOP], [TextPart("new"), STOP])
     first = worker_for(store, model, options=RunOptions(heartbeat_s=60))
     async with working(first):
@@ -380,6 +382,7 @@ async def test_a_worker_that_lost_its_lease_writes_nothing_more() -> None:
     assert finished.status == "completed"
     assert store.said(session) == "new"
     assert len(store.events[session]) == before
+    assert measures.LEASES_LOST.values[()] == counted + 1
 
 
 async def test_a_whole_answer_is_not_asked_for_again_after_a_crash() -> None:

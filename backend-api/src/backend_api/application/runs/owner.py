@@ -7,7 +7,6 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 
-from backend_api.application import measures
 from backend_api.domain.conversation.entity import Lease, OwnerMessage
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.conversation.ports import RunLedger, RunSignals
@@ -80,7 +79,6 @@ class Owner:
             async with asyncio.timeout(self._heartbeat_s):
                 messages = await self._ledger.renew(self._lease, lease_s=self._lease_s)
         except LeaseLostError:
-            measures.LEASES_LOST.add()
             self._held_until = 0.0
             return False
         except Exception:

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from backend_api.application import measures
 from backend_api.application.runs.crew import Crew, cut
 from backend_api.application.runs.histories import Histories, History
 from backend_api.application.runs.outbox import Outbox
@@ -142,10 +141,9 @@ class RunDriver:
             # A heartbeat may find the run ended before the news of its end is out.
             await journal.written()
             if not work.done() and not journal.has_ended:
-                logger.warning("run lost to another worker", extra={"run_id": journal.lease.run.id})
+                journal.lose()
         except LeaseLostError:
-            measures.LEASES_LOST.add()
-            logger.warning("run lost to another worker", extra={"run_id": journal.lease.run.id})
+            journal.lose()
         finally:
             work.cancel()
 
@@ -187,8 +185,7 @@ class RunDriver:
             journal.seen_seq = max(journal.seen_seq, covered)
             await self._end(journal, Ending(status="stopped", reason="Stopped by the user."))
         except LeaseLostError:
-            measures.LEASES_LOST.add()
-            logger.warning("run lost to another worker", extra={"run_id": journal.lease.run.id})
+            journal.lose()
 
     async def _work(self, journal: RunJournal) -> None:
         run = journal.lease.run
@@ -202,8 +199,7 @@ class RunDriver:
                 if await self._end(journal, ending):
                     return
         except LeaseLostError:
-            measures.LEASES_LOST.add()
-            logger.warning("run lost to another worker", extra={"run_id": run.id})
+            journal.lose()
         except HandOver:
             await self.hand_over(journal.lease)
         except StoreUnavailableError as error:

@@ -9,6 +9,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from backend_api.application import measures
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.outbox import Outbox
 from backend_api.domain.agent.events import (
@@ -73,6 +74,7 @@ class RunJournal:
         self._ledger = ledger
         self._log = log
         self._outbox = outbox
+        self._is_lost = False
         self._writing = asyncio.Lock()
         self._history = history or History(lease.run.session_id)
         self._outputs: dict[str, str] = {}
@@ -201,6 +203,13 @@ class RunJournal:
         """What was being written is stored, and told."""
         async with self._writing:
             return
+
+    def lose(self) -> None:
+        """Another worker has the run: said and counted once, whoever finds it out."""
+        if not self._is_lost:
+            self._is_lost = True
+            measures.LEASES_LOST.add()
+            logger.warning("run lost to another worker", extra={"run_id": self.lease.run.id})
 
     async def _finish(self, finished: RunFinished, seen_seq: int) -> bool:
         async with self._writing:

@@ -16,7 +16,7 @@ from backend_api.domain.agent.events import Event, MessageUser, StoredPayload
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.domain.conversation.ports import Body
 from backend_api.infrastructure.mongo.connection import Database, Document
-from backend_api.infrastructure.mongo.transactions import wrote
+from backend_api.infrastructure.mongo.transactions import store_errors, wrote
 
 PART_CHARACTERS = 60_000
 """Of an event's JSON text: at four bytes each and with its envelope a document stays below 256 KB."""
@@ -100,6 +100,24 @@ async def read_events(database: Database, documents: Sequence[Document]) -> list
     return [from_document(document) for document in documents]
 
 
+def is_repeated_message(error: DuplicateKeyError) -> bool:
+    """Whether it is the client's id of a message that stands there already."""
+    return "client_message_id" in (error.details or {}).get("keyPattern", {})
+
+
+async def message_sent_before(database: Database, session_id: str, client_message_id: str | None) -> Event:
+    """The message that a client sent first under this id.
+
+    Raises `SessionNotFoundError` when it is gone, as its session is.
+    """
+    sent = {"session_id": session_id, "client_message_id": client_message_id}
+    async with store_errors():
+        events = await read_events(database, await database["events"].find(sent).to_list())
+    if not events:
+        raise SessionNotFoundError("There is no such session.")
+    return events[0]
+
+
 async def read_up_to(cursor: AsyncCursor[Document], most: int | None) -> list[Document]:
     """Documents of events until those of more than `most` bytes, but at least one."""
     if most is None:
@@ -144,5 +162,5 @@ async def _insert(
         except BulkWriteError as error:
             failed: list[Document] = (error.details or {}).get("writeErrors", [])
             if failed and failed[0]["code"] == _DUPLICATE:
-                raise DuplicateKeyError("One of these is there already.", _DUPLICATE) from error
+                raise DuplicateKeyError("One of these is there already.", _DUPLICATE, failed[0]) from error
             raise

@@ -33,7 +33,13 @@ from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFou
 from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
-from backend_api.infrastructure.mongo.event_documents import insert_body, insert_events, number, read_events
+from backend_api.infrastructure.mongo.event_documents import (
+    insert_body,
+    insert_events,
+    is_repeated_message,
+    message_sent_before,
+    number,
+)
 from backend_api.infrastructure.mongo.run_documents import (
     left_for_owner,
     message_origin,
@@ -140,22 +146,12 @@ class MongoRunLedger(RunEndings):
 
         try:
             return await in_transaction(self._database, work)
-        except DuplicateKeyError:
-            return await self._first_acceptance(session_id, message)
-
-    async def _first_acceptance(self, session_id: SessionId, message: MessageUser) -> Accepted:
-        async with store_errors():
-            found = self._database["events"].find(
-                {"session_id": session_id, "client_message_id": message.client_message_id}
-            )
-            events = await read_events(self._database, await found.to_list())
-        if not events:
-            raise SessionNotFoundError("There is no such session.")
-        (event,) = events
-        said = cast("MessageUser", event.payload)
-        return Accepted(
-            message_id=said.message_id, run_id=RunId(event.run_id or ""), seq=event.seq or 0, duplicate=True
-        )
+        except DuplicateKeyError as error:
+            if not is_repeated_message(error):
+                raise
+            first = await message_sent_before(self._database, session_id, message.client_message_id)
+        message_id = cast("MessageUser", first.payload).message_id
+        return Accepted(message_id=message_id, run_id=RunId(first.run_id or ""), seq=first.seq or 0, duplicate=True)
 
     async def claim(self, worker: str, *, lease_s: float, model: str) -> Lease | None:
         """Durable like everything readers see: a claim that was shown and lost would give its number and its fence to
