@@ -53,5 +53,5 @@ class LogFile:
         except ValueError:
             return
         if str(record.get("level", "")).upper() in ("ERROR", "CRITICAL"):
-            message = record.get("message") or record.get("msg") or record.get("event") or text
+            message = record.get("message") or text
             print(f"[{self.name}] {message} (more in {self.path})", file=sys.stderr, flush=True)

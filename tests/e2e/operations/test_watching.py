@@ -58,8 +58,8 @@ async def test_no_log_holds_a_secret_or_what_was_said(watched: Watched) -> None:
 
 async def test_every_line_of_a_run_says_whom_it_is_for(watched: Watched) -> None:
     lines = [line for line in watched.logs["worker-1"] if not line["logger"].startswith("uvicorn")]
-    ours = [line for line in lines if line["event"] not in OF_THE_PROCESS]
-    assert {line["event"] for line in ours} >= {"run claimed", "run left"}
+    ours = [line for line in lines if line["message"] not in OF_THE_PROCESS]
+    assert {line["message"] for line in ours} >= {"run claimed", "run left"}
     ids = {"request_id": REQUEST_ID, "session_id": watched.session_id, "run_id": watched.run_id}
     assert [line for line in ours if not ids.items() <= line.items()] == []
 

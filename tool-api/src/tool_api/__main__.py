@@ -6,13 +6,16 @@ import sys
 
 import uvloop
 
+from contracts.cancellation import let_cancellation_through
+from contracts.observation.logs import log_json_lines
 from tool_api.bootstrap.serve import serve
 from tool_api.bootstrap.settings import SettingsError, load_settings
-from tool_api.logs import configure_logs
 
 
 def main() -> int:
-    configure_logs()
+    """Answers the exit code; 2 for settings that don't allow a start."""
+    let_cancellation_through()
+    log_json_lines("INFO")
     try:
         settings = load_settings()
     except SettingsError as error:

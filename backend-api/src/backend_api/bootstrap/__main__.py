@@ -11,10 +11,10 @@ import uvloop
 from backend_api.bootstrap.app import create_app
 from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.listening import Server, listen, server_for
-from backend_api.bootstrap.logs import configure_logs
 from backend_api.bootstrap.settings import SettingsError, load_settings, resolve_hosts
 from backend_api.bootstrap.wiring import web_options, wire_with
 from contracts.cancellation import let_cancellation_through
+from contracts.observation.logs import log_json_lines
 from contracts.tracing import traced
 
 GRACEFUL_S = 3
@@ -25,7 +25,7 @@ def main() -> int:
     let_cancellation_through()
     try:
         settings = load_settings()
-        configure_logs(settings.log_level)
+        log_json_lines(settings.log_level)
         hosts = resolve_hosts(settings)
         closing = Closing()
         app = create_app(wire_with(settings, closing), web_options(settings))

@@ -13,12 +13,12 @@ import uvloop
 
 from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.listening import listen, server_for
-from backend_api.bootstrap.logs import configure_logs
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, SettingsError, load_settings, resolve_hosts
 from backend_api.bootstrap.wiring import settle_memory, working
 from backend_api.interfaces.http.worker_app import build_worker_app
 from contracts.cancellation import let_cancellation_through
+from contracts.observation.logs import log_json_lines
 from contracts.tracing import traced
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ def main() -> int:
     let_cancellation_through()
     try:
         settings = load_settings()
-        configure_logs(settings.log_level)
+        log_json_lines(settings.log_level)
         planned = plan(settings)
         hosts = resolve_hosts(settings) if settings.worker_port else []
     except SettingsError as error:

@@ -6,9 +6,9 @@ import socket
 
 import uvicorn
 
+from contracts.observation.logs import log_json_lines
 from contracts.tracing import traced
 from sandbox_manager.bootstrap.app import create_app
-from sandbox_manager.bootstrap.logs import set_up_logs
 from sandbox_manager.bootstrap.settings import Settings, SettingsError
 from sandbox_manager.bootstrap.wiring import wire
 
@@ -49,7 +49,7 @@ def _bound(family: int, address: str, port: int) -> socket.socket:
 
 def serve(settings: Settings) -> int:
     """Serve until SIGTERM or SIGINT; answers the exit status."""
-    set_up_logs(settings.server.log_level)
+    log_json_lines(settings.server.log_level)
     sockets = listen(settings.server.host, settings.server.port)
     app = create_app(lambda: wire(settings))
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5)

@@ -1,4 +1,4 @@
-"""Logs as JSON lines on stderr, with the ids of request, session, run and trace where there are any."""
+"""Logs of every service: JSON lines on standard error, with the ids of request, session, run and trace, if any."""
 
 from __future__ import annotations
 
@@ -10,44 +10,45 @@ from datetime import UTC, datetime
 from contracts.observation.context import work_fields
 from contracts.observation.spans import current_trace_id
 
-_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message", "taskName"}
 _TALKATIVE = (
-    "httpx",
-    "httpcore",
-    "httpx2",
-    "httpcore2",
-    "pymongo",
-    "urllib3",
-    "opentelemetry",
-    "uvicorn.access",
-    "openai",
     "anthropic",
+    "asyncio",
+    "docker",
+    "httpcore",
+    "httpcore2",
+    "httpx",
+    "httpx2",
+    "openai",
+    "opentelemetry",
+    "pymongo",
     "saq",
+    "urllib3",
+    "uvicorn.access",
 )
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message", "taskName"}
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: time, level, logger, event, and the record's extra fields."""
+    """One object a line: time, level, logger, constant message, ids, and the record's extra fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, object] = {
-            "at": at,
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": record.getMessage(),
+            "message": record.getMessage(),
         }
         line |= work_fields()
         if (trace_id := current_trace_id()) is not None:
             line["trace_id"] = trace_id
-        line |= {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
+        line |= {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
-def configure_logs(level: str) -> None:
-    """The root logger, and libraries that talk too much."""
+def log_json_lines(level: str) -> None:
+    """The root logger from this level on; of libraries that talk too much only warnings."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)
