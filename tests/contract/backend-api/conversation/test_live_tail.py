@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 import redis
@@ -48,6 +49,11 @@ def delta(offset: int, text: str, message_id: str = "m") -> MessageDelta:
 def stored(session_id: SessionId, seq: int, payload: MessageCompleted | RunFinished | RunStarted) -> Event:
     at = datetime.now(UTC).replace(microsecond=0)
     return Event(seq=seq, at=at, session_id=session_id, run_id=RUN, payload=payload)
+
+
+def _scripts_called(client: redis.Redis) -> int:
+    stats: Any = client.info("commandstats")
+    return stats["cmdstat_evalsha"]["calls"]
 
 
 async def test_every_reader_gets_what_is_published_in_order(live: LiveChannels, session_id: SessionId) -> None:
@@ -177,6 +183,23 @@ async def test_who_came_while_redis_was_emptied_gets_the_whole_text_with_the_nex
                     seen = seen[: payload.offset] + payload.text
             async with other.tail.follow(session_id) as late:
                 assert (await anext(late)).payload == delta(0, "Once upon a time")
+
+
+async def test_what_many_runs_show_in_one_moment_is_one_call_and_each_reader_hears_its_own(
+    redis_server: Server,
+) -> None:
+    sessions = [SessionId(uuid.uuid4().hex) for _ in range(20)]
+    async with redis_channels(redis_server.uri) as writer, redis_channels(redis_server.uri) as other:
+        await writer.tail.publish_delta(sessions[0], RUN, delta(0, "begin"))
+        with redis.Redis.from_url(redis_server.uri) as client:
+            before = _scripts_called(client)
+            await asyncio.gather(*(writer.tail.publish_delta(one, RUN, delta(0, f"of {one}")) for one in sessions))
+            assert _scripts_called(client) == before + 1
+        for session_id in sessions:
+            async with asyncio.timeout(10), other.tail.follow(session_id) as reader:
+                assert (await anext(reader)).payload == delta(0, f"of {session_id}")
+                await writer.tail.publish_delta(session_id, RUN, delta(35, "!"))
+                assert (await anext(reader)).payload == delta(35, "!")
 
 
 async def test_what_gathers_of_a_text_is_one_frame_for_a_reader_that_is_behind(

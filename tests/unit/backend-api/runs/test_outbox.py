@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import pairwise
 from typing import cast
 
 from backend_api.application.runs.outbox import MERGE_WINDOW_S, Outbox
-from backend_api.application.runs.pace import MAX_WAIT_S, PIECES_PER_SECOND, Pace
+from backend_api.application.runs.pace import MAX_WAIT_S, PIECES_PER_SECOND, TICK_S, Pace
 from backend_api.domain.agent.events import MessageDelta
 from backend_api.domain.conversation.entity import RunId
 from support.agent_fakes import MemoryStore
@@ -40,11 +41,19 @@ def test_few_runs_never_wait_for_their_turn() -> None:
 def test_many_runs_share_so_many_turns_a_second_and_none_waits_long() -> None:
     pace, now = Pace(), 100.0
     turns = [pace.turn(now) for _ in range(40)]
-    assert turns == sorted(set(turns))
-    assert round((turns[-1] - now) * PIECES_PER_SECOND) == 40
+    assert turns == sorted(turns)
+    assert now + (40 - 1) / PIECES_PER_SECOND - TICK_S < turns[-1] <= now + 40 / PIECES_PER_SECOND
     assert max(pace.turn(now) for _ in range(1000)) <= now + MAX_WAIT_S
     # Who asks a little later waits for no more than what is left.
     assert pace.turn(now + MAX_WAIT_S) <= now + MAX_WAIT_S + 2 / PIECES_PER_SECOND
+
+
+def test_turns_that_are_waited_for_fall_together() -> None:
+    pace, now = Pace(), 100.0
+    waited_for = [turn for _ in range(50) if (turn := pace.turn(now)) >= now + TICK_S]
+    ticks = sorted(set(waited_for))
+    assert len(ticks) <= len(waited_for) / (TICK_S * PIECES_PER_SECOND) + 1
+    assert all(round((later - tick) / TICK_S, 6) == 1 for tick, later in pairwise(ticks))
 
 
 async def test_the_first_piece_goes_at_once_also_when_many_runs_speak() -> None:
@@ -75,4 +84,4 @@ async def test_what_runs_say_until_their_turn_is_one_piece_each_and_nothing_is_l
     for name in names:
         assert shown(store, name) == [(0, "first"), (5, " a b c")]
     began, ended = store.deltas[29][0], store.deltas[-1][0]
-    assert ended - began > 25 / PIECES_PER_SECOND
+    assert ended - began > 30 / PIECES_PER_SECOND - 2 * TICK_S

@@ -30,7 +30,7 @@ def dump(value: object) -> str:
 
 def format_time(at: datetime) -> str:
     """RFC 3339 in UTC with milliseconds."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
 
 
 def payload_fields(payload: Any) -> dict[str, Any]:

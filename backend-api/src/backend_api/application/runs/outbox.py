@@ -135,11 +135,11 @@ class Outbox:
 
     async def _rest(self, seconds: float) -> None:
         self._urgent.clear()
+        over = asyncio.get_running_loop().call_later(seconds, self._urgent.set)
         try:
-            async with asyncio.timeout(seconds):
-                await self._urgent.wait()
-        except TimeoutError:
-            pass
+            await self._urgent.wait()
+        finally:
+            over.cancel()
 
     async def _deliver(self, item: _Piece | ContextUsage | list[Event]) -> None:
         if not isinstance(item, list) and not self._may_show():

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from backend_api.infrastructure.redis.client import Redis
 
 TTL_S = 3600
 MAX_KEPT = 400_000
 
-# KEYS: index of the session (hash), text. ARGV: field, meta as JSON, expected bytes, piece, ttl, channel, message.
-# Answers 1 when the piece continued the text, 0 when the whole must be set first.
+# A piece has two KEYS: index of the session (hash), text; and six ARGV after the ttl: field, meta as JSON, expected
+# bytes, piece, channel, message. Answers 1 for each that continued its text, 0 where the whole must be set first.
 _APPEND = """
-local have = redis.call('STRLEN', KEYS[2])
-local fits = have == tonumber(ARGV[3])
-if fits then
-  redis.call('APPEND', KEYS[2], ARGV[4])
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-  redis.call('EXPIRE', KEYS[1], ARGV[5])
-  redis.call('EXPIRE', KEYS[2], ARGV[5])
+local answers = {}
+for piece = 1, #KEYS / 2 do
+  local index, text, at = KEYS[2 * piece - 1], KEYS[2 * piece], 6 * piece - 5
+  local fits = redis.call('STRLEN', text) == tonumber(ARGV[at + 3])
+  if fits then
+    redis.call('APPEND', text, ARGV[at + 4])
+    redis.call('HSET', index, ARGV[at + 1], ARGV[at + 2])
+    redis.call('EXPIRE', index, ARGV[1])
+    redis.call('EXPIRE', text, ARGV[1])
+  end
+  redis.call('PUBLISH', ARGV[at + 5], ARGV[at + 6])
+  answers[piece] = fits and 1 or 0
 end
-redis.call('PUBLISH', ARGV[6], ARGV[7])
-return fits and 1 or 0
+return answers
 """
 
 
@@ -69,12 +75,22 @@ class KeptText:
     text: str
 
 
+class _Piece(NamedTuple):
+    """On its way to Redis."""
+
+    keys: tuple[str, str]
+    args: tuple[str | bytes | int, ...]
+    fits: asyncio.Future[bool]
+
+
 class TextSoFar:
     """Append with the expected length, else set the whole; read all of a session."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
         self._append = redis.register_script(_APPEND)
+        self._waiting: list[_Piece] = []
+        self._sending: set[asyncio.Task[None]] = set()
 
     async def add(
         self, session_id: str, key: str, text: Text, piece: str, message: bytes, whole_message: Callable[[], bytes]
@@ -91,8 +107,7 @@ class TextSoFar:
         if text.characters > MAX_KEPT:
             await self._redis.publish(channel, message)
             return
-        fits = await self._append(keys=[index, at], args=[key, meta, expected, encoded, TTL_S, channel, message])
-        if not fits:
+        if not await self._send((index, at), (key, meta, expected, encoded, channel, message)):
             whole = encode(text.whole)
             pipeline = self._redis.pipeline(transaction=True)
             pipeline.set(at, whole, ex=TTL_S)
@@ -100,6 +115,30 @@ class TextSoFar:
             pipeline.expire(index, TTL_S)
             pipeline.publish(channel, whole_message())
             await pipeline.execute()
+
+    async def _send(self, keys: tuple[str, str], args: tuple[str | bytes | int, ...]) -> bool:
+        """Whether the piece continued its text. What many runs show in one moment is one call."""
+        piece = _Piece(keys, args, asyncio.get_running_loop().create_future())
+        self._waiting.append(piece)
+        if len(self._waiting) == 1:
+            sending = asyncio.create_task(self._send_waiting())
+            self._sending.add(sending)
+            sending.add_done_callback(self._sending.discard)
+        return await piece.fits
+
+    async def _send_waiting(self) -> None:
+        pieces, self._waiting = self._waiting, []
+        keys = [key for piece in pieces for key in piece.keys]
+        try:
+            answers = await self._append(keys=keys, args=[TTL_S, *(arg for piece in pieces for arg in piece.args)])
+        except Exception as error:  # noqa: BLE001 -- each writer is told what became of its piece
+            for piece in pieces:
+                if not piece.fits.done():
+                    piece.fits.set_exception(error)
+        else:
+            for piece, fits in zip(pieces, answers, strict=True):
+                if not piece.fits.done():
+                    piece.fits.set_result(bool(fits))
 
     async def end(self, session_id: str, keys: list[str], message: bytes) -> None:
         """Forget texts that are stored now, and tell the readers."""
