@@ -78,8 +78,7 @@ async def test_manager_and_sandbox_log_under_the_callers_ids(watched: Watched) -
 
 async def test_every_line_of_a_request_has_its_id(watched: Watched) -> None:
     for member in ("gateway-1", "manager-1"):
-        key = "event" if member == "gateway-1" else "message"
-        lines = [line for line in watched.logs[member] if line[key] == "request"]
+        lines = [line for line in watched.logs[member] if line["message"] == "request"]
         assert lines
         assert [line for line in lines if not line.get("request_id")] == []
     about = [line for line in watched.logs["gateway-1"] if watched.session_id in str(line.get("path"))]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from tool_api import __version__
+from contracts.problems import install_problems
+from contracts.requests import Answered, RequestMiddleware
+from tool_api import __version__, measures
 from tool_api.activity import ActivityMiddleware
 from tool_api.body_limit import BodyLimitMiddleware
 from tool_api.calls.routes import router as calls_router
@@ -12,8 +14,6 @@ from tool_api.files.routes import router as files_router
 from tool_api.health import router as health_router
 from tool_api.keeping.routes import router as keeping_router
 from tool_api.metrics import router as metrics_router
-from tool_api.problems import install_problems
-from tool_api.request_id import RequestIdMiddleware
 from tool_api.services import Services
 from tool_api.vnc.routes import vnc_router
 
@@ -24,10 +24,14 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     app.add_middleware(BodyLimitMiddleware)
     app.add_middleware(ActivityMiddleware, activity=services.keeper.activity)
-    app.add_middleware(RequestIdMiddleware)
+    app.add_middleware(RequestMiddleware, count=_count, service="tool-api")
     install_problems(app)
     desktop = services.desktop
     vnc = vnc_router(lambda _: services.door, lambda _: desktop.vnc_socket if desktop is not None else None)
     for router in (health_router, metrics_router, calls_router, files_router, keeping_router, vnc):
         app.include_router(router)
     return app
+
+
+def _count(answered: Answered) -> None:
+    measures.HTTP_REQUESTS.add(answered.method, answered.route, str(answered.status))

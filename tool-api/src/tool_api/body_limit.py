@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tool_api.problems import problem
+from contracts.problems import problem
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
 _STREAMED = "/files"
@@ -21,12 +21,12 @@ class BodyLimitMiddleware:
         if scope["type"] == "http" and scope["path"] != _STREAMED:
             headers = Headers(scope=scope)
             if "transfer-encoding" in headers:
-                refusal = problem(411, "The request must announce the length of its body.", "length_required")
+                refusal = problem(411, "length_required", "The request must announce the length of its body.")
                 await refusal(scope, receive, send)
                 return
             length = headers.get("content-length", "0")
             if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
-                refusal = problem(413, f"A body may have at most {MAX_BODY_BYTES} bytes.", "too_large")
+                refusal = problem(413, "too_large", f"A body may have at most {MAX_BODY_BYTES} bytes.")
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)

@@ -1,42 +1,28 @@
-"""What can go wrong at the door.
-
-ToolApiError
-├── UnauthenticatedError    no token, or one this sandbox does not accept
-├── ForbiddenError          known, and not allowed
-│   ├── ScopeMissingError
-│   └── PathForbiddenError  the path leads out of the workspace
-├── NotFoundError
-├── ConflictError
-│   └── ClaimedError        the sandbox is somebody's already
-├── InvalidError
-└── TooLargeError
-    ├── FolderTooLargeError more than one download may hold
-    └── DiskFullError       the workspace would hold more than it may
-"""
+"""What can go wrong at the door, in the families every service shares."""
 
 from __future__ import annotations
 
+from contracts.failures import (
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    TooLargeError,
+    UnauthenticatedError,
+)
 
-class ToolApiError(Exception):
-    """An error the door explains to its caller."""
-
-    code = "error"
-
-    def __init__(self, detail: str) -> None:
-        super().__init__(detail)
-        self.detail = detail
-
-
-class UnauthenticatedError(ToolApiError):
-    """No token, or one this sandbox does not accept."""
-
-    code = "unauthenticated"
-
-
-class ForbiddenError(ToolApiError):
-    """Known, and not allowed."""
-
-    code = "forbidden"
+__all__ = [
+    "ClaimedError",
+    "ConflictError",
+    "DiskFullError",
+    "FolderTooLargeError",
+    "InvalidUploadError",
+    "NotFoundError",
+    "PathForbiddenError",
+    "ScopeMissingError",
+    "TooLargeError",
+    "UnauthenticatedError",
+]
 
 
 class ScopeMissingError(ForbiddenError):
@@ -51,34 +37,17 @@ class PathForbiddenError(ForbiddenError):
     code = "path_forbidden"
 
 
-class NotFoundError(ToolApiError):
-    """There is no such thing."""
-
-    code = "not_found"
-
-
-class ConflictError(ToolApiError):
-    """It can't be done in the present state."""
-
-    code = "conflict"
-
-
 class ClaimedError(ConflictError):
     """The sandbox is somebody's already."""
 
     code = "claimed"
 
 
-class InvalidError(ToolApiError):
-    """The request makes no sense."""
+class InvalidUploadError(InvalidError):
+    """The form of an upload makes no sense."""
 
-    code = "invalid"
-
-
-class TooLargeError(ToolApiError):
-    """More bytes than allowed."""
-
-    code = "too_large"
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail, field="body.files")
 
 
 class DiskFullError(TooLargeError):

@@ -1,94 +1,39 @@
-"""The tree of errors the domain raises.
-
-DomainError
-├── NotFoundError          what was asked for does not exist, or belongs to someone else
-├── ConflictError          the present state does not allow it
-├── InvalidError           the input is wrong; says which field
-├── UnauthenticatedError   who are you
-├── ForbiddenError         not allowed, whoever you are
-├── TooLargeError          over a documented size
-├── LimitError             too many or too fast; says when to come back
-└── UnavailableError       a part we depend on does not answer; may be retried
-    └── StoreUnavailableError  the database: nothing can be recorded, so nobody may act on it
+"""What the domain raises: the families every service shares, and the one error every store may raise.
 
 Concrete errors stand beside their entity and know nothing of HTTP.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from contracts.failures import (
+    ConflictError,
+    DomainError,
+    ForbiddenError,
+    InvalidError,
+    LimitError,
+    NotFoundError,
+    TooLargeError,
+    UnauthenticatedError,
+    UnavailableError,
+    UpstreamError,
+)
 
-
-class DomainError(Exception):
-    """Base of all. `code` is stable and part of the wire contract; `detail` tells a person what to do."""
-
-    code: ClassVar[str] = "error"
-    retryable: ClassVar[bool] = False
-
-    def __init__(self, detail: str) -> None:
-        super().__init__(detail)
-        self.detail = detail
-
-
-class NotFoundError(DomainError):
-    """What was asked for does not exist, or belongs to someone else."""
-
-    code = "not_found"
-
-
-class ConflictError(DomainError):
-    """The present state does not allow it."""
-
-    code = "conflict"
-
-
-class InvalidError(DomainError):
-    """The input is wrong. `field` is the dotted path of the field."""
-
-    code = "invalid"
-
-    def __init__(self, detail: str, *, field: str) -> None:
-        super().__init__(detail)
-        self.field = field
-
-
-class UnauthenticatedError(DomainError):
-    """No token, or one that does not hold."""
-
-    code = "unauthenticated"
-
-
-class ForbiddenError(DomainError):
-    """Not allowed, whoever you are."""
-
-    code = "forbidden"
-
-
-class TooLargeError(DomainError):
-    """Over a documented size."""
-
-    code = "too_large"
-
-
-class LimitError(DomainError):
-    """Too many or too fast. `retry_after_s` says when to come back."""
-
-    code = "limit"
-    retryable = True
-
-    def __init__(self, detail: str, *, retry_after_s: int) -> None:
-        super().__init__(detail)
-        self.retry_after_s = retry_after_s
-
-
-class UnavailableError(DomainError):
-    """A part we depend on does not answer."""
-
-    code = "unavailable"
-    retryable = True
+__all__ = [
+    "ConflictError",
+    "DomainError",
+    "ForbiddenError",
+    "InvalidError",
+    "LimitError",
+    "NotFoundError",
+    "StoreUnavailableError",
+    "TooLargeError",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "UpstreamError",
+]
 
 
 class StoreUnavailableError(UnavailableError):
-    """The database does not answer. What was to be stored may be, or may not."""
+    """The database does not answer. What was to be stored may be, or may not; nobody may act on it."""
 
     code = "store_unavailable"

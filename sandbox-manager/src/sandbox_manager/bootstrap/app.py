@@ -7,9 +7,12 @@ from collections.abc import AsyncGenerator
 
 from fastapi import FastAPI
 
+from contracts.failures import DomainError
+from contracts.problems import install_problems
+from contracts.requests import Answered, RequestMiddleware
+from sandbox_manager.application import measures
+from sandbox_manager.domain.errors import ElsewhereError
 from sandbox_manager.interfaces.http import events, health, sandboxes, stats, workspaces
-from sandbox_manager.interfaces.http.problems import install_problems
-from sandbox_manager.interfaces.http.request_id import RequestIdMiddleware
 from sandbox_manager.interfaces.http.use_cases import Wiring
 
 MAX_BODY_BYTES = 64 * 1024
@@ -25,9 +28,19 @@ def create_app(wiring: Wiring) -> FastAPI:
             yield
 
     app = FastAPI(title="Sandbox manager", version="1", lifespan=lifespan, max_body_size=MAX_BODY_BYTES)
-    app.add_middleware(RequestIdMiddleware)
-    install_problems(app)
+    app.add_middleware(RequestMiddleware, count=_count, service="sandbox-manager", span="manager request")
+    install_problems(app, own_headers=own_headers)
     app.include_router(health.router)
     for router in (events.router, stats.router, sandboxes.router, workspaces.router):
         app.include_router(router)
     return app
+
+
+def _count(answered: Answered) -> None:
+    measures.HTTP_REQUESTS.add(answered.method, answered.route, str(answered.status))
+    measures.HTTP_SECONDS.observe(answered.seconds, answered.method, answered.route)
+
+
+def own_headers(error: DomainError) -> dict[str, str]:
+    """Who asked a manager of another engine is to come out at another one the next time."""
+    return {"Connection": "close"} if isinstance(error, ElsewhereError) else {}

@@ -1,75 +1,45 @@
-"""The tree of errors the domain raises.
-
-DomainError
-├── NotFoundError          no such sandbox
-├── ConflictError          the present state does not allow it
-├── InvalidError           the input is wrong; says which field
-├── UnauthenticatedError   no service token, or a wrong one
-├── LimitError             too many sandboxes; says when to come back
-├── StartFailedError       a sandbox did not come up; the reason is for a person
-└── UnavailableError       the engine or the registry does not answer; may be retried
-"""
+"""What the manager raises, in the families every service shares. A concrete error knows nothing of HTTP."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from contracts.failures import (
+    ConflictError,
+    DomainError,
+    ForbiddenError,
+    InvalidError,
+    LimitError,
+    NotFoundError,
+    TooLargeError,
+    UnauthenticatedError,
+    UnavailableError,
+    UpstreamError,
+)
 
-
-class DomainError(Exception):
-    """Base of all. `code` is stable and part of the wire contract; `detail` tells a person what to do."""
-
-    code: ClassVar[str] = "error"
-    retryable: bool = False
-
-    def __init__(self, detail: str) -> None:
-        super().__init__(detail)
-        self.detail = detail
-
-
-class NotFoundError(DomainError):
-    """What was asked for does not exist."""
-
-    code = "not_found"
-
-
-class ConflictError(DomainError):
-    """The present state does not allow it."""
-
-    code = "conflict"
-
-
-class InvalidError(DomainError):
-    """The input is wrong. `field` is the dotted path of the field."""
-
-    code = "invalid"
-
-    def __init__(self, detail: str, *, field: str) -> None:
-        super().__init__(detail)
-        self.field = field
-
-
-class UnauthenticatedError(DomainError):
-    """No service token, or one that does not hold."""
-
-    code = "unauthenticated"
-
-
-class LimitError(DomainError):
-    """Too many. `retry_after_s` says when to come back."""
-
-    code = "limit"
-    retryable = True
-
-    def __init__(self, detail: str, *, retry_after_s: int) -> None:
-        super().__init__(detail)
-        self.retry_after_s = retry_after_s
-
-
-class UnavailableError(DomainError):
-    """A part we depend on does not answer."""
-
-    code = "unavailable"
-    retryable = True
+__all__ = [
+    "ConflictError",
+    "DomainError",
+    "ElsewhereError",
+    "EngineUnavailableError",
+    "ForbiddenError",
+    "InvalidError",
+    "LimitError",
+    "MarkLostError",
+    "NotFoundError",
+    "RegistryUnavailableError",
+    "SandboxBusyError",
+    "SandboxNotFoundError",
+    "SandboxNotReadyError",
+    "SandboxOverError",
+    "StartFailedError",
+    "TooLargeError",
+    "TotalLimitError",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "UpstreamError",
+    "UserLimitError",
+    "UserTotalLimitError",
+    "WorkspaceExistsError",
+]
 
 
 class SandboxNotFoundError(NotFoundError):
@@ -156,7 +126,7 @@ class ElsewhereError(UnavailableError):
         super().__init__("The files of this computer are at another engine, whose managers did not answer; try again.")
 
 
-class StartFailedError(DomainError):
+class StartFailedError(UpstreamError):
     """A sandbox did not come up. `retryable` says whether trying again may help."""
 
     code = "start_failed"

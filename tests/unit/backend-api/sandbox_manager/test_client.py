@@ -15,8 +15,8 @@ from backend_api.domain.sandbox.entity import ComputerStatus, Scope
 from backend_api.domain.sandbox.errors import ComputerLimitError, ComputerUnavailableError
 from backend_api.infrastructure.memory.computers import MemoryComputers
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
-from backend_api.interfaces.http.problems import domain_problem
 from contracts.errors import Problem
+from contracts.problems import domain_problem
 from contracts.sandboxes import DoorToken, Sandbox, SandboxList, SandboxStatus
 from support.agent_fakes import MemoryStore
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tool_api.errors import InvalidError
+from tool_api.errors import InvalidUploadError
 from tool_api.files.download import disposition
 from tool_api.files.listing import language_of
 from tool_api.files.upload import safe_name
@@ -27,7 +27,7 @@ def test_a_foreign_name_survives_the_header() -> None:
 def test_an_uploaded_name_is_one_safe_path_part_or_refused(given_name: str) -> None:
     try:
         name = safe_name(given_name)
-    except InvalidError:
+    except InvalidUploadError:
         return
     assert "/" not in name
     assert "\\" not in name
@@ -38,7 +38,7 @@ def test_an_uploaded_name_is_one_safe_path_part_or_refused(given_name: str) -> N
 
 @pytest.mark.parametrize("given_name", ["", "..", "a/..", "\x00", "C:\\", "/"])
 def test_a_name_without_a_name_is_refused(given_name: str) -> None:
-    with pytest.raises(InvalidError):
+    with pytest.raises(InvalidUploadError):
         safe_name(given_name)
 
 

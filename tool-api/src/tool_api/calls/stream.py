@@ -9,9 +9,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from contracts.observation.spans import current_traceparent
+from contracts.requests import ARRIVED
 from contracts.tools import OutputFrame, ResultFrame, ToldSpan, ToolResult
 from tool_api.calls.runner import Call
-from tool_api.request_id import ARRIVED
 
 MEDIA_TYPE = "application/x-ndjson"
 _FAULT_LOOK_S = 1.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from tool_api.errors import DiskFullError, InvalidError, TooLargeError
+from tool_api.errors import DiskFullError, InvalidUploadError, TooLargeError
 from tool_api.keeping.disk import DiskWatch
 from tool_api.workspace import Located, Workspace
 
@@ -28,14 +28,14 @@ def safe_name(given: str) -> str:
     """The last part of a file name as a browser gave it.
 
     Raises:
-        InvalidError: nothing usable is left of it.
+        InvalidUploadError: nothing usable is left of it.
     """
     name = _UNSAFE.sub("", given.replace("\\", "/").rsplit("/", 1)[-1]).strip()
     while len(name.encode()) > _MAX_NAME_BYTES:
         stem, dot, suffix = name.rpartition(".")
         name = f"{stem[:-1]}{dot}{suffix}" if stem else name[:-1]
     if name in ("", ".", ".."):
-        raise InvalidError("An uploaded file needs a name.")
+        raise InvalidUploadError("An uploaded file needs a name.")
     return name
 
 
@@ -64,7 +64,7 @@ class Upload:
         self._header_name = bytearray()
         self._header_value = bytearray()
         self._disposition = b""
-        self._fault: InvalidError | TooLargeError | None = None
+        self._fault: InvalidUploadError | TooLargeError | None = None
         self._is_complete = False
 
     def parser(self, boundary: bytes) -> MultipartParser:
@@ -83,7 +83,7 @@ class Upload:
         )
 
     @property
-    def fault(self) -> InvalidError | TooLargeError | None:
+    def fault(self) -> InvalidUploadError | TooLargeError | None:
         """What is wrong with the body; the rest of it need not be read."""
         return self._fault
 
@@ -92,14 +92,14 @@ class Upload:
         if self._fault is not None:
             raise self._fault
         if not self._is_complete:
-            raise InvalidError("The multipart body is cut off.")
+            raise InvalidUploadError("The multipart body is cut off.")
         if not self._parts:
-            raise InvalidError(f"The body holds no file in the field {FIELD}.")
+            raise InvalidUploadError(f"The body holds no file in the field {FIELD}.")
         for part in self._parts:
             try:
                 os.rename(part.temporary, part.name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
             except IsADirectoryError as error:
-                raise InvalidError(f"{part.name} is a folder.") from error
+                raise InvalidUploadError(f"{part.name} is a folder.") from error
         self._disk.wrote(self._taken)
         return [self._prefix + part.name for part in self._parts]
 
@@ -139,7 +139,7 @@ class Upload:
             return
         try:
             name = safe_name(options[b"filename"].decode("utf-8", "replace"))
-        except InvalidError as error:
+        except InvalidUploadError as error:
             self._fault = error
             return
         if len(self._parts) >= MAX_FILES:
@@ -188,7 +188,7 @@ async def receive(
     kind, options = parse_options_header(content_type)
     boundary = options.get(b"boundary")
     if kind != b"multipart/form-data" or not boundary:
-        raise InvalidError("The body must be multipart/form-data.")
+        raise InvalidUploadError("The body must be multipart/form-data.")
     room = await disk.room(max_file_bytes)
     with workspace.locate(f"{subdir or '.'}/{FIELD}", follow=False, make_folders=True) as place:
         upload = Upload(place, max_file_bytes, disk, room)
@@ -205,6 +205,6 @@ async def receive(
                     break
         return await asyncio.to_thread(upload.finish)
     except FormParserError as error:
-        raise InvalidError("The multipart body is malformed.") from error
+        raise InvalidUploadError("The multipart body is malformed.") from error
     finally:
         upload.close()

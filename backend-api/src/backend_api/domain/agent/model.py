@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from backend_api.domain.agent.events import Usage
-from backend_api.domain.errors import DomainError, InvalidError
+from backend_api.domain.errors import InvalidError, UpstreamError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class FinishPart:
 Part = TextPart | ThinkingPart | ToolCallPart | UsagePart | FinishPart
 
 
-class ModelError(DomainError):
+class ModelError(UpstreamError):
     """A model call failed. `may_retry` is true for 429, 5xx, connection and time-out errors."""
 
     code = "model_error"

@@ -18,7 +18,6 @@ from backend_api.interfaces.http import (
     health,
     jobs,
     messages,
-    problems,
     sessions,
     snapshots,
 )
@@ -27,6 +26,7 @@ from backend_api.interfaces.http.page import page_router
 from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.http.watched import Watched
 from backend_api.interfaces.ws import screen, session_socket
+from contracts.problems import install_problems
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
 
@@ -53,7 +53,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.options = options
-    problems.install(app)
+    install_problems(app)
     for router in (
         auth.router,
         sessions.router,

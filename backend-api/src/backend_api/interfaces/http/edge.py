@@ -12,10 +12,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from backend_api.interfaces.http.problems import problem
-from backend_api.interfaces.http.request_id import current_request_id
 from backend_api.interfaces.http.use_cases import WebOptions
 from contracts.errors import REQUEST_ID_HEADER
+from contracts.observation.context import current_work
+from contracts.problems import problem
 
 logger = logging.getLogger("backend_api.access")
 
@@ -46,7 +46,7 @@ class Edge:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        request_id = current_request_id() or ""
+        request_id = current_work().request_id or ""
         if not self._is_welcome(scope["type"], headers):
             await self._refuse(scope, receive, send, request_id)
             return

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import time
+import uuid
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from backend_api.application import measures
-from backend_api.interfaces.http.request_id import request_id_of
 from contracts.errors import REQUEST_ID_HEADER
 from contracts.observation.context import working_for
 from contracts.observation.spans import SPANS, TRACEPARENT, Span
 
+_SANE = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _SESSION = re.compile(r"/api/sessions/([A-Za-z0-9_-]{1,64})")
 _METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS"})
 _UNMATCHED = "unmatched"
@@ -32,7 +33,7 @@ class Watched:
         headers = Headers(scope=scope)
         found = _SESSION.match(scope["path"])
         with working_for(
-            request_id=request_id_of(headers.get(REQUEST_ID_HEADER)), session_id=found[1] if found else None
+            request_id=_request_id(headers.get(REQUEST_ID_HEADER)), session_id=found[1] if found else None
         ):
             if not scope["path"].startswith("/api/"):
                 await self._count(scope, receive, send)
@@ -62,3 +63,7 @@ class Watched:
                 span.note("http.request.method", method)
                 span.note("http.route", route)
                 span.note("http.response.status_code", status)
+
+
+def _request_id(offered: str | None) -> str:
+    return offered if offered is not None and _SANE.fullmatch(offered) else uuid.uuid4().hex

@@ -1,9 +1,8 @@
-"""Every error as problem details: one table from the domain's families to status."""
+"""Errors of every service as problem details (RFC 9457): one table from the families to status, one renderer."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -13,8 +12,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from backend_api.domain.agent.model import ModelError
-from backend_api.domain.errors import (
+from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem
+from contracts.failures import (
     ConflictError,
     DomainError,
     ForbiddenError,
@@ -24,12 +23,10 @@ from backend_api.domain.errors import (
     TooLargeError,
     UnauthenticatedError,
     UnavailableError,
+    UpstreamError,
 )
-from backend_api.interfaces.http.request_id import current_request_id
-from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem
+from contracts.observation.context import current_work
 from contracts.problem_responses import document_problems
-
-logger = logging.getLogger(__name__)
 
 STATUS: dict[type[DomainError], HTTPStatus] = {
     NotFoundError: HTTPStatus.NOT_FOUND,
@@ -39,18 +36,15 @@ STATUS: dict[type[DomainError], HTTPStatus] = {
     ForbiddenError: HTTPStatus.FORBIDDEN,
     TooLargeError: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     LimitError: HTTPStatus.TOO_MANY_REQUESTS,
+    UpstreamError: HTTPStatus.BAD_GATEWAY,
     UnavailableError: HTTPStatus.SERVICE_UNAVAILABLE,
-    ModelError: HTTPStatus.BAD_GATEWAY,
 }
+UNAVAILABLE_RETRY_S = 5
 
-_CODES = {
-    401: "unauthenticated",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    413: "body_too_large",
-    415: "unsupported_media_type",
-}
+_CODES = {HTTPStatus.UNAUTHORIZED: "unauthenticated", HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "body_too_large"}
+
+Headers = Mapping[str, str]
+OwnHeaders = Callable[[DomainError], Headers]
 
 
 def status_of(error: type[DomainError]) -> HTTPStatus | None:
@@ -59,31 +53,39 @@ def status_of(error: type[DomainError]) -> HTTPStatus | None:
 
 
 def problem(
-    status: int, code: str, detail: str, *, retryable: bool = False, errors: Sequence[FieldError] | None = None
+    status: int,
+    code: str,
+    detail: str,
+    *,
+    retryable: bool = False,
+    errors: Sequence[FieldError] | None = None,
+    headers: Headers | None = None,
 ) -> Response:
-    """A problem as an answer."""
+    """A problem as an answer, under the id of the request being answered."""
     body = Problem(
         title=HTTPStatus(status).phrase,
         status=status,
         detail=detail,
         code=code,
         retryable=retryable,
-        request_id=current_request_id(),
+        request_id=current_work().request_id,
         errors=list(errors) if errors is not None else None,
     )
-    return Response(body.model_dump_json(exclude_none=True), status_code=status, media_type=PROBLEM_MEDIA_TYPE)
+    return Response(body.model_dump_json(exclude_none=True), status, headers, PROBLEM_MEDIA_TYPE)
 
 
 def domain_problem(error: DomainError) -> Response:
     """A domain error as an answer."""
     status = status_of(type(error)) or HTTPStatus.INTERNAL_SERVER_ERROR
     errors = [FieldError(field=error.field, message=error.detail)] if isinstance(error, InvalidError) else None
-    response = problem(status, error.code, error.detail, retryable=error.retryable, errors=errors)
+    headers: dict[str, str] = {}
     if isinstance(error, LimitError):
-        response.headers["Retry-After"] = str(error.retry_after_s)
+        headers["Retry-After"] = str(error.retry_after_s)
+    elif isinstance(error, UnavailableError):
+        headers["Retry-After"] = str(UNAVAILABLE_RETRY_S)
     if isinstance(error, UnauthenticatedError):
-        response.headers["WWW-Authenticate"] = "Bearer"
-    return response
+        headers["WWW-Authenticate"] = "Bearer"
+    return problem(status, error.code, error.detail, retryable=error.retryable, errors=errors, headers=headers)
 
 
 def _validation_problem(error: RequestValidationError) -> Response:
@@ -92,25 +94,34 @@ def _validation_problem(error: RequestValidationError) -> Response:
         FieldError(field=".".join(str(part) for part in entry["loc"]), message=str(entry["msg"])) for entry in found
     ]
     named = ", ".join(dict.fromkeys(entry.field for entry in errors))
-    return problem(422, "invalid", f"Not valid: {named}.", errors=errors)
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", f"Not valid: {named}.", errors=errors)
 
 
-def install(app: FastAPI) -> None:
-    """Answer every error of the application in this form, and say so in its OpenAPI document."""
+def _refused(error: HTTPException) -> Response:
+    status = HTTPStatus(error.status_code)
+    code = _CODES.get(status, status.phrase.lower().replace(" ", "_"))
+    return problem(status, code, str(error.detail), headers=error.headers)
+
+
+def install_problems(app: FastAPI, *, own_headers: OwnHeaders = lambda _: {}) -> None:
+    """Answer every error of the application in this form, and say so in its OpenAPI document.
+
+    `own_headers` gives what else a service's own errors say. What nobody foresaw is answered by the outermost layer,
+    which knows the request's id.
+    """
     document_problems(app)
 
     async def on_domain(_: Request, error: Exception) -> Response:
-        return domain_problem(cast("DomainError", error))
+        known = cast("DomainError", error)
+        response = domain_problem(known)
+        response.headers.update(own_headers(known))
+        return response
 
     async def on_invalid(_: Request, error: Exception) -> Response:
         return _validation_problem(cast("RequestValidationError", error))
 
     async def on_http(_: Request, error: Exception) -> Response:
-        refused = cast("HTTPException", error)
-        code = _CODES.get(refused.status_code, "error")
-        response = problem(refused.status_code, code, str(refused.detail))
-        response.headers.update(refused.headers or {})
-        return response
+        return _refused(cast("HTTPException", error))
 
     app.add_exception_handler(DomainError, on_domain)
     app.add_exception_handler(RequestValidationError, on_invalid)

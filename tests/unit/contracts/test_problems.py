@@ -1,0 +1,88 @@
+"""How every service answers what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from contracts import failures
+from contracts.failures import DomainError
+from contracts.problems import STATUS, install_problems, status_of
+
+FAMILIES = [kind for kind in vars(failures).values() if isinstance(kind, type) and issubclass(kind, DomainError)]
+
+
+class Named(BaseModel):
+    name: str
+
+
+async def answer_of(raised: Callable[[], Exception], **options: Any) -> httpx.Response:
+    app = FastAPI()
+    install_problems(app, **options)
+
+    @app.get("/")
+    async def fail() -> None:
+        raise raised()
+
+    return await ask(app, "GET", "/")
+
+
+async def ask(app: FastAPI, method: str, path: str, **request: Any) -> httpx.Response:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service") as client:
+        return await client.request(method, path, **request)
+
+
+def test_every_family_has_a_status_and_a_code_of_its_own() -> None:
+    families = [kind for kind in FAMILIES if kind is not DomainError]
+    assert set(families) == set(STATUS)
+    assert len({kind.code for kind in families}) == len(families)
+
+
+def test_a_class_below_a_family_has_its_status_and_one_outside_has_none() -> None:
+    below = type("PageNotFoundError", (failures.NotFoundError,), {"code": "page_not_found"})
+    outside = type("StrayError", (DomainError,), {"code": "stray"})
+    assert (status_of(below), status_of(outside)) == (404, None)
+
+
+async def test_an_invalid_field_is_named() -> None:
+    answer = await answer_of(lambda: failures.InvalidError("Too long.", field="body.title"))
+    assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+    assert answer.json()["errors"] == [{"field": "body.title", "message": "Too long."}]
+
+
+@pytest.mark.parametrize(
+    ("error", "header", "value"),
+    [
+        (failures.LimitError("Slow down.", retry_after_s=7), "retry-after", "7"),
+        (failures.UnavailableError("Gone."), "retry-after", "5"),
+        (failures.UnauthenticatedError("Who?"), "www-authenticate", "Bearer"),
+    ],
+)
+async def test_the_answer_says_what_to_do_next(error: DomainError, header: str, value: str) -> None:
+    assert (await answer_of(lambda: error)).headers[header] == value
+
+
+async def test_a_service_adds_headers_of_its_own() -> None:
+    answer = await answer_of(lambda: failures.ConflictError("Busy."), own_headers=lambda error: {"X-Code": error.code})
+    assert (answer.status_code, answer.headers["x-code"]) == (409, "conflict")
+
+
+async def test_what_the_framework_refuses_is_a_problem_too() -> None:
+    app = FastAPI()
+    install_problems(app)
+
+    @app.post("/names")
+    async def name(body: Named) -> None:
+        raise AssertionError(f"unasked: {body}")
+
+    missing = await ask(app, "GET", "/nowhere")
+    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+    wrong = await ask(app, "GET", "/names")
+    assert (wrong.status_code, wrong.json()["code"], wrong.headers["allow"]) == (405, "method_not_allowed", "POST")
+    invalid = await ask(app, "POST", "/names", json={"name": 1})
+    assert (invalid.status_code, invalid.json()["detail"]) == (422, "Not valid: body.name.")
