@@ -78,10 +78,6 @@ class Keeping:
             deadline_s=self.start_deadline_s,
             claim=ClaimSandbox(runtime=self.runtime, keys=KEYS, wall=self.clock, clean=self.clean),
         )
-        keepers = {"registry": self.registry, "runtime": self.runtime, "clock": self.clock, "clean": self.clean}
-        self.pause = PauseSandbox(**keepers, keep=PAUSE)
-        self.resume = ResumeSandbox(**keepers, idle=IDLE)
-        self.renew = RenewSandbox(self.registry, self.clock, IDLE, self.resume)
         limits = Limits(
             max_per_user=self.max_per_user,
             max_per_user_total=self.max_per_user_total,
@@ -111,6 +107,11 @@ class Keeping:
             room=self._room,
             recipe=self.pool.recipe,
         )
+        keepers = {"registry": self.registry, "runtime": self.runtime, "clock": self.clock, "clean": self.clean}
+        self.pause = PauseSandbox(**keepers, keep=PAUSE)
+        self.resume = ResumeSandbox(**keepers, idle=IDLE, admission=self.admission, pause=self.pause)
+        self.renew = RenewSandbox(self.registry, self.clock, IDLE, self.resume)
+        self.presence = Presence(self.leases, self.runtime, self.clock, self.owner)
         self.create = CreateSandbox(
             registry=self.registry,
             runtime=self.runtime,
@@ -118,12 +119,12 @@ class Keeping:
             clean=self.clean,
             renew=self.renew,
             admission=self.admission,
+            presence=self.presence,
         )
         self.get = GetSandbox(self.registry, self.launcher, self.clock)
         self.list = ListSandboxes(self.registry)
         self.mint = MintToken(self.registry, KEYS, self.clock, self.renew)
         self.delete = DeleteSandbox(self.registry, self.launcher, self.clean)
-        self.presence = Presence(self.leases, self.runtime, self.clock, self.owner)
         self.keep_alive = KeepAlive(
             registry=self.registry, runtime=self.runtime, keys=KEYS, clock=self.clock, wall=self.clock, idle=IDLE
         )

@@ -48,7 +48,8 @@ def record(session_id: str = "s1", generation: int = 1, age_s: int = 0) -> Sandb
 
 
 async def test_a_record_comes_back_as_it_was_stored(registry: SandboxRegistry) -> None:
-    sandbox = record()
+    now = SystemClock().now()
+    sandbox = replace(record(), asked_at=now, waking_since=now - SHORT, notice="It ends.", reason="Why not.")
 
     assert await registry.add(sandbox)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sandbox_manager.application import measures
@@ -14,7 +14,7 @@ from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.launch_sandbox import Launcher
 from sandbox_manager.application.sandbox_work import LEASE, Held
 from sandbox_manager.application.watched_start import admitted
-from sandbox_manager.domain.admission import Limits, Room, admissible, check_user, given_up, line
+from sandbox_manager.domain.admission import Limits, Room, admissible, check_user, check_waking, given_up, line
 from sandbox_manager.domain.errors import (
     DomainError,
     EngineUnavailableError,
@@ -77,25 +77,52 @@ class Admission:
             measures.POOL_CLAIMS.add("claimed" if mine.door is not None else "missed")
         return mine
 
-    async def pump(self) -> None:
-        """Let in who may come, give up on who waited in vain, and make room by removing what is only kept paused."""
+    async def want_awake(self, sandbox_id: str) -> bool:
+        """Put a paused one in line, where it counts as running. Whether there is room to wake it here now: who asks
+        does it then; else it is `pump` that answers it later, at its place. Raises `UserLimitError`."""
+        place, room = await self.runtime.place(), await self.room()
+        has_room = False
+
+        def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
+            nonlocal has_room
+            mine = next((one for one in occupied if one.id == sandbox_id), None)
+            wanted = mine.wanted_awake(now) if mine is not None else None
+            if mine is None or wanted is None:
+                return []
+            if not mine.waits:
+                check_waking(occupied, mine, self.limits)
+            known = [one for one in occupied if one is not mine]
+            has_room = wanted in admissible([*known, wanted], self.limits, room, place)
+            return [wanted if has_room or mine.waits else replace(wanted, revision=wanted.revision + 1)]
+
+        return bool(await self._decided(decide)) and has_room
+
+    async def pump(self) -> list[Sandbox]:
+        """Let in who may come, give up on who waited in vain, and make room by removing what is only kept paused.
+
+        Answers paused ones that are to be woken here now."""
         occupied = await self.registry.find(occupied=True)
-        if not any(one.status is Status.QUEUED for one in occupied):
-            return
+        if not any(one.waits for one in occupied):
+            return []
+        awake: list[Sandbox] = []
         try:
             await self.runtime.check()
         except EngineUnavailableError:
             _log.warning("the engine is away while sandboxes wait", extra={"waiting": len(line(occupied))})
         else:
             await self._admit(None)
+            occupied = await self.registry.find(occupied=True)
+            turns = admissible(occupied, self.limits, await self.room(), await self.runtime.place())
+            awake = [one for one in turns if one.status is Status.PAUSED]
         await self._reclaim()
+        return awake
 
     async def _admit(self, new: Sandbox | None, *, recipe: str = "") -> list[Sandbox]:
         place, room = await self.runtime.place(), await self.room()
 
         def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
             over = {one.id: gone for one in occupied if (gone := given_up(one, now, self.limits, room)) is not None}
-            known = [one for one in occupied if one.id not in over]
+            known = [left for one in occupied if (left := over.get(one.id, one)).occupied]
             if new is not None:
                 if any(one.identity.session_id == new.identity.session_id for one in known):
                     return []
@@ -104,9 +131,10 @@ class Admission:
                     return [*over.values(), claimed]
                 known.append(new)
             changed = {new.id: new} if new is not None else {}
-            for one in admissible(known, self.limits, room):
+            for one in admissible(known, self.limits, room, place):
                 started = one.admitted(self.launcher.owner, now + LEASE, self.runtime.name, place)
-                changed[one.id] = started or one
+                if started is not None:
+                    changed[one.id] = started
             return [*over.values(), *changed.values()]
 
         return await self._decided(decide)
@@ -136,7 +164,7 @@ class Admission:
     async def _reclaim(self) -> None:
         """What is paused only saves time later; whoever waits now goes before it, and before the pool most of all."""
         occupied = await self.registry.find(occupied=True)
-        paused = [one for one in occupied if one.status in (Status.PAUSED, Status.WARM)]
+        paused = [one for one in occupied if one.status in (Status.PAUSED, Status.WARM) and not one.waits]
         if not paused or not line(occupied):
             return
         chosen = min(paused, key=lambda one: (not one.is_pooled, one.idle_expires_at))

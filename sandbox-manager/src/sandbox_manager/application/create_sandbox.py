@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import secrets
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sandbox_manager.application import measures
 from sandbox_manager.application.admission import Admission
 from sandbox_manager.application.clean_sandbox import CleanSandbox
+from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.renew_sandbox import RenewSandbox
+from sandbox_manager.domain.admission import spare
 from sandbox_manager.domain.errors import ConflictError, DomainError, EngineUnavailableError, SandboxOverError
 from sandbox_manager.domain.ports import Clock, Runtime, SandboxRegistry
-from sandbox_manager.domain.sandbox import Identity, Sandbox, Status
+from sandbox_manager.domain.sandbox import ANY_PLACE, Identity, Sandbox, Status
 
 _ATTEMPTS = 5
 _WAKES_IN_S = 1.0
@@ -31,7 +34,8 @@ class Created:
 class CreateSandbox:
     """Answer the living sandbox of a session, resumed if it was paused, or begin a new one, one generation up.
 
-    Returns before the sandbox is ready; it is queued while there is no room. Raises `UserLimitError`,
+    Returns before the sandbox is ready; it is queued while there is no room, and starts where the session's files are.
+    `patience` is how long that place may be without managers. Raises `UserLimitError`,
     `UserTotalLimitError`, `TotalLimitError`, `EngineUnavailableError`, `ConflictError` when the session belongs to
     somebody else.
     """
@@ -42,6 +46,8 @@ class CreateSandbox:
     clean: CleanSandbox
     renew: RenewSandbox
     admission: Admission
+    presence: Presence
+    patience: timedelta = timedelta(minutes=10)
     check_deadline_s: float = 5.0
 
     async def __call__(self, session_id: str, user_id: str) -> Created:
@@ -71,7 +77,7 @@ class CreateSandbox:
                 await self.clean(holder)
                 continue
             generation = max((one.identity.generation for one in known), default=0) + 1
-            wanted = self._new(session_id, user_id, generation)
+            wanted = self._new(session_id, user_id, generation, await self._home(known))
             sandbox = await self.admission.claim(wanted) if not known else None
             if sandbox is None:
                 await self._check_engine()
@@ -107,17 +113,24 @@ class CreateSandbox:
         """A user at a limit gives up the computer unused for the longest time, its workspace kept."""
         limits = self.admission.limits
         own = await self.registry.find(user_id=user_id, occupied=True)
-        unused_since = self.clock.now() - limits.spare
-        spare = [one for one in own if one.status is Status.PAUSED] if len(own) >= limits.max_per_user_total else []
-        if sum(1 for one in own if one.status is not Status.PAUSED) >= limits.max_per_user:
-            spare += [one for one in own if one.status is Status.READY]
-            spare = [
-                one for one in spare if one.status is Status.READY and one.idle_expires_at - limits.idle <= unused_since
-            ]
-        if spare:
-            await self.admission.give_up(min(spare, key=lambda one: one.idle_expires_at), _SPARE)
+        chosen = spare(own, limits, self.clock.now())
+        is_running_limit = sum(1 for one in own if one.status is not Status.PAUSED) >= limits.max_per_user
+        if chosen is None and not is_running_limit and len(own) >= limits.max_per_user_total:
+            asleep = (one for one in own if one.status is Status.PAUSED and not one.waits)
+            chosen = min(asleep, key=lambda one: one.idle_expires_at, default=None)
+        if chosen is not None:
+            await self.admission.give_up(chosen, _SPARE)
 
-    def _new(self, session_id: str, user_id: str, generation: int) -> Sandbox:
+    async def _home(self, known: list[Sandbox]) -> str:
+        """Where the session's files are; empty, which is anywhere, when no manager has been there for `patience`."""
+        last = next((one for one in known if one.place not in ("", ANY_PLACE)), None)
+        if last is None:
+            return ""
+        patience = self.patience if last.runtime == self.runtime.name else timedelta()
+        is_kept = last.place == await self.runtime.place() or await self.presence.is_kept(last.place, within=patience)
+        return last.place if is_kept else ""
+
+    def _new(self, session_id: str, user_id: str, generation: int, place: str) -> Sandbox:
         now, limits = self.clock.now(), self.admission.limits
         return Sandbox(
             identity=Identity(
@@ -125,6 +138,7 @@ class CreateSandbox:
             ),
             runtime=self.runtime.name,
             status=Status.QUEUED,
+            place=place,
             created_at=now,
             expires_at=now + limits.hard,
             idle_expires_at=now + min(limits.idle, limits.hard),

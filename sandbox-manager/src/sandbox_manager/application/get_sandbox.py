@@ -38,7 +38,7 @@ class GetSandbox:
             if sandbox is None or sandbox.is_pooled:
                 raise SandboxNotFoundError
             left = until - loop.time()
-            is_queued = sandbox.status is Status.QUEUED
+            is_queued = sandbox.waits
             if left <= 0 or (was_queued and not is_queued) or not (is_queued or sandbox.status is Status.STARTING):
                 return sandbox
             was_queued = is_queued
@@ -49,7 +49,7 @@ class GetSandbox:
 
     async def position(self, sandbox: Sandbox) -> int | None:
         """Place in the line of a queued one, 1 is next."""
-        if sandbox.status is not Status.QUEUED:
+        if not sandbox.waits:
             return None
         return position(await self.registry.find(occupied=True), sandbox.id)
 

@@ -44,6 +44,8 @@ class MintToken:
             sandbox = await self.renew(sandbox_id, known=sandbox)
         except SandboxOverError as error:
             raise SandboxNotReadyError("The sandbox has just ended; create it again.") from error
+        if sandbox.status is not Status.READY:
+            raise SandboxNotReadyError("There is not enough free memory to wake the sandbox now; it waits in line.")
         measures.TOKENS.add()
         now = self.clock.now()
         expires_at = now + ttl

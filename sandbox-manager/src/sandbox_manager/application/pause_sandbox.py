@@ -7,9 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from sandbox_manager.application.admission import Admission
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
-from sandbox_manager.domain.errors import DomainError, SandboxNotFoundError, SandboxNotReadyError, SandboxOverError
+from sandbox_manager.domain.admission import spare
+from sandbox_manager.domain.errors import (
+    DomainError,
+    ElsewhereError,
+    SandboxNotFoundError,
+    SandboxNotReadyError,
+    SandboxOverError,
+    UserLimitError,
+)
 from sandbox_manager.domain.ports import Clock, Found, Runtime, SandboxRegistry
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
@@ -25,7 +34,7 @@ class PauseSandbox:
 
     Idempotent. Whoever pauses or resumes holds the lease, and the record is changed first: a token asked for in the
     middle waits and then wakes it. Raises `SandboxNotFoundError`, `SandboxNotReadyError`, `SandboxOverError`,
-    `SandboxBusyError`, `EngineUnavailableError`; it then runs on.
+    `SandboxBusyError`, `ElsewhereError`, `EngineUnavailableError`; it then runs on.
     """
 
     registry: SandboxRegistry
@@ -41,10 +50,16 @@ class PauseSandbox:
         """The same unless it was used meanwhile."""
         return await self._pause(sandbox, lambda now: now.idle_expires_at <= self.clock.now(), 0)
 
+    async def unless_used(self, sandbox: Sandbox) -> Sandbox:
+        """The same for one another of its user's is to run instead of."""
+        return await self._pause(sandbox, lambda now: now.idle_expires_at <= sandbox.idle_expires_at, _WAIT_S)
+
     async def _pause(self, sandbox: Sandbox, still: Callable[[Sandbox], bool], wait_s: float) -> Sandbox:
         async with self.clean.work.on(sandbox.id, wait_s=wait_s) as newest:
             if newest.status is Status.PAUSED:
                 return newest
+            if not await self.clean.is_here(newest):
+                raise ElsewhereError
             now = self.clock.now()
             paused = await change_sandbox(
                 self.registry, sandbox.id, lambda one: one.paused(now, self.keep) if still(one) else None
@@ -62,9 +77,11 @@ class PauseSandbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeSandbox:
-    """Let a paused sandbox go on. One that does not wake up is given up, its workspace kept.
+    """Let a paused sandbox go on, or stand in line for that where there is no room. One that does not wake up is given
+    up, its workspace kept.
 
-    Idempotent. Raises as `PauseSandbox` does.
+    Idempotent. A user at the limit of running ones has the one paused that nobody used for the longest time. Raises as
+    `PauseSandbox` does, and `UserLimitError`.
     """
 
     registry: SandboxRegistry
@@ -72,12 +89,37 @@ class ResumeSandbox:
     clock: Clock
     clean: CleanSandbox
     idle: timedelta
+    admission: Admission
+    pause: PauseSandbox
 
     async def __call__(self, sandbox_id: str) -> Sandbox:
         sandbox = await known(self.registry, sandbox_id)
-        if sandbox.status is not Status.PAUSED:
+        if sandbox.status is not Status.PAUSED or not await self._has_room(sandbox):
             return await not_changed(self.registry, sandbox_id)
-        async with self.clean.work.on(sandbox_id, wait_s=_WAIT_S) as newest:
+        return await self._wake(sandbox, _WAIT_S)
+
+    async def in_line(self) -> None:
+        """Wake those whose turn has come."""
+        for sandbox in await self.admission.pump():
+            try:
+                await self._wake(sandbox, 0)
+            except DomainError as error:
+                _log.warning("sandbox not woken", extra={**log_fields(sandbox.identity), "reason": error.detail})
+
+    async def _has_room(self, sandbox: Sandbox) -> bool:
+        try:
+            return await self.admission.want_awake(sandbox.id)
+        except UserLimitError:
+            own = await self.registry.find(user_id=sandbox.identity.user_id, occupied=True)
+            unused = spare(own, self.admission.limits, self.clock.now())
+            if unused is None:
+                raise
+            await self.pause.unless_used(unused)
+        return await self.admission.want_awake(sandbox.id)
+
+    async def _wake(self, sandbox: Sandbox, wait_s: float) -> Sandbox:
+        sandbox_id = sandbox.id
+        async with self.clean.work.on(sandbox_id, wait_s=wait_s) as newest:
             if newest.status is not Status.PAUSED:
                 return await not_changed(self.registry, sandbox_id)
             try:
@@ -95,6 +137,7 @@ class ResumeSandbox:
     async def _give_up_dead(self, sandbox: Sandbox, error: DomainError) -> None:
         found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
         if (here := found.get(sandbox.id)) is not None and here.running:
+            await change_sandbox(self.registry, sandbox.id, lambda one: one.left_asleep())
             raise error
         over = await change_sandbox(
             self.registry, sandbox.id, lambda one: one.retired(_DID_NOT_WAKE, Cleanup.KEEP_WORKSPACE)

@@ -63,7 +63,7 @@ class ReadStats:
         """Of the deployment."""
         occupied, room = await self.registry.find(occupied=True), await self.room()
         return Totals(
-            by_status=dict(Counter(one.status.value for one in occupied)),
+            by_status=dict(Counter(one.shown.value for one in occupied)),
             users=len({one.identity.user_id for one in occupied if not one.is_pooled}),
             free_memory_bytes=room.free,
             max_total=self.limits.max_total,

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sandbox_manager.application.admission import Admission
+from sandbox_manager.application.pause_sandbox import ResumeSandbox
 from sandbox_manager.application.pool import Pool
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.reconcile import Reconcile
@@ -33,7 +33,7 @@ class Upkeep:
 
     reconcile: Reconcile
     tend: TendWorkspaces
-    admission: Admission
+    resume: ResumeSandbox
     pool: Pool
     presence: Presence
     leases: Leases
@@ -48,7 +48,7 @@ class Upkeep:
             asyncio.create_task(_repeat(work, pause_s, stopping), name=name)
             for name, work, pause_s in (
                 ("reconciler", self._sweep, self.interval_s),
-                ("admission", self.admission.pump, _PUMP_S),
+                ("admission", self.resume.in_line, _PUMP_S),
                 ("presence", self.presence.tell, _TELL_S),
             )
         ]

@@ -96,9 +96,6 @@ async def keep(
         files_ready=files.ready_to_start,
         claim=ClaimSandbox(runtime=runtime, keys=keys, wall=wall, clean=clean),
     )
-    pause = PauseSandbox(registry=registry, runtime=runtime, clock=clock, clean=clean, keep=clocks.pause)
-    resume = ResumeSandbox(registry=registry, runtime=runtime, clock=clock, clean=clean, idle=clocks.idle)
-    renew = RenewSandbox(registry, clock, clocks.idle, resume)
     delete = DeleteSandbox(registry, launcher, clean)
     workspaces = workspace_cases(settings.workspaces, files, registry, delete, runtime)
     presence = Presence(leases, runtime, clock, owner)
@@ -134,9 +131,27 @@ async def keep(
         room=lambda: _room(keeping),
         recipe=pool.recipe,
     )
+    pause = PauseSandbox(registry=registry, runtime=runtime, clock=clock, clean=clean, keep=clocks.pause)
+    resume = ResumeSandbox(
+        registry=registry,
+        runtime=runtime,
+        clock=clock,
+        clean=clean,
+        idle=clocks.idle,
+        admission=admission,
+        pause=pause,
+    )
+    renew = RenewSandbox(registry, clock, clocks.idle, resume)
     use_cases = UseCases(
         create=CreateSandbox(
-            registry=registry, runtime=runtime, clock=clock, clean=clean, renew=renew, admission=admission
+            registry=registry,
+            runtime=runtime,
+            clock=clock,
+            clean=clean,
+            renew=renew,
+            admission=admission,
+            presence=presence,
+            patience=clocks.orphan,
         ),
         get=GetSandbox(registry, launcher, clock),
         list=ListSandboxes(registry),
@@ -166,7 +181,7 @@ async def keep(
     upkeep = Upkeep(
         reconcile=use_cases.reconcile,
         tend=workspaces.tend,
-        admission=admission,
+        resume=resume,
         pool=pool,
         presence=presence,
         leases=leases,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sandbox_manager.domain.errors import TotalLimitError, UserLimitError, UserTotalLimitError
-from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
+from sandbox_manager.domain.sandbox import ANY_PLACE, Cleanup, Sandbox, Status
 
 _RETRY_AFTER_S = 30
 _ABANDONED = "Nobody waits for it any more."
@@ -47,10 +47,14 @@ class Room:
     def fits(self, starting: int) -> bool:
         return self.free is None or self.free - self.reserve - starting * self.need >= self.need
 
+    def wakes(self, starting: int) -> bool:
+        """Whether a paused one may go on: it holds its memory already, and will want more."""
+        return self.free is None or self.free - self.reserve - starting * self.need >= 0
+
 
 def line(occupied: Sequence[Sandbox]) -> list[Sandbox]:
     """Those who wait, in order: all users' first ones by their arrival, then all second ones, and so on."""
-    waiting = sorted((one for one in occupied if one.status is Status.QUEUED), key=lambda one: (one.created_at, one.id))
+    waiting = sorted((one for one in occupied if one.waits), key=lambda one: (_since(one), one.id))
     seen: Counter[str] = Counter()
     ranked: list[tuple[int, Sandbox]] = []
     for one in waiting:
@@ -67,33 +71,51 @@ def position(occupied: Sequence[Sandbox], sandbox_id: str) -> int | None:
 def check_user(occupied: Sequence[Sandbox], user_id: str, limits: Limits) -> None:
     """Raises `UserLimitError`, `UserTotalLimitError`, `TotalLimitError`."""
     own = [one for one in occupied if one.identity.user_id == user_id]
-    active = sum(1 for one in own if one.runs or one.status is Status.QUEUED or not one.lives)
-    if active >= limits.max_per_user:
-        raise UserLimitError(
-            f"You already have {active} running computers, as many as allowed. Delete a session or wait until one has "
-            "been idle long enough.",
-            retry_after_s=_RETRY_AFTER_S,
-        )
+    _check_running(own, limits)
     if len(own) >= limits.max_per_user_total:
         raise UserTotalLimitError(
             f"You already have {len(own)} computers, paused ones included, as many as allowed. Delete a session.",
             retry_after_s=_RETRY_AFTER_S,
         )
-    if sum(1 for one in occupied if one.status is Status.QUEUED) >= limits.max_queued:
+    if sum(1 for one in occupied if one.waits) >= limits.max_queued:
         raise TotalLimitError(
             "All computers of this deployment are in use, and too many wait for one already. Try again in a while.",
             retry_after_s=_RETRY_AFTER_S,
         )
 
 
-def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room) -> list[Sandbox]:
-    """The head of the line for which there is room now."""
+def check_waking(occupied: Sequence[Sandbox], sandbox: Sandbox, limits: Limits) -> None:
+    """A user's paused one counts as running again. Raises `UserLimitError`."""
+    user_id = sandbox.identity.user_id
+    _check_running([one for one in occupied if one.identity.user_id == user_id and one.id != sandbox.id], limits)
+
+
+def spare(own: Sequence[Sandbox], limits: Limits, now: datetime) -> Sandbox | None:
+    """The running one of a user at the limit whose place another may have; None where all were used of late."""
+    if sum(1 for one in own if one.status is not Status.PAUSED or one.waits) < limits.max_per_user:
+        return None
+    unused_since = now - limits.spare
+    unused = [one for one in own if one.status is Status.READY and one.idle_expires_at - limits.idle <= unused_since]
+    return min(unused, key=lambda one: one.idle_expires_at, default=None)
+
+
+def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: str) -> list[Sandbox]:
+    """Those of the line for whom there is room now, at this place; a paused one takes up no new place, so it need not
+    wait for those who do."""
     taken = sum(1 for one in occupied if one.holds_memory)
     starting = sum(1 for one in occupied if one.status is Status.STARTING)
     admitted: list[Sandbox] = []
+    is_full = False
     for one in line(occupied):
-        if taken >= limits.max_total or not room.fits(starting):
-            break
+        if one.place not in ("", ANY_PLACE, here):
+            continue
+        if one.status is Status.PAUSED:
+            if room.wakes(starting):
+                admitted.append(one)
+            continue
+        is_full = is_full or taken >= limits.max_total or not room.fits(starting)
+        if is_full:
+            continue
         admitted.append(one)
         taken += 1
         starting += 1
@@ -102,19 +124,39 @@ def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room) -> list[
 
 def given_up(sandbox: Sandbox, now: datetime, limits: Limits, room: Room) -> Sandbox | None:
     """One that waited in vain, or that nobody waits for any more; None while it may go on waiting."""
-    if sandbox.status is not Status.QUEUED:
+    if not sandbox.waits:
         return None
+    is_paused = sandbox.status is Status.PAUSED
     if (sandbox.asked_at or sandbox.created_at) + limits.abandoned <= now:
-        over = sandbox.retired(_ABANDONED, Cleanup.KEEP_WORKSPACE)
-    elif sandbox.created_at + limits.queue <= now:
-        over = sandbox.failed(_in_vain(limits, room), retryable=True)
+        over = sandbox.left_asleep() if is_paused else sandbox.retired(_ABANDONED, Cleanup.KEEP_WORKSPACE)
+    elif _since(sandbox) + limits.queue <= now:
+        reason = _in_vain(sandbox, limits, room)
+        over = sandbox.left_asleep(reason) if is_paused else sandbox.failed(reason, retryable=True)
     else:
         return None
+    if is_paused:
+        return over
     return replace(over, occupied=False, cleanup=Cleanup.NONE, settled_at=now) if over else None
 
 
-def _in_vain(limits: Limits, room: Room) -> str:
+def _since(sandbox: Sandbox) -> datetime:
+    return sandbox.waking_since or sandbox.created_at
+
+
+def _check_running(own: Sequence[Sandbox], limits: Limits) -> None:
+    active = sum(1 for one in own if one.runs or one.waits or not one.lives)
+    if active >= limits.max_per_user:
+        raise UserLimitError(
+            f"You already have {active} running computers, as many as allowed. Delete a session or wait until one has "
+            "been idle long enough.",
+            retry_after_s=_RETRY_AFTER_S,
+        )
+
+
+def _in_vain(sandbox: Sandbox, limits: Limits, room: Room) -> str:
     waited = f"{limits.queue.total_seconds() / 60:g} minutes"
+    if sandbox.status is Status.PAUSED:
+        return f"There was not enough free memory to wake this computer within {waited}. Try again later."
     if not room.fits(0):
         return f"There was not enough free memory for another computer within {waited}. Try again later."
     return f"No computer became free within {waited}: all {limits.max_total} are in use. Try again later."

@@ -66,7 +66,8 @@ class Sandbox:
 
     `occupied` holds the session's single place: from creation until nothing of it is left on the machine, so that a
     rebuilt sandbox can't meet the remains of the old one. `version` grows with every stored change, `revision` with
-    every one a person may want to see. `place` names the engine or the data folder it runs at, empty before it ran.
+    every one a person may want to see. `place` names the engine or the data folder it runs at; before it ran it is
+    empty, or where the session's files are. `waking_since` is since when a paused one is to be woken.
     Whoever works on it (starts, pauses, resumes or removes it) holds its lease. `notice` tells of an end that comes
     near; `asked_at` is when somebody last waited for a queued one. `recipe` tells what one of the pool was made of;
     `door` is known before it is ready for one that was claimed from there. `disk_notice`, told since `disk_revision`,
@@ -96,6 +97,7 @@ class Sandbox:
     disk_revision: int = 0
     asked_at: datetime | None = None
     recipe: str | None = None
+    waking_since: datetime | None = None
     revision: int = 1
     version: int = 1
 
@@ -111,6 +113,16 @@ class Sandbox:
     def is_pooled(self) -> bool:
         """Whether nobody claimed it, or did before it was over."""
         return self.identity.session_id == pool_session(self.id)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it stands in line: for room to start, or to be woken."""
+        return self.status is Status.QUEUED or (self.status is Status.PAUSED and self.waking_since is not None)
+
+    @property
+    def shown(self) -> Status:
+        """Its status as who uses it sees it."""
+        return Status.QUEUED if self.waits else self.status
 
     @property
     def runs(self) -> bool:
@@ -142,8 +154,20 @@ class Sandbox:
         )
 
     def waited_for(self, now: datetime) -> Sandbox | None:
-        """Somebody still waits. None when it is no longer queued."""
-        return replace(self, asked_at=now) if self.status is Status.QUEUED else None
+        """Somebody still waits. None when it does not stand in line."""
+        return replace(self, asked_at=now) if self.waits else None
+
+    def wanted_awake(self, now: datetime) -> Sandbox | None:
+        """A paused one is used again: it is woken as soon as there is room. None when it is not paused."""
+        if self.status is not Status.PAUSED:
+            return None
+        return replace(self, waking_since=self.waking_since or now, asked_at=now, reason=None)
+
+    def left_asleep(self, reason: str | None = None) -> Sandbox | None:
+        """It stays paused, and nobody waits for it any more. None when nobody did, or it is not paused."""
+        if self.status is not Status.PAUSED or self.waking_since is None:
+            return None
+        return replace(self, waking_since=None, asked_at=None, reason=reason, revision=self.revision + 1)
 
     def made_ready(self, started: Started, owner: str) -> Sandbox | None:
         """None when it was given up in the meantime, or another owner works on it."""
@@ -236,7 +260,16 @@ class Sandbox:
         if self.status is not Status.PAUSED:
             return None
         end = min(now + idle, self.expires_at)
-        return replace(self, status=Status.READY, revision=self.revision + 1, notice=None, idle_expires_at=end)
+        return replace(
+            self,
+            status=Status.READY,
+            revision=self.revision + 1,
+            notice=None,
+            idle_expires_at=end,
+            waking_since=None,
+            asked_at=None,
+            reason=None,
+        )
 
     def warned(self, notice: str) -> Sandbox | None:
         """Tell of an end that comes near, once. None when it was told, or is over already."""

@@ -40,5 +40,5 @@ class ProcessMetrics:
         except (TimeoutError, DomainError):
             _log.warning("sandboxes can't be counted")
             return
-        for (runtime, status), number in Counter((one.runtime, one.status.value) for one in occupied).items():
+        for (runtime, status), number in Counter((one.runtime, one.shown.value) for one in occupied).items():
             measures.SANDBOXES.set(number, runtime, status)

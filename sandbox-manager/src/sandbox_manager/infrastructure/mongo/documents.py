@@ -47,6 +47,7 @@ class SandboxDocument(Document):
     disk_revision: int = 0
     asked_at: datetime | None = None
     recipe: str | None = None
+    waking_since: datetime | None = None
     revision: int = 1
     version: int
 

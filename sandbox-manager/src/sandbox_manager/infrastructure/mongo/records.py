@@ -39,6 +39,7 @@ def to_mongo(sandbox: Sandbox) -> dict[str, Any]:
         "disk_revision": sandbox.disk_revision,
         "asked_at": sandbox.asked_at,
         "recipe": sandbox.recipe,
+        "waking_since": sandbox.waking_since,
         "revision": sandbox.revision,
         "version": sandbox.version,
     }
@@ -91,6 +92,7 @@ def to_sandbox(document: SandboxDocument) -> Sandbox:
         disk_revision=document.disk_revision,
         asked_at=document.asked_at,
         recipe=document.recipe,
+        waking_since=document.waking_since,
         revision=document.revision,
         version=document.version,
     )

@@ -46,7 +46,8 @@ async def get(sandbox_id: str, wired: Wired, wait_ms: Annotated[int, Query(ge=0,
 @router.post("/{sandbox_id}/renew", responses=_REFUSED)
 async def renew(sandbox_id: str, wired: Wired) -> Sandbox:
     """Count as activity."""
-    return to_wire(await wired.renew(sandbox_id))
+    sandbox = await wired.renew(sandbox_id)
+    return to_wire(sandbox, queue_position=await wired.get.position(sandbox))
 
 
 @router.post("/{sandbox_id}/pause", responses=_REFUSED)
@@ -57,8 +58,9 @@ async def pause(sandbox_id: str, wired: Wired) -> Sandbox:
 
 @router.post("/{sandbox_id}/resume", responses=_REFUSED)
 async def resume(sandbox_id: str, wired: Wired) -> Sandbox:
-    """Let a paused one go on. The same for one that runs."""
-    return to_wire(await wired.resume(sandbox_id))
+    """Let a paused one go on, or wait in line while there is no room. The same for one that runs."""
+    sandbox = await wired.resume(sandbox_id)
+    return to_wire(sandbox, queue_position=await wired.get.position(sandbox))
 
 
 @router.post("/{sandbox_id}/tokens", status_code=201, responses=_REFUSED)

@@ -17,7 +17,7 @@ async def sandbox_stats(sandbox_id: str, wired: Wired) -> SandboxStats:
     stats = await wired.stats(sandbox_id)
     return SandboxStats(
         id=stats.sandbox.id,
-        status=SandboxStatus(stats.sandbox.status.value),
+        status=SandboxStatus(stats.sandbox.shown.value),
         cpu_s=stats.usage.cpu_s if stats.usage else None,
         memory_bytes=stats.usage.memory_bytes if stats.usage else None,
         memory_limit_bytes=stats.usage.memory_limit_bytes if stats.usage else None,
