@@ -33,7 +33,7 @@ run_kind() {
       ;;
     # The seed and what was broken are told also where all is well.
     chaos) run_pytest chaos tests/chaos ;;
-    quiet) run_pytest quiet tests/integration tests/e2e -m quiet ;;
+    quiet) run_pytest quiet tests/contract tests/integration tests/e2e -m quiet ;;
     frontend) (cd "$ROOT/frontend" && npm test --silent) ;;
     *) fail "no such kind of test: $1 (unit contract integration e2e docker chaos frontend all)" ;;
   esac

@@ -1,4 +1,4 @@
-"""Figures of the streams on a running stack: medians, with room for a machine that is not alone."""
+"""Figures of the streams on a running stack."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ pytestmark = pytest.mark.quiet
 READERS = 300
 MAX_KB_A_READER = 60
 EVENTS = 10_000
-ROOM = 2
-"""Times as slow as the aim may be what a busy machine measures."""
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +42,6 @@ async def test_an_idle_reader_takes_less_than_60_kb(crowded: Stack) -> None:
 async def test_a_session_with_10_000_events_opens_and_resumes_at_once(crowded: Stack) -> None:
     (session_id,) = await fresh_sessions(crowded.base_url, 1)
     last = await fill_session(mongo_uri_of(crowded.data_dir), "agent", session_id, EVENTS)
-    assert statistics.median(await state_times(crowded.base_url, session_id, 15)) < 150 * ROOM
-    assert statistics.median(await resume_times(crowded.base_url, session_id, last // 2, 15)) < 100 * ROOM
+    assert statistics.median(await state_times(crowded.base_url, session_id, 15)) < 150
+    assert statistics.median(await resume_times(crowded.base_url, session_id, last // 2, 15)) < 100
     await whole_resume_s(crowded.base_url, session_id, last // 2, last)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,14 +11,8 @@ from pathlib import Path
 import pytest
 
 from contracts.tools import ShellDisplay
-from support.door import RunningDoor, await_true, processes_with
-from support.figures import reached_now
-
-
-@pytest.fixture
-def seconds() -> str:
-    """A length of sleep nobody else uses, to find our own sleeps in /proc."""
-    return f"6{os.getpid()}.{random.getrandbits(24)}"
+from support.door import RunningDoor, processes_with
+from support.figures import assert_median
 
 
 def test_folder_variables_and_functions_stay_for_the_next_command(door: RunningDoor) -> None:
@@ -107,114 +99,6 @@ def test_offsets_of_live_output_join_without_holes(door: RunningDoor) -> None:
     assert text == result.output
 
 
-def test_a_command_over_its_time_is_ended_with_all_it_started(door: RunningDoor, seconds: str) -> None:
-    command = (
-        f"sleep {seconds} & setsid sleep {seconds} & (setsid sleep {seconds} &); "
-        f"env -i sleep {seconds} & (trap '' TERM; sleep {seconds}; sleep {seconds}) & sleep {seconds}; echo not-this"
-    )
-
-    def ended() -> float:
-        started = time.monotonic()
-        result = door.call("shell_exec", command=command, shell="keep", timeout_s=1)
-        took = time.monotonic() - started
-        assert not result.success
-        assert "longer than 1 s" in result.output
-        assert "not-this" not in result.output
-        assert processes_with(f"sleep {seconds}") == []
-        return took
-
-    reached_now(ended, below_s=1.5)
-    assert door.call("shell_exec", command="echo next", shell="keep").output.endswith("next\n")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "while :; do :; done",
-        "trap '' INT; while :; do :; done",
-        "read never",
-        "x=$(sleep {s}); echo not-this",
-        "for i in 1 2 3; do sleep {s}; echo not-this; done",
-        "sleep {s} | cat; echo not-this",
-        "trap '' INT TERM; sleep {s}; echo not-this",
-        "f() {{ sleep {s}; echo not-this; }}; f; f",
-        "python3 -c 'import time,signal; signal.signal(2, signal.SIG_IGN); signal.signal(15, signal.SIG_IGN); "
-        'time.sleep(float("{s}"))\'; echo not-this',
-    ],
-)
-def test_a_stuck_command_does_not_poison_its_shell(door: RunningDoor, seconds: str, command: str) -> None:
-    folder = f"stuck{random.getrandbits(30)}"
-    door.call(
-        "shell_exec", command=f"cd {door.workspace}; mkdir {folder} && cd {folder}; export KEPT={folder}", shell="stuck"
-    )
-    stuck = door.call("shell_exec", command=command.format(s=seconds), shell="stuck", timeout_s=1)
-    assert not stuck.success
-    assert "not-this" not in stuck.output
-    assert processes_with(seconds) == []
-    after = door.call("shell_exec", command="echo $KEPT; pwd; cd ..", shell="stuck")
-    assert after.output.endswith(f"{folder}\n{door.workspace}/{folder}\n")
-
-
-def test_a_background_process_of_an_earlier_command_survives_a_later_end(door: RunningDoor, seconds: str) -> None:
-    door.call("shell_exec", command=f"sleep {seconds} &", shell="keep")
-    mine = processes_with(f"sleep {seconds}")
-    assert len(mine) == 1
-    door.call("shell_exec", command="sleep 100", shell="keep", timeout_s=1)
-    assert processes_with(f"sleep {seconds}") == mine
-    door.call("shell_exec", command="kill %1", shell="keep")
-    await_true(lambda: processes_with(f"sleep {seconds}") == [])
-
-
-def test_a_client_that_goes_away_ends_its_command(door: RunningDoor, seconds: str) -> None:
-    command = f"setsid sleep {seconds} & sleep {seconds} & sleep {seconds}"
-
-    def ended() -> float:
-        with door.client() as client:
-            body = {"call_id": door.new_call(), "arguments": {"command": command, "shell": "keep"}}
-            with client.stream("POST", "/tools/shell_exec", json=body):
-                await_true(lambda: len(processes_with(f"sleep {seconds}")) == 3)
-        return await_true(lambda: processes_with(f"sleep {seconds}") == [])
-
-    reached_now(ended, below_s=0.5)
-    assert door.call("shell_exec", command="echo next", shell="keep").output.endswith("next\n")
-
-
-def test_a_cancelled_call_has_left_nothing_when_the_cancel_answers(door: RunningDoor, seconds: str) -> None:
-    command = f"echo so far; setsid sleep {seconds} & sleep {seconds}"
-
-    def cancelled() -> float:
-        call_id = door.new_call()
-        with door.client() as client, door.client() as other, ThreadPoolExecutor(1) as pool:
-            body = {"call_id": call_id, "arguments": {"command": command}}
-            answer = pool.submit(client.post, "/tools/shell_exec", json=body)
-            await_true(lambda: len(processes_with(f"sleep {seconds}")) == 2)
-            started = time.monotonic()
-            assert other.post(f"/calls/{call_id}/cancel").status_code == 204
-            took = time.monotonic() - started
-            assert processes_with(f"sleep {seconds}") == []
-            result = json.loads(answer.result(30).text.splitlines()[-1])["result"]
-        assert not result["success"]
-        assert "cancelled" in result["output"]
-        assert "so far" in result["output"]
-        return took
-
-    reached_now(cancelled, below_s=0.5)
-
-
-def test_cancelling_a_call_that_is_over_is_no_error(door: RunningDoor) -> None:
-    with door.client() as client:
-        assert client.post("/calls/never-was/cancel").status_code == 204
-
-
-def test_a_call_over_its_deadline_is_ended(door: RunningDoor, seconds: str) -> None:
-    with door.client() as client:
-        arguments = {"command": f"sleep {seconds}", "shell": "keep"}
-        body = {"call_id": door.new_call(), "arguments": arguments, "deadline_ms": 1300}
-        answer = client.post("/tools/shell_exec", json=body)
-    assert not json.loads(answer.text.splitlines()[-1])["result"]["success"]
-    assert processes_with(f"sleep {seconds}") == []
-
-
 def test_a_busy_shell_says_so_and_another_runs_meanwhile(door: RunningDoor, seconds: str) -> None:
     kept = door.call("shell_exec", command=f"sleep {seconds}", shell="busy", timeout_s=1, keep_running=True)
     assert kept.success
@@ -286,16 +170,13 @@ def test_a_long_script_with_quotes_runs_as_it_is(door: RunningDoor) -> None:
 
 @pytest.mark.quiet
 def test_true_comes_back_in_under_ten_milliseconds(door: RunningDoor) -> None:
-    body = {"arguments": {"command": "true"}}
-
-    def median() -> float:
-        times: list[float] = []
-        for _ in range(50):
-            started = time.perf_counter()
-            client.post("/tools/shell_exec", json=body | {"call_id": door.new_call()})
-            times.append(time.perf_counter() - started)
-        return statistics.median(times)
-
     with door.client() as client:
-        client.post("/tools/shell_exec", json=body | {"call_id": door.new_call()})
-        reached_now(median, below_s=0.010, tries=10)
+
+        def taken() -> float:
+            body = {"arguments": {"command": "true"}, "call_id": door.new_call()}
+            started = time.perf_counter()
+            client.post("/tools/shell_exec", json=body)
+            return time.perf_counter() - started
+
+        taken()
+        assert_median([taken() for _ in range(50)], below_s=0.010)
