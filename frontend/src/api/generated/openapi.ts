@@ -349,6 +349,7 @@ export interface StateBody {
   messages: {
     [k: string]: unknown
   }[]
+  has_more: boolean
   run: {
     [k: string]: unknown
   } | null

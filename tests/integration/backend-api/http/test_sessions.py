@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from backend_api.domain.agent.events import BodyReference, MessageCompleted, MessageDelta, RunFinished, ToolFinished
-from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.ports import Body, Recorded
 from support.gateway import Gateway
 
@@ -126,6 +126,27 @@ async def test_a_message_is_answered_over_the_stream_and_resumes_anywhere(gatewa
         ("assistant", "Hi there"),
     ]
     assert (state["session"]["status"], state["run"], state["last_seq"]) == ("idle", None, 5)
+    assert not state["has_more"]
+
+
+async def test_what_is_cut_by_bytes_says_that_there_is_more(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    url = f"/api/sessions/{session_id}"
+    answer = MessageCompleted(message_id="a", text="x" * 300_000)
+    await gateway.ports.log.append(SessionId(session_id), [answer] * 10)
+
+    async def page(where: str) -> tuple[list[int], bool]:
+        got = (await gateway.client.get(f"{url}/events?format=json&{where}", headers=anna)).json()
+        assert got["last_seq"] == 10
+        return [item["seq"] for item in got["items"]], got["has_more"]
+
+    assert await page("after=0") == ([1, 2, 3, 4, 5], True)
+    assert await page("after=5") == ([6, 7, 8, 9, 10], False)
+    assert await page("before=11") == ([6, 7, 8, 9, 10], True)
+    assert await page("before=6") == ([1, 2, 3, 4, 5], False)
+    state = (await gateway.client.get(f"{url}/state", headers=anna)).json()
+    assert ([message["seq"] for message in state["messages"]], state["has_more"]) == ([6, 7, 8, 9, 10], True)
 
 
 async def test_a_reader_that_comes_late_gets_the_text_so_far_first(gateway: Gateway) -> None:

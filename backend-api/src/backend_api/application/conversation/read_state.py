@@ -22,6 +22,9 @@ class State:
 
     session: Session
     messages: list[Event]
+    """The last ones."""
+    has_more: bool
+    """Whether older messages stand before them."""
     run: Run | None
     usage: Usage
     sandbox: ComputerStatus
@@ -40,10 +43,15 @@ class ReadState:
         session = await self.sessions.get(session_id, user_id)
         last = session.last_seq
         messages = await self.transcripts.messages(session_id, up_to=last, limit=MESSAGES, most=MESSAGE_BYTES)
+        has_more = await self._is_more_before(messages, session_id)
         usage = await self.transcripts.usage(session_id)
         run = await self.ledger.get(session.active_run_id) if session.active_run_id else None
         try:
             sandbox = await self.computers.status(session_id)
         except UnavailableError as error:
             sandbox = ComputerStatus(status="failed", reason=error.detail, retryable=True, has_desktop=False)
-        return State(session=session, messages=messages, run=run, usage=usage, sandbox=sandbox)
+        return State(session=session, messages=messages, has_more=has_more, run=run, usage=usage, sandbox=sandbox)
+
+    async def _is_more_before(self, messages: list[Event], session_id: SessionId) -> bool:
+        first = messages[0].seq or 0 if messages else 0
+        return first > 1 and bool(await self.transcripts.messages(session_id, up_to=first - 1, limit=1, most=1))

@@ -163,6 +163,8 @@ class SandboxBody(AnswerBody):
 class StateBody(AnswerBody):
     session: SessionBody
     messages: list[dict[str, Any]]
+    has_more: bool
+    """Whether older messages stand before these, to be read as pages of events."""
     run: dict[str, Any] | None
     plan: None = None
     tasks: tuple[dict[str, Any], ...] = ()
@@ -178,6 +180,7 @@ class StateBody(AnswerBody):
         return cls(
             session=SessionBody.of(state.session),
             messages=[said(event) for event in state.messages],
+            has_more=state.has_more,
             run=run_fields(state.run) if state.run else None,
             usage=UsageBody.model_validate(state.usage),
             sandbox=SandboxBody.model_validate(state.sandbox),
