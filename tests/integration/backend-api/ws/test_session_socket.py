@@ -123,8 +123,8 @@ async def test_who_is_nobody_or_somebody_else_is_closed_out(gateway: Gateway) ->
             if first is not None:
                 await socket.send(first)
             assert await code_of(socket) == 4401
-    for after in ("x", "-1", "9" * 30, "%C2%B2"):
-        assert await code_at(address(gateway, session_id, after), additional_headers=anna) in (1008, 4403)
+    for after in ("", "x", "-1", "9" * 30, "9" * 5000, "%C2%B2"):
+        assert await code_at(address(gateway, session_id, after), additional_headers=anna) == 1008
     with pytest.raises(websockets.InvalidStatus):
         await code_at(url, additional_headers=anna, origin=Origin("https://evil.example"))
 
@@ -252,3 +252,22 @@ async def test_one_stream_too_many_is_refused_and_a_place_that_is_left_is_free_a
         async with asyncio.timeout(WAIT_S):
             while await status(gateway, anna) == 429:
                 await asyncio.sleep(0.05)
+
+
+async def test_who_leaves_a_run_that_is_waited_for_gives_up_the_place_and_not_the_run(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = SessionId(await gateway.session(anna))
+    for number in range(1, 4):
+        waiting = asyncio.create_task(
+            gateway.client.post(f"/api/sessions/{session_id}/runs", json={"text": "hello"}, headers=anna)
+        )
+        async with asyncio.timeout(WAIT_S):
+            while len(await gateway.ports.log.read(session_id, after=number, limit=1)) == 0:
+                await asyncio.sleep(0.02)
+        waiting.cancel()
+        await asyncio.wait({waiting})
+    async with asyncio.timeout(WAIT_S):
+        while await status(gateway, anna) == 429:
+            await asyncio.sleep(0.05)
+    session = await gateway.client.get(f"/api/sessions/{session_id}", headers=anna)
+    assert session.json()["status"] == "queued"

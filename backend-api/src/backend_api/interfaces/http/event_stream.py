@@ -57,7 +57,7 @@ class EventStream(Response):
         with self._place as held:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             streaming = asyncio.create_task(self._stream(send))
-            leaving = asyncio.create_task(_gone(receive))
+            leaving = asyncio.create_task(gone(receive))
             try:
                 await asyncio.wait({streaming, leaving, held.ended}, return_when=asyncio.FIRST_COMPLETED)
             finally:
@@ -112,6 +112,7 @@ async def _frames(
         await items.aclose()
 
 
-async def _gone(receive: Receive) -> None:
+async def gone(receive: Receive) -> None:
+    """Returns when the client has left; only once its whole body was read."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from backend_api.application.conversation.follow_run import RunTakesTooLongError
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
-from backend_api.interfaces.http.event_stream import EventStream, event_frame
+from backend_api.interfaces.http.event_stream import EventStream, event_frame, gone
 from backend_api.interfaces.http.session_schemas import AcceptedBody, MessageBody, RunResultBody, StoppedBody
 from backend_api.interfaces.http.use_cases import Calls, Options
 
 router = APIRouter(prefix="/api/sessions/{session_id}", tags=["runs"])
 
 GATEWAY_ENDS = "This gateway ends; the run goes on. Follow its events."
+CALLER_LEFT = "The caller left; the run goes on."
 
 
 @router.post("/messages", status_code=202)
@@ -27,22 +28,25 @@ async def send_message(session_id: str, body: MessageBody, caller: CurrentCaller
 
 @router.post("/runs")
 async def run(
-    session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options
+    session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options, request: Request
 ) -> RunResultBody:
-    """Say something and wait for the end of the run."""
+    """Say something and wait for the end of the run. Whoever leaves before gives up the place, not the run."""
     following = calls.follow_run.wait(
         SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
     )
     with calls.stream_places.take(caller.claims, "run") as held:
-        waiting = asyncio.ensure_future(following)
+        waiting, leaving = asyncio.ensure_future(following), asyncio.create_task(gone(request.receive))
         try:
-            await asyncio.wait({waiting, held.ended}, return_when=asyncio.FIRST_COMPLETED)
-            if not waiting.done():
+            await asyncio.wait({waiting, leaving, held.ended}, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
+                return RunResultBody.of(waiting.result())
+            if held.ended.done():
                 raise held.ended.result() or RunTakesTooLongError(GATEWAY_ENDS)
-            return RunResultBody.of(waiting.result())
+            raise RunTakesTooLongError(CALLER_LEFT)
         finally:
             waiting.cancel()
-            await asyncio.wait({waiting})
+            leaving.cancel()
+            await asyncio.wait({waiting, leaving})
 
 
 @router.post("/runs/stream", responses={200: {"content": {"text/event-stream": {}}}}, response_class=Response)

@@ -33,11 +33,12 @@ SEND_DEADLINE_S = 35.0
 MAX_FRAME_CHARACTERS = 1_500_000
 _BEARER = "bearer."
 _MAX_SEQ = 2**53
+_MAX_DIGITS = 32
 
 
 @router.websocket("/api/sessions/{session_id}/ws")
 async def session_socket(
-    socket: WebSocket, session_id: str, calls: Calls, after: Annotated[str, Query(max_length=32)] = "0"
+    socket: WebSocket, session_id: str, calls: Calls, after: Annotated[str, Query()] = "0"
 ) -> None:
     """Authenticate, then follow and listen until either side ends."""
     offered: list[str] = socket.scope.get("subprotocols", [])
@@ -56,7 +57,7 @@ async def session_socket(
 
 
 def _number(after: str) -> int:
-    if not (after.isascii() and after.isdecimal()) or int(after) > _MAX_SEQ:
+    if not (after.isascii() and after.isdecimal()) or len(after) > _MAX_DIGITS or int(after) > _MAX_SEQ:
         raise InvalidError("`after` is the number of an event.", field="query.after")
     return int(after)
 
