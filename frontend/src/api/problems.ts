@@ -10,7 +10,8 @@ export class ApiError extends Error {
     readonly detail: string,
     readonly retryable = false,
     readonly errors: readonly FieldError[] = [],
-    readonly requestId: string | null = null,
+    /** Seconds after which the server wants to be asked again. */
+    readonly retryAfterS: number | null = null,
   ) {
     super(detail)
   }
@@ -21,10 +22,10 @@ export class ApiError extends Error {
 
   static async from(response: Response): Promise<ApiError> {
     const text = await response.text().catch(() => '')
-    return ApiError.fromText(response.status, text)
+    return ApiError.fromText(response.status, text, response.headers.get('Retry-After'))
   }
 
-  static fromText(status: number, text: string): ApiError {
+  static fromText(status: number, text: string, retryAfter: string | null = null): ApiError {
     const problem = parseProblem(text)
     if (!problem) return new ApiError(status, `http_${status}`, '', status >= 500 || status === 429)
     return new ApiError(
@@ -33,7 +34,7 @@ export class ApiError extends Error {
       problem.detail ?? problem.title ?? '',
       problem.retryable ?? (status >= 500 || status === 429),
       problem.errors ?? [],
-      problem.request_id ?? null,
+      retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : null,
     )
   }
 }

@@ -45,7 +45,7 @@ function post(
     request.onload = () => {
       if (request.status >= 200 && request.status < 300)
         resolve((JSON.parse(request.responseText) as { uploaded: string[] }).uploaded)
-      else reject(ApiError.fromText(request.status, request.responseText))
+      else reject(ApiError.fromText(request.status, request.responseText, request.getResponseHeader('Retry-After')))
     }
     request.onerror = () => reject(ApiError.unreachable())
     request.onabort = () => reject(new DOMException('aborted', 'AbortError'))

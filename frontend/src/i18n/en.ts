@@ -1,7 +1,10 @@
+import { enProblems } from './enProblems'
+
 export default {
   app: { name: 'Deskmate' },
-  action: { close: 'Close', keep: 'Keep', tryAgain: 'Try again' },
+  action: { close: 'Close', keep: 'Keep', tryAgain: 'Try again', discard: 'Discard' },
   keys: { search: 'Ctrl K' },
+  time: { seconds: '{count} s', minutes: '{count} min' },
   auth: {
     loginTitle: 'Log in',
     loginHint: 'Go on where you left off.',
@@ -16,6 +19,9 @@ export default {
     haveAccount: 'Have an account?',
     noAccount: 'New here?',
     you: 'You',
+    over: 'Your log-in ended. Log in again to go on where you were; what runs goes on meanwhile.',
+    badUsername: '2 to 32 letters, digits, dots, hyphens or underscores, beginning with a letter or digit.',
+    badPassword: '8 to 256 characters.',
   },
   sessions: {
     label: 'Conversations',
@@ -101,7 +107,6 @@ export default {
     handedOver: 'The work went on in another worker, from the last finished step.',
     notSent: 'Not sent: {reason}',
     sendAgain: 'Send again',
-    discard: 'Discard',
   },
   end: {
     completed: 'Done',
@@ -126,6 +131,7 @@ export default {
     attach: 'Attach files',
     attachments: 'Attached files',
     remove: 'Remove {name}',
+    uploadAgain: 'Upload {name} again',
     storing: 'storing…',
     waits: 'Sends when the files have arrived',
     tooLong: 'Longer than 100,000 characters. Attach it as a file.',
@@ -152,6 +158,16 @@ export default {
     screenshot: 'Screenshot: {title}',
     none: 'No output.',
     noneYet: 'No output yet.',
+  },
+  notice: {
+    length: 'The answer was cut at the length limit. Ask for the rest to go on.',
+    unknown_model: 'The chosen model is no longer on offer. {model} answers instead.',
+    computer: {
+      disk_filling:
+        'The files of this computer take up over {percent} % of the {limit} MB they may. At the limit nothing more is taken. Ask the agent to delete what nobody needs.',
+      disk_full:
+        'The files of this computer take up all of the {limit} MB they may. Nothing more can be uploaded or written, and commands that go on writing are ended. Ask the agent to delete what nobody needs.',
+    },
   },
   computer: {
     label: 'Computer',
@@ -187,6 +203,8 @@ export default {
     absentText: 'This computer runs without a screen. Terminal and files work.',
     connecting: 'Connecting to the desktop',
     reconnecting: 'Reconnecting to the desktop',
+    reconnectingText: 'The picture comes back by itself; programs on the computer go on.',
+    why: 'Why: {reason}',
     lost: 'The desktop can’t be shown',
     watching: 'Watching live',
     driving: '{who} is driving',
@@ -198,6 +216,7 @@ export default {
     workspace: 'Workspace',
     upload: 'Upload files',
     uploading: 'Uploading {share}%',
+    notUploaded: 'Not uploaded: {reason}',
     download: 'Download {name}',
     downloadAll: 'Download everything as zip',
     empty: 'No files yet. Drop some here, or ask the agent to make one.',
@@ -241,13 +260,5 @@ export default {
     signedIn: 'Signed in as {who}',
   },
   unreachable: { title: 'The server does not answer', text: 'This page tries again by itself.' },
-  problem: {
-    unreachable: 'The server can’t be reached.',
-    unknown: 'Something went wrong on this page.',
-    status: 'The server answered with error {status}.',
-    http_413: 'Too large.',
-    http_502: 'The server is starting or down.',
-    http_503: 'The server is busy.',
-    http_504: 'The server took too long.',
-  },
+  problem: enProblems,
 }

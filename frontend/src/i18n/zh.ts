@@ -1,9 +1,11 @@
 import type en from './en'
+import { zhProblems } from './zhProblems'
 
 const zh: typeof en = {
   app: { name: 'Deskmate' },
-  action: { close: '关闭', keep: '保留', tryAgain: '重试' },
+  action: { close: '关闭', keep: '保留', tryAgain: '重试', discard: '放弃' },
   keys: { search: 'Ctrl K' },
+  time: { seconds: '{count} 秒', minutes: '{count} 分钟' },
   auth: {
     loginTitle: '登录',
     loginHint: '从上次停下的地方继续。',
@@ -18,6 +20,9 @@ const zh: typeof en = {
     haveAccount: '已有账号？',
     noAccount: '还没有账号？',
     you: '你',
+    over: '登录已失效。重新登录即可回到原处，正在进行的工作会继续。',
+    badUsername: '2 到 32 个字母、数字、点、连字符或下划线，以字母或数字开头。',
+    badPassword: '8 到 256 个字符。',
   },
   sessions: {
     label: '对话',
@@ -103,7 +108,6 @@ const zh: typeof en = {
     handedOver: '工作已由另一个进程接手，从上一个完成的步骤继续。',
     notSent: '未发送：{reason}',
     sendAgain: '重新发送',
-    discard: '放弃',
   },
   end: {
     completed: '完成',
@@ -128,6 +132,7 @@ const zh: typeof en = {
     attach: '添加文件',
     attachments: '已添加的文件',
     remove: '移除 {name}',
+    uploadAgain: '重新上传 {name}',
     storing: '保存中…',
     waits: '文件传完后自动发送',
     tooLong: '超过 100,000 个字符，请改为添加文件。',
@@ -154,6 +159,16 @@ const zh: typeof en = {
     screenshot: '截图：{title}',
     none: '没有输出。',
     noneYet: '暂无输出。',
+  },
+  notice: {
+    length: '回答达到长度上限，被截断了。可以让它继续。',
+    unknown_model: '所选模型已不可用，改由 {model} 回答。',
+    computer: {
+      disk_filling:
+        '这台电脑的文件已超过允许空间（{limit} MB）的 {percent}%。满了以后不能再写入，请让智能体删掉不需要的文件。',
+      disk_full:
+        '这台电脑的文件已占满允许的 {limit} MB。现在不能再上传或写入，继续写入的命令会被结束。请让智能体删掉不需要的文件。',
+    },
   },
   computer: {
     label: '电脑',
@@ -188,6 +203,8 @@ const zh: typeof en = {
     absentText: '这台电脑没有屏幕，终端和文件可以正常使用。',
     connecting: '正在连接桌面',
     reconnecting: '正在重新连接桌面',
+    reconnectingText: '画面会自动恢复，电脑上的程序不受影响。',
+    why: '原因（服务器说明）：{reason}',
     lost: '无法显示桌面',
     watching: '实时观看',
     driving: '{who} 正在操作',
@@ -199,6 +216,7 @@ const zh: typeof en = {
     workspace: '工作区',
     upload: '上传文件',
     uploading: '正在上传 {share}%',
+    notUploaded: '未上传：{reason}',
     download: '下载 {name}',
     downloadAll: '全部下载（zip）',
     empty: '还没有文件。把文件拖到这里，或者让智能体写一个。',
@@ -241,14 +259,6 @@ const zh: typeof en = {
     signedIn: '当前用户：{who}',
   },
   unreachable: { title: '服务器没有响应', text: '页面会自动重试。' },
-  problem: {
-    unreachable: '无法连接服务器。',
-    unknown: '页面出了点问题。',
-    status: '服务器返回错误 {status}。',
-    http_413: '内容太大。',
-    http_502: '服务器正在启动或已停止。',
-    http_503: '服务器繁忙。',
-    http_504: '服务器响应超时。',
-  },
+  problem: zhProblems,
 }
 export default zh

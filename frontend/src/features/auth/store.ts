@@ -15,13 +15,28 @@ export const useAuth = defineStore('auth', () => {
   const user = ref<AuthUser | null>(null)
   const hasTokens = ref(readTokens() !== null)
   const isLeaving = ref(false)
+  /** The log-in ended without this page's asking: logged out elsewhere, expired, password changed, account closed. */
+  const wasCut = ref(false)
   const isLocal = computed(() => status.value?.mode === 'local')
   const isSignedIn = computed(() => isLocal.value || hasTokens.value)
 
-  onSignedOut(forget)
+  onSignedOut(() => {
+    wasCut.value = !isLeaving.value
+    forget()
+  })
   onTokensChanged(() => {
     hasTokens.value = readTokens() !== null
+    if (!hasTokens.value) wasCut.value = !isLeaving.value
+    else void recognise()
   })
+
+  /** Another tab has new tokens; what stands here may be another account's. */
+  async function recognise(): Promise<void> {
+    const before = user.value?.id
+    const now = await call<AuthUser>('GET', '/auth/me').catch(() => null)
+    if (now && before !== undefined && now.id !== before) location.assign('/')
+    else if (now) user.value = now
+  }
 
   function forget(): void {
     dropTokens()
@@ -41,6 +56,7 @@ export const useAuth = defineStore('auth', () => {
     keepTokens(answer)
     hasTokens.value = true
     isLeaving.value = false
+    wasCut.value = false
     user.value = answer.user
     if (status.value) status.value = { ...status.value, has_users: true }
   }
@@ -58,6 +74,7 @@ export const useAuth = defineStore('auth', () => {
     isLocal,
     isSignedIn,
     isLeaving,
+    wasCut,
     start,
     logIn: (credentials: Credentials) => enter('/auth/login', credentials),
     register: (credentials: Credentials) => enter('/auth/register', credentials),

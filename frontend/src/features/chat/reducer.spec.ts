@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { WireEvent } from '@/api/types'
-import { activeFrom, HANDED_OVER, reduce, shownItems } from './reducer'
+import { activeFrom, shownItems } from './order'
+import { HANDED_OVER, reduce } from './reducer'
 import { emptyTranscript, type Transcript } from './transcript'
 
 type Loose = { type: WireEvent['type'] } & Record<string, unknown>

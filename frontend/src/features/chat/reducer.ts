@@ -10,7 +10,8 @@ import type {
 } from '@/api/types'
 import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail, layPiece } from '@/shared/lib/pieces'
-import type { ComputerView, Item, LiveItem, ToolItem, Transcript } from './transcript'
+import { isLaterThan } from './order'
+import type { ComputerView, Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
 
 /** A note of ours: the run went on in another worker. */
 export const HANDED_OVER = 'run.handed_over'
@@ -53,7 +54,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       const run = { id: event.run_id, status: 'running' as const, model: event.model, startedAt: event.at }
       const goesOn = state.run?.id === event.run_id && state.run.status === 'running'
       const settled = { ...dropLive(state), run }
-      return goesOn ? append(settled, { kind: 'note', key, tone: 'notice', text: '', code: HANDED_OVER }) : settled
+      return goesOn ? append(settled, { ...note(key, 'notice', ''), code: HANDED_OVER }) : settled
     }
     case 'run.finished':
       return finishRun(state, event)
@@ -94,9 +95,9 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'usage.updated':
       return { ...state, usage: event.usage }
     case 'notice':
-      return append(state, { kind: 'note', key, tone: 'notice', text: event.text, code: event.code })
+      return append(state, { ...note(key, 'notice', event.text), code: event.code, params: event.params })
     case 'error':
-      return append(state, { kind: 'note', key, tone: 'error', text: event.text, code: event.code })
+      return append(state, { ...note(key, 'error', event.text), code: event.code })
     default:
       return unknown(event, state)
   }
@@ -105,6 +106,10 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
 /** The compiler lists what is not handled; a newer server's events are passed over at run time. */
 function unknown(_event: never, state: Transcript): Transcript {
   return state
+}
+
+function note(key: string, tone: NoteItem['tone'], text: string): NoteItem {
+  return { kind: 'note', key, tone, text, code: null, params: {} }
 }
 
 function append(state: Transcript, item: Item): Transcript {
@@ -116,29 +121,6 @@ function place(state: Transcript, item: Item, seenSeq: number): Transcript {
   let at = state.items.length
   if (seenSeq > 0) for (; at > 0; at -= 1) if (!isLaterThan(state.items[at - 1], seenSeq)) break
   return at === state.items.length ? append(state, item) : { ...state, items: state.items.toSpliced(at, 0, item) }
-}
-
-function isLaterThan(item: Item | undefined, seq: number): boolean {
-  return item?.kind === 'user' && item.seq > seq
-}
-
-/** All that is shown, in order: what is being written stands where it will stand once it is stored. */
-export function shownItems({ items, live }: Transcript): Item[] {
-  const since = live[0]?.afterSeq
-  if (since === undefined) return [...items, ...live]
-  let at = items.length
-  while (at > 0 && isLaterThan(items[at - 1], since)) at -= 1
-  return [...items.slice(0, at), ...live, ...items.slice(at)]
-}
-
-/** Where in `items` the work at hand begins; what the person says after it waits for its turn. */
-export function activeFrom(items: readonly Item[]): number {
-  const at = items.findIndex((item) => (item.kind === 'tool' ? item.outcome === 'running' : isBeingWritten(item)))
-  return at < 0 ? items.length : at
-}
-
-function isBeingWritten(item: Item): boolean {
-  return (item.kind === 'assistant' || item.kind === 'thinking') && !item.complete
 }
 
 export function computerView(
@@ -237,13 +219,23 @@ function finishTool(state: Transcript, event: ToolFinishedEvent): Transcript {
 }
 
 function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
-  const items = state.items.map((item) =>
-    item.kind === 'tool' && item.outcome === 'running'
-      ? { ...item, outcome: 'cut' as const, output: '', outputPoints: 0 }
-      : item,
-  )
   const { run_id: runId, status, reason, retryable, files, duration_ms: durationMs, usage } = event
-  const end: Item = { kind: 'end', key: `end:${event.seq}`, runId, status, reason, retryable, files, durationMs, usage }
+  // The error that ends a run is said once, by its end.
+  const cause = status === 'completed' ? undefined : state.items.findLast((item) => isErrorOf(item, reason))
+  const items = state.items
+    .filter((item) => item !== cause)
+    .map((item) =>
+      item.kind === 'tool' && item.outcome === 'running'
+        ? { ...item, outcome: 'cut' as const, output: '', outputPoints: 0 }
+        : item,
+    )
+  const code = cause?.kind === 'note' ? cause.code : null
+  const told = { status, reason, code, retryable, files, durationMs, usage }
+  const end: Item = { kind: 'end', key: `end:${event.seq}`, runId, ...told }
   const run = { id: runId, status, model: state.run?.model ?? null, startedAt: state.run?.startedAt ?? event.at }
   return { ...dropLive(state), items: [...items, end], run, usage: event.usage }
+}
+
+function isErrorOf(item: Item, reason: string | null): boolean {
+  return item.kind === 'note' && item.tone === 'error' && item.text === reason
 }

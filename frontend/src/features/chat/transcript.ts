@@ -52,6 +52,8 @@ export interface EndItem {
   readonly runId: string
   readonly status: RunEnd
   readonly reason: string | null
+  /** What the reason is, for words in the page's language. */
+  readonly code: string | null
   readonly retryable: boolean
   readonly files: readonly string[]
   readonly durationMs: number
@@ -63,6 +65,8 @@ export interface NoteItem {
   readonly tone: 'notice' | 'error'
   readonly text: string
   readonly code: string | null
+  /** What the words of the code are filled with. */
+  readonly params: Readonly<Record<string, string | number>>
 }
 export type Item = UserItem | AssistantItem | ThinkingItem | ToolItem | EndItem | NoteItem
 export type LiveItem = AssistantItem | ThinkingItem

@@ -1,4 +1,4 @@
-import { useDocumentVisibility } from '@vueuse/core'
+import { useDocumentVisibility, useEventListener } from '@vueuse/core'
 import { onScopeDispose, ref, shallowRef, watch, type Ref } from 'vue'
 import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
@@ -7,6 +7,7 @@ import type RFB from '@novnc/novnc'
 
 export type DesktopState = 'off' | 'connecting' | 'live' | 'reconnecting' | 'failed' | 'absent'
 const NO_DESKTOP = 4404
+const TOO_MANY = 4429
 const LONGEST_DELAY_MS = 15_000
 const HIDDEN_MS = 30_000
 
@@ -60,7 +61,10 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
       socket.addEventListener('close', (event) => {
         if (mine !== attempt) return
         if (event.code === NO_DESKTOP) state.value = 'absent'
-        else again(mine)
+        else {
+          problem.value = event.code === TOO_MANY ? new ApiError(429, 'too_many_streams', '', true) : null
+          again(mine)
+        }
       })
       screen = new Rfb(element, socket, { shared: true })
       screen.scaleViewport = true
@@ -92,6 +96,8 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
     control.value = wanted
     retry()
   }
+  // Nobody waits out a pause that was meant for a server away.
+  useEventListener(window, 'online', () => state.value === 'reconnecting' && retry())
   watch(visibility, (now) => {
     clearTimeout(hiddenTimer)
     if (now === 'visible') isHiddenLong.value = false

@@ -18,6 +18,7 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
   const hasComputer = ref(true)
   const isLoaded = ref(false)
   const progress = ref<number | null>(null)
+  const notUploaded = shallowRef<{ files: readonly File[]; subdir: string; error: unknown } | null>(null)
 
   async function read(path: string): Promise<void> {
     const id = sessionId()
@@ -72,6 +73,7 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
 
   async function upload(files: readonly File[], subdir: string): Promise<void> {
     progress.value = 0
+    notUploaded.value = null
     try {
       await uploadFiles(sessionId(), files, {
         subdir: subdir || undefined,
@@ -79,7 +81,7 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
       })
       await refresh()
     } catch (error) {
-      problem.value = error
+      notUploaded.value = { files, subdir, error }
     } finally {
       progress.value = null
     }
@@ -114,11 +116,28 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
         folders.value = new Map()
         opened.value = new Set()
         isLoaded.value = false
+        notUploaded.value = null
       }
       // Reading files would start the computer: only a person or the agent does.
       if (ready) void refresh()
     },
     { immediate: true },
   )
-  return { rows, opened, problem, hasComputer, isLoaded, progress, refresh, toggle, upload, download }
+  function uploadAgain(): void {
+    const kept = notUploaded.value
+    if (kept) void upload(kept.files, kept.subdir)
+  }
+  return {
+    rows,
+    problem,
+    hasComputer,
+    isLoaded,
+    progress,
+    notUploaded,
+    refresh,
+    toggle,
+    upload,
+    uploadAgain,
+    download,
+  }
 }

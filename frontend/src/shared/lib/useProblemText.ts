@@ -1,13 +1,25 @@
 import { useI18n } from 'vue-i18n'
 import { ApiError } from '@/api/problems'
 
-/** What went wrong in words for the person: our own for codes we know, else the server's detail. */
-export function useProblemText(): (error: unknown) => string {
+/** What a code of the server stands for, in the page's language; where it has no words of its own, the server's. */
+export function useCodeText(): (code: string | null, detail: string) => string {
   const { t, te } = useI18n()
+  return (code, detail) => (code && te(`problem.${code}`) ? t(`problem.${code}`, { detail }) : detail)
+}
+
+/** What went wrong in words for the person. */
+export function useProblemText(): (error: unknown) => string {
+  const { t } = useI18n()
+  const codeText = useCodeText()
+
+  function wait(seconds: number): string {
+    return seconds < 90 ? t('time.seconds', { count: seconds }) : t('time.minutes', { count: Math.ceil(seconds / 60) })
+  }
   return (error) => {
     if (!(error instanceof ApiError)) return t('problem.unknown')
-    if (te(`problem.${error.code}`)) return t(`problem.${error.code}`)
+    if (error.code === 'limit' && error.retryAfterS !== null)
+      return t('problem.limitIn', { time: wait(error.retryAfterS) })
     const fields = error.errors.map((field) => `${field.field.split('.').at(-1) ?? ''}: ${field.message}`).join('; ')
-    return fields || error.detail || t('problem.status', { status: error.status })
+    return codeText(error.code, fields || error.detail) || t('problem.status', { status: error.status })
   }
 }

@@ -19,7 +19,8 @@ export function useStickToBottom(box: Ref<HTMLElement | null>, content: Ref<HTML
     isAtEnd.value = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR
     if (isAtEnd.value) hasNew.value = false
   })
-  useResizeObserver(content, () => {
+  // Either may change its size: text arrives, or what stands below the box grows and leaves less of it.
+  useResizeObserver([content, box], () => {
     if (isAtEnd.value) toEnd()
   })
   watch(grows, async () => {

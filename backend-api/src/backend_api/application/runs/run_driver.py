@@ -192,7 +192,9 @@ class RunDriver:
         try:
             if await self._was_cut_too_often(journal):
                 reason = TOO_OFTEN.format(attempts=self.options.max_attempts)
-                await self._end(journal, Ending(status="interrupted", reason=reason, retryable=True))
+                await self._end(
+                    journal, Ending(status="interrupted", reason=reason, code="cut_too_often", retryable=True)
+                )
                 return
             while True:
                 ending = await self._think(journal.lease, journal)
@@ -248,7 +250,7 @@ class RunDriver:
         except UnknownModelError as error:
             chosen = self.catalogue.choose(None)
             text = f"{error.detail} {chosen.info.label} answers instead."
-            await journal.record([Notice(text=text, code=error.code)])
+            await journal.record([Notice(text=text, code=error.code, params={"model": chosen.info.label})])
             return chosen
 
     async def _end(self, journal: RunJournal, ending: Ending) -> bool:

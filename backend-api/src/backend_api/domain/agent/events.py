@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-VOCABULARY_VERSION = 2
+VOCABULARY_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,9 +205,12 @@ class UsageUpdated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
+    """`text` says it in English; whoever knows the `code` may say it otherwise, filled with `params`."""
+
     type: Literal["notice"] = "notice"
     text: str
     code: str | None = None
+    params: dict[str, str | int] = field(default_factory=dict[str, str | int])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,44 @@
+// @vitest-environment jsdom
+import { render } from '@testing-library/vue'
+import { afterEach, describe, expect, it } from 'vitest'
+import { i18n, setLanguage } from '@/i18n'
+import NoteLine from './NoteLine.vue'
+import type { NoteItem } from './transcript'
+
+const note = (fields: Partial<NoteItem>): NoteItem => ({
+  kind: 'note',
+  key: '1',
+  tone: 'notice',
+  text: 'As the server says it.',
+  code: null,
+  params: {},
+  ...fields,
+})
+function shown(fields: Partial<NoteItem>): string {
+  const { container, unmount } = render(NoteLine, { props: { note: note(fields) }, global: { plugins: [i18n] } })
+  const text = container.textContent.trim()
+  unmount()
+  return text
+}
+
+describe('a note', () => {
+  afterEach(() => setLanguage('en'))
+
+  it('about a full disk is said in the language of the page, with the numbers it came with', () => {
+    const full = { code: 'computer.disk_full', params: { percent: 80, limit: 10240 } }
+    expect(shown(full)).toMatch(/all of the 10,240 MB/)
+    setLanguage('zh')
+    expect(shown(full)).toMatch(/占满允许的 10,240 MB/)
+    expect(shown({ ...full, code: 'computer.disk_filling' })).toMatch(/10,240 MB.*80%/)
+  })
+  it('of an unknown code, or of none, is said as the server says it', () => {
+    setLanguage('zh')
+    expect(shown({ code: 'computer.of_tomorrow' })).toBe('As the server says it.')
+    expect(shown({})).toBe('As the server says it.')
+  })
+  it('of an error has words for its code', () => {
+    setLanguage('zh')
+    expect(shown({ tone: 'error', code: 'model_auth' })).toMatch(/密钥/)
+    expect(shown({ tone: 'error', code: 'model_error', text: 'Odd.' })).toMatch(/Odd\./)
+  })
+})

@@ -1,0 +1,17 @@
+import { useI18n } from 'vue-i18n'
+import { useCodeText } from '@/shared/lib/useProblemText'
+import { HANDED_OVER } from './reducer'
+import type { NoteItem } from './transcript'
+
+/** What a note says: in the page's language where it knows what it is about, else in the server's words. */
+export function useNoteText(): (note: NoteItem) => string {
+  const { t, te, n } = useI18n()
+  const codeText = useCodeText()
+  return ({ code, params, tone, text }) => {
+    if (code === HANDED_OVER) return t('chat.handedOver')
+    if (tone === 'error') return codeText(code, text)
+    if (!code || !te(`notice.${code}`)) return text
+    const shown = Object.entries(params).map(([name, value]) => [name, typeof value === 'number' ? n(value) : value])
+    return t(`notice.${code}`, Object.fromEntries(shown) as Record<string, string>)
+  }
+}

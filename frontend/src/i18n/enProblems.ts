@@ -1,0 +1,20 @@
+/** Where the page knows better words, or the next step, than the server's own sentence, which is English too. */
+export const enProblems = {
+  unreachable: 'The server can’t be reached.',
+  unknown: 'Something went wrong on this page.',
+  status: 'The server answered with error {status}.',
+  http_413: 'Too large.',
+  http_502: 'The server is starting or down.',
+  http_503: 'The server is busy.',
+  http_504: 'The server took too long.',
+  limit: 'Too many in a short time. Wait a little, then try again.',
+  limitIn: 'Too many in a short time. Try again in {time}.',
+  too_many_streams: 'Too many pages are open at once. Close some.',
+  too_many_waiting: 'Too many messages wait already. Let the agent read them, or stop it.',
+  session_quota: 'There are as many conversations as one may have. Delete some first.',
+  disk_full: 'The files take up all the space they may. Ask the agent to delete some, then try again.',
+  body_too_large: 'Too large.',
+  unavailable: 'A part of the server does not answer. Try again in a moment.',
+  store_unavailable: 'The database does not answer. Try again in a moment.',
+  internal: 'Something broke on the server. Try again; if it stays, whoever runs it finds more in the log.',
+}

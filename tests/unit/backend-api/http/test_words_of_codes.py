@@ -1,0 +1,26 @@
+"""Every code the gateway may answer or record has words in each language of the page, which English texts are not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[4]
+_CODE = re.compile(r"\bcode ?= ?\"([a-z_]+)\"")
+
+
+def codes() -> set[str]:
+    """All codes written down in the sources."""
+    files = [file for folder in ("backend-api", "contracts") for file in (ROOT / folder / "src").rglob("*.py")]
+    return {code for file in files for code in _CODE.findall(file.read_text(encoding="utf-8"))}
+
+
+def words_in(file: str) -> set[str]:
+    text = (ROOT / "frontend" / "src" / "i18n" / file).read_text(encoding="utf-8")
+    return set(re.findall(r"^\s+([a-z0-9_]+): ", text, flags=re.MULTILINE))
+
+
+def test_the_page_has_chinese_words_for_every_code_of_the_gateway() -> None:
+    found = codes()
+    assert {"disk_full", "limit", "model_auth", "turn_budget"} <= found, "the codes are written otherwise by now"
+    assert found - words_in("zhProblems.ts") - words_in("zh.ts") == set()
