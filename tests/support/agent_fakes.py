@@ -144,14 +144,14 @@ class MemoryStore:
             lease=lease,
         )
 
-    async def claim(self, worker: str, *, lease_s: float, model: str) -> Lease | None:
+    async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
         now = datetime.now(UTC)
         for run in self.runs.values():
             held = self.leases.get(run.id)
             is_free = run.status is RunStatus.QUEUED or (
                 run.status is RunStatus.RUNNING and held is not None and held.expires_at <= now
             )
-            if not is_free:
+            if not is_free or run_id not in (None, run.id):
                 continue
             claimed = replace(run, status=RunStatus.RUNNING, attempt=run.attempt + 1, started_at=run.started_at or now)
             lease = Lease(
@@ -190,20 +190,21 @@ class MemoryStore:
         self.inboxes[lease.run.id] = [one for one in self.inboxes.get(lease.run.id, ()) if one.number > taken]
         return await self._store(lease.run.session_id, lease.run.id, items)
 
-    async def finish(self, lease: Lease, finished: RunFinished, *, seen_seq: int) -> Event | None:
+    async def finish(
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[StoredPayload] = ()
+    ) -> list[Event]:
         self._check(lease)
         session_id = lease.run.session_id
         unseen = any(
             isinstance(event.payload, MessageUser) and (event.seq or 0) > seen_seq for event in self.events[session_id]
         )
         if unseen and finished.status == "completed":
-            return None
+            return []
         self.runs[lease.run.id] = replace(
             self.runs[lease.run.id], status=RunStatus(finished.status), reason=finished.reason
         )
         self.sessions[session_id] = replace(self.sessions[session_id], active_run_id=None, status=SessionStatus.IDLE)
-        events = await self._store(session_id, lease.run.id, [Recorded(payload=finished)])
-        return events[0]
+        return await self._store(session_id, lease.run.id, [Recorded(payload=last) for last in (*said, finished)])
 
     async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
         active = self.sessions[session_id].active_run_id
@@ -235,7 +236,7 @@ class MemoryStore:
     async def announce(self, run_id: RunId) -> None:
         self._woken.set()
 
-    async def wait(self, timeout_s: float) -> None:
+    async def wait(self, timeout_s: float) -> RunId | None:
         self.waiting.set()
         try:
             async with asyncio.timeout(timeout_s):
@@ -409,6 +410,7 @@ def worker_for(
     options: RunOptions | None = None,
     sleeps: list[float] | None = None,
     places: int = 50,
+    poll_s: float = 0.05,
 ) -> Worker:
     """A worker over the fakes; retries don't wait, their delays go to `sleeps`."""
     ids = count(1)
@@ -432,7 +434,7 @@ def worker_for(
         sleep=no_sleep,
         jitter=lambda: 0.0,
     )
-    return Worker(name=name, driver=driver, max_concurrent_runs=places, poll_s=0.05)
+    return Worker(name=name, driver=driver, max_concurrent_runs=places, poll_s=poll_s)
 
 
 @asynccontextmanager

@@ -14,9 +14,10 @@ from backend_api.domain.agent.events import (
     RunFinished,
     ToolFinished,
     Usage,
+    UsageUpdated,
 )
 from backend_api.domain.conversation.deletions import Deleted
-from backend_api.domain.conversation.entity import RunStatus, SessionId, SessionStatus, Taker
+from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId, SessionStatus, Taker
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Body, Recorded
 from backend_api.domain.errors import InvalidError
@@ -64,8 +65,7 @@ async def test_a_run_is_leased_in_the_moment_it_is_queued(stores: ConversationSt
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.RUNNING
     assert await stores.ledger.claim("elsewhere", lease_s=30, model="m") is None
     assert await stores.ledger.renew(lease, lease_s=30) == ()
-    end = await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=accepted.seq)
-    assert end is not None
+    assert await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=accepted.seq)
     again = await stores.ledger.accept(session_id, ANNA, said("more"), taker=TAKER)
     assert again.lease is not None
 
@@ -166,8 +166,7 @@ async def test_a_run_that_saw_everything_ends_and_frees_the_session(stores: Conv
     accepted = await stores.ledger.accept(session_id, ANNA, said("hello"))
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
-    event = await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=accepted.seq)
-    assert event is not None
+    (event,) = await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=accepted.seq)
     assert event.seq == 4
     session = await stores.sessions.get(session_id, ANNA)
     assert (session.status, session.active_run_id) == (SessionStatus.IDLE, None)
@@ -186,8 +185,66 @@ async def test_a_message_that_came_meanwhile_keeps_the_run_going(stores: Convers
     assert lease is not None
     joined = await stores.ledger.accept(session_id, ANNA, said("and this"))
     assert joined.run_id == seen.run_id
-    assert await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=seen.seq) is None
-    assert await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=joined.seq) is not None
+    assert await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=seen.seq) == []
+    assert await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=joined.seq)
+
+
+async def test_what_was_said_last_is_stored_with_the_end_or_not_at_all(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    seen = await stores.ledger.accept(session_id, ANNA, said("hi"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    last = [MessageCompleted(message_id="a", text="Hello."), UsageUpdated(usage=Usage(input=1))]
+    joined = await stores.ledger.accept(session_id, ANNA, said("and this"))
+    assert await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=seen.seq, said=last) == []
+    assert (await types(stores, session_id))[3:] == ["message.user"]
+    events = await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=joined.seq, said=last)
+    assert [(event.seq, event.payload.type) for event in events] == [
+        (5, "message.completed"),
+        (6, "usage.updated"),
+        (7, "run.finished"),
+    ]
+    assert await stores.log.read(session_id, after=4, limit=10) == events
+    session = await stores.sessions.get(session_id, ANNA)
+    assert (session.last_seq, session.unread, session.status) == (7, 1, SessionStatus.IDLE)
+
+
+async def test_what_was_said_before_another_ending_comes_before_the_run_that_follows(
+    stores: ConversationStores,
+) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, said("hi"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    await stores.ledger.accept(session_id, ANNA, said("and this"))
+    last = [MessageCompleted(message_id="a", text="Hel", partial=True)]
+    events = await stores.ledger.finish(lease, ended(lease.run.id, "failed"), seen_seq=1, said=last)
+    assert [event.seq for event in events] == [5, 6]
+    stored = await stores.log.read(session_id, after=4, limit=10)
+    assert stored[:2] == events
+    assert [(event.seq, event.payload.type) for event in stored[2:]] == [(7, "run.queued")]
+    assert stored[2].run_id not in (None, lease.run.id)
+
+
+async def test_a_run_is_claimed_by_its_name_while_older_ones_wait(stores: ConversationStores) -> None:
+    runs = [(await stores.ledger.accept(await stores.session(), ANNA, said("hi"))).run_id for _ in range(3)]
+    lease = await stores.ledger.claim("w", lease_s=30, model="m", run_id=runs[1])
+    assert lease is not None
+    assert lease.run.id == runs[1]
+    assert await stores.ledger.claim("w", lease_s=30, model="m", run_id=runs[1]) is None
+    assert await stores.ledger.claim("w", lease_s=30, model="m", run_id=RunId("nobody's")) is None
+    others = [await stores.ledger.claim("w", lease_s=30, model="m") for _ in range(2)]
+    assert [other.run.id for other in others if other] == [runs[0], runs[2]]
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+async def test_a_lease_says_whether_its_session_has_a_title(stores: ConversationStores, is_named: bool) -> None:
+    for taker in (None, TAKER):
+        session_id = await stores.session(title="Named" if is_named else "")
+        accepted = await stores.ledger.accept(session_id, ANNA, said("hi"), taker=taker)
+        lease = accepted.lease or await stores.ledger.claim("w", lease_s=30, model="m")
+        assert lease is not None
+        assert lease.is_named is is_named
 
 
 @pytest.mark.parametrize("status", ["failed", "stopped", "interrupted"])
@@ -199,7 +256,7 @@ async def test_a_message_unseen_at_another_ending_gets_a_run_of_its_own(
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
     await stores.ledger.accept(session_id, ANNA, said("and this"))
-    assert await stores.ledger.finish(lease, ended(lease.run.id, status), seen_seq=1) is not None
+    assert await stores.ledger.finish(lease, ended(lease.run.id, status), seen_seq=1)
     assert (await types(stores, session_id))[-2:] == ["run.finished", "run.queued"]
     following = await stores.ledger.claim("w", lease_s=30, model="m")
     assert following is not None
@@ -229,9 +286,9 @@ async def test_accepting_and_finishing_at_once_never_leaves_a_message_without_a_
         )
         session = await stores.sessions.get(session_id, ANNA)
         assert session.active_run_id == second.run_id
-        assert (second.run_id == first.run_id) == (end is None)
+        assert (second.run_id == first.run_id) == (end == [])
         await types(stores, session_id)
-        last = lease if end is None else await stores.ledger.claim("w", lease_s=30, model="m")
+        last = lease if end == [] else await stores.ledger.claim("w", lease_s=30, model="m")
         assert last is not None
         await stores.ledger.finish(last, ended(last.run.id), seen_seq=second.seq)
 

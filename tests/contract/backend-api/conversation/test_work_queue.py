@@ -85,6 +85,18 @@ async def test_each_job_wakes_one_worker(redis_server: Server) -> None:
             await asyncio.wait(waiting)
 
 
+async def test_whoever_takes_a_job_is_told_its_run_and_none_when_there_is_none(redis_server: Server) -> None:
+    _empty(redis_server)
+    async with SaqWorkQueue(redis_server.uri) as gateway, SaqWorkQueue(redis_server.uri) as other:
+        for name in ("one", "two"):
+            await gateway.announce(RunId(name))
+        async with asyncio.timeout(20):
+            assert [await other.wait(30), await other.wait(30)] == ["one", "two"]
+        assert await other.wait(0.05) is None
+    with redis.Redis(port=redis_server.port) as client:
+        assert client.keys("saq:*") == []
+
+
 async def test_a_queue_that_is_away_or_was_emptied_raises_nothing(redis_server: Server) -> None:
     async with SaqWorkQueue(f"redis://127.0.0.1:{free_port()}/0") as away:
         await away.announce(RunId("one"))

@@ -26,7 +26,7 @@ async def claim(gateway: Gateway) -> Lease:
 
 async def finish(gateway: Gateway, lease: Lease, status: Any, reason: str | None = None) -> None:
     finished = RunFinished(run_id=lease.run.id, status=status, reason=reason)
-    assert await gateway.ports.ledger.finish(lease, finished, seen_seq=100) is not None
+    assert await gateway.ports.ledger.finish(lease, finished, seen_seq=100)
 
 
 async def job(gateway: Gateway, headers: dict[str, str], job_id: str) -> Json:

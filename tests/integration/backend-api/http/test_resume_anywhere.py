@@ -81,9 +81,8 @@ class Writer:
 
     async def finish(self) -> None:
         ports, run = self.gateway.ports, self.lease.run
-        event = await ports.ledger.finish(self.lease, RunFinished(run_id=run.id, status="completed"), seen_seq=99_999)
-        assert event is not None
-        await ports.tail.publish(run.session_id, [event])
+        events = await ports.ledger.finish(self.lease, RunFinished(run_id=run.id, status="completed"), seen_seq=99_999)
+        await ports.tail.publish(run.session_id, events)
 
 
 @asynccontextmanager

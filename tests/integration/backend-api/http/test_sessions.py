@@ -66,9 +66,8 @@ async def answered(gateway: Gateway, text: str = "Hi there") -> None:
     await ports.tail.publish_delta(session_id, lease.run.id, MessageDelta(message_id="a", offset=0, text=text))
     answer = [Recorded(payload=MessageCompleted(message_id="a", text=text))]
     await ports.tail.publish(session_id, await ports.ledger.record(lease, answer))
-    event = await ports.ledger.finish(lease, RunFinished(run_id=lease.run.id, status="completed"), seen_seq=99)
-    assert event is not None
-    await ports.tail.publish(session_id, [event])
+    events = await ports.ledger.finish(lease, RunFinished(run_id=lease.run.id, status="completed"), seen_seq=99)
+    await ports.tail.publish(session_id, events)
 
 
 async def test_a_session_is_created_changed_listed_and_deleted(gateway: Gateway) -> None:

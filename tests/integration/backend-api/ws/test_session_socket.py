@@ -76,8 +76,7 @@ async def play(gateway: Gateway) -> None:
     events = await ports.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="Hi"))])
     await ports.tail.publish(session_id, events)
     end = await ports.ledger.finish(lease, RunFinished(run_id=run_id, status="completed"), seen_seq=99)
-    assert end is not None
-    await ports.tail.publish(session_id, [end])
+    await ports.tail.publish(session_id, end)
 
 
 async def test_a_message_is_said_and_answered_on_one_socket(gateway: Gateway) -> None:

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from backend_api.application.runs.histories import Histories, History
-from backend_api.domain.agent.events import Event, MessageUser, RunStarted, ToolFinished
+from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunStarted, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, Turn, UserTurn
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.ports import Body, Recorded
 from backend_api.domain.errors import StoreUnavailableError
 from support.agent_fakes import HandlerBox, MemoryStore, ScriptedModel, worker_for, working
@@ -35,10 +35,17 @@ class CountingStore(MemoryStore):
         return await super().body(session_id, seq)
 
     async def _store(self, session_id: SessionId, run_id: Any, items: Sequence[Recorded]) -> list[Event]:
+        self._answer()
+        return await super()._store(session_id, run_id, items)
+
+    async def finish(self, lease: Lease, finished: RunFinished, **rest: Any) -> list[Event]:
+        self._answer()
+        return await super().finish(lease, finished, **rest)
+
+    def _answer(self) -> None:
         if self.is_away:
             self.is_away = False
             raise StoreUnavailableError("The database does not answer.")
-        return await super()._store(session_id, run_id, items)
 
 
 async def look(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:

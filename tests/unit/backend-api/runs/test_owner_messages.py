@@ -17,6 +17,7 @@ from backend_api.domain.agent.events import (
     MessageUser,
     RunFinished,
     RunStarted,
+    StoredPayload,
     ToolFinished,
 )
 from backend_api.domain.agent.model import (
@@ -209,11 +210,11 @@ async def test_a_redirect_while_the_run_ends_is_answered_by_it() -> None:
     said = asyncio.Event()
     finish = store.finish
 
-    async def late(lease: Any, finished: RunFinished, *, seen_seq: int) -> Any:
+    async def late(lease: Any, finished: RunFinished, **rest: Any) -> Any:
         if not said.is_set():
             said.set()
             await store.say(session, "make it blue", interrupt=True)
-        return await finish(lease, finished, seen_seq=seen_seq)
+        return await finish(lease, finished, **rest)
 
     object.__setattr__(store, "finish", late)
     async with working(worker_for(store, model)):
@@ -289,13 +290,15 @@ class BeatsIntoTheEnd(MemoryStore):
         self.refused = asyncio.Event()
         self.told = asyncio.Event()
 
-    async def finish(self, lease: Lease, finished: RunFinished, *, seen_seq: int) -> Event | None:
-        event = await super().finish(lease, finished, seen_seq=seen_seq)
+    async def finish(
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[StoredPayload] = ()
+    ) -> list[Event]:
+        events = await super().finish(lease, finished, seen_seq=seen_seq, said=said)
         await self.knock(lease.run.id)
         await self.refused.wait()
         for _ in range(20):
             await asyncio.sleep(0)
-        return event
+        return events
 
     async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
         try:

@@ -34,6 +34,7 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
+from backend_api.domain.conversation.entity import Lease, RunId
 from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from support.agent_fakes import USER, HandlerBox, MemoryStore, ScriptedModel, worker_for, working
@@ -447,6 +448,77 @@ async def test_many_runs_work_at_once() -> None:
         runs = [await store.say(await store.open_session(), "go") for _ in range(20)]
         for run in runs:
             assert (await store.until_finished(run)).status == "completed"
+
+
+class Announcing(MemoryStore):
+    """Tells each waiter one run, as the queue of worker processes does, and remembers what workers look for. The first
+    claims by name wait for each other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.announced = asyncio.Queue[RunId]()
+        self.named: list[RunId | None] = []
+        self.claims = 0
+        self.two_claim = asyncio.Event()
+
+    async def announce(self, run_id: RunId) -> None:
+        self.announced.put_nowait(run_id)
+
+    async def wait(self, timeout_s: float) -> RunId | None:
+        self.waiting.set()
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self.announced.get()
+        except TimeoutError:
+            return None
+
+    async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
+        self.named.append(run_id)
+        if run_id is not None and run_id in self.runs:
+            self.claims += 1
+            if self.claims == 2:
+                self.two_claim.set()
+            async with asyncio.timeout(10):
+                await self.two_claim.wait()
+        return await super().claim(worker, lease_s=lease_s, model=model, run_id=run_id)
+
+
+async def test_announced_runs_are_claimed_by_name_beside_each_other() -> None:
+    store = Announcing()
+    async with working(worker_for(store, ScriptedModel([TextPart("Yes."), STOP]), poll_s=30.0)):
+        await store.waiting.wait()
+        store.named.clear()
+        runs = [await store.say(await store.open_session(), "hi") for _ in range(10)]
+        for run in runs:
+            assert (await store.until_finished(run)).status == "completed"
+    assert store.named == runs
+
+
+async def test_an_announcement_of_a_run_that_is_gone_finds_another_that_waits() -> None:
+    store = Announcing()
+    async with working(worker_for(store, ScriptedModel([TextPart("Yes."), STOP]), poll_s=30.0)):
+        await store.waiting.wait()
+        run = await store.say(await store.open_session(), "hi")
+        assert store.announced.get_nowait() == run
+        await store.announce(RunId("ended"))
+        assert (await store.until_finished(run)).status == "completed"
+
+
+async def test_a_run_nobody_announced_is_found_while_others_are_announced_all_the_time() -> None:
+    store = Announcing()
+    async with working(worker_for(store, ScriptedModel([TextPart("Yes."), STOP]))):
+        await store.waiting.wait()
+        run = await store.say(await store.open_session(), "hi")
+        while not store.runs[run].status.is_end:
+            lost = [one for one in _drained(store.announced) if one != run]
+            for one in [*lost, await store.say(await store.open_session(), "again")]:
+                await store.announce(one)
+            await asyncio.sleep(0.01)
+    assert run not in store.named
+
+
+def _drained(queue: asyncio.Queue[RunId]) -> list[RunId]:
+    return [queue.get_nowait() for _ in range(queue.qsize())]
 
 
 async def test_a_slow_channel_never_slows_the_model() -> None:

@@ -256,6 +256,7 @@ class RunDriver:
     async def _end(self, journal: RunJournal, ending: Ending) -> bool:
         run = journal.lease.run
         journal.has_begun.set()
+        journal.hold(ending.said)
         await self._wait_for(journal.is_named, TITLE_GRACE_S)
         if ending.status != "completed":
             reason = STOPPED if ending.status == "stopped" else f"Not finished: {ending.reason}"

@@ -83,6 +83,7 @@ class RunJournal:
         self._open_message: MessageCompleted | None = None
         self._open_texts: list[str] = []
         self._open_thinking: dict[str, list[str]] = {}
+        self._held: list[StoredPayload] = []
 
     async def conversation(self) -> Conversation:
         if self.is_leaving:
@@ -175,7 +176,8 @@ class RunJournal:
         go the owner's messages up to the number `taken`, which led to this."""
         message = self._open_message
         turn = message.turn if message else 0
-        payloads: list[StoredPayload] = [
+        payloads, self._held = self._held, []
+        payloads += [
             ThinkingCompleted(message_id=identifier, text="".join(texts), turn=turn)
             for identifier, texts in self._open_thinking.items()
         ]
@@ -195,6 +197,12 @@ class RunJournal:
         if payloads or taken:
             await self.record(payloads, taken=taken)
 
+    def hold(self, said: Sequence[StoredPayload]) -> None:
+        """What was said last is whole, and is stored with the end of the run or with what cuts it."""
+        self._held += said
+        for payload in said:
+            self._note(payload)
+
     async def finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
         """End the run; false when a message the model has not read stands in the way."""
         return await _unbroken(self._finish(finished, seen_seq))
@@ -213,11 +221,14 @@ class RunJournal:
 
     async def _finish(self, finished: RunFinished, seen_seq: int) -> bool:
         async with self._writing:
-            event = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq)
-        if event is not None:
-            self.has_ended = True
-            self._outbox.stored([event])
-        return event is not None
+            said, self._held = self._held, []
+            events = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq, said=said)
+            self.has_ended = bool(events)
+            if not events and said:
+                events = await self._ledger.record(self.lease, [Recorded(payload=payload) for payload in said])
+        if events:
+            self._outbox.stored(events)
+        return self.has_ended
 
     async def _store(self, items: Sequence[Recorded], taken: int = 0) -> None:
         await _unbroken(self._write(items, taken))

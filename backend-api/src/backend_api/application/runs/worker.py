@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Coroutine
+from typing import TypeVar
 
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.run_driver import RunDriver
-from backend_api.domain.conversation.entity import Accepted, Lease, SessionId, Taker
+from backend_api.domain.conversation.entity import Accepted, Lease, RunId, SessionId, Taker
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
+
+CLAIMS_AT_ONCE = 4
+"""Of announced runs: what a worker can't claim at once is left to the others."""
 
 
 class Worker:
@@ -24,26 +30,30 @@ class Worker:
         self.driver = driver
         self._poll_s = poll_s
         self._places = self._free = max_concurrent_runs
+        self._claims = asyncio.Semaphore(CLAIMS_AT_ONCE)
         self._freed = asyncio.Event()
         self._leaving = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
-        """Claim on wake-ups, and on a poll as wake-ups may be lost."""
+        """Claim each run that is announced, and look for any other one on a poll, as announcements may be lost."""
         async with asyncio.TaskGroup() as group:
             self._group = group
+            announced, look_at = None, 0.0
             try:
                 while not self._leaving.is_set():
                     if self._free == 0:
                         await self._unless_leaving(self._until_freed())
+                        look_at = 0.0
                         continue
-                    self._occupy()
-                    lease = await self._claim()
-                    if lease is not None:
-                        self.start(lease, self.drive(lease, None))
-                    else:
-                        self.release()
-                        await self._unless_leaving(self._wait())
+                    if announced is not None:
+                        self._occupy()
+                        await self._claims.acquire()
+                        group.create_task(self._take(announced))
+                    if announced is None or time.monotonic() >= look_at:
+                        await self._look()
+                        look_at = time.monotonic() + self._poll_s
+                    announced = await self._unless_leaving(self._wait()) if self._free else None
                 while self._free < self._places:
                     await self._until_freed()
             finally:
@@ -92,19 +102,41 @@ class Worker:
         self._freed.clear()
         await self._freed.wait()
 
-    async def _unless_leaving(self, waiting: Coroutine[None, None, None]) -> None:
-        tasks = {asyncio.ensure_future(waiting), asyncio.ensure_future(self._leaving.wait())}
+    async def _unless_leaving(self, waiting: Coroutine[None, None, T]) -> T | None:
+        wanted, leaving = asyncio.ensure_future(waiting), asyncio.ensure_future(self._leaving.wait())
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({wanted, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            return wanted.result() if wanted.done() else None
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
+            wanted.cancel()
+            leaving.cancel()
+            await asyncio.wait({wanted, leaving})
 
-    async def _claim(self) -> Lease | None:
+    async def _look(self) -> None:
+        """Claim whatever waits, as long as there are places."""
+        while self._free and not self._leaving.is_set():
+            self._occupy()
+            lease = await self._claim()
+            if lease is None:
+                self.release()
+                return
+            self.start(lease, self.drive(lease, None))
+
+    async def _take(self, announced: RunId) -> None:
+        """Claim the run that was announced; where another one has it, or it stands for the next, any that waits."""
+        try:
+            lease = await self._claim(announced) or await self._claim()
+        finally:
+            self._claims.release()
+        if lease is None:
+            self.release()
+        else:
+            await self._drive(self.drive(lease, None))
+
+    async def _claim(self, run_id: RunId | None = None) -> Lease | None:
         taker = self.taker
         try:
-            return await self.driver.ledger.claim(taker.worker, lease_s=taker.lease_s, model=taker.model)
+            return await self.driver.ledger.claim(taker.worker, lease_s=taker.lease_s, model=taker.model, run_id=run_id)
         except Exception:
             logger.exception("claiming failed", extra={"worker": self.name})
             await asyncio.sleep(self._poll_s)
@@ -119,12 +151,13 @@ class Worker:
         finally:
             self.release()
 
-    async def _wait(self) -> None:
+    async def _wait(self) -> RunId | None:
         try:
-            await self.driver.queue.wait(self._poll_s)
+            return await self.driver.queue.wait(self._poll_s)
         except Exception:
             logger.exception("wake-ups can't be listened to", extra={"worker": self.name})
             await asyncio.sleep(self._poll_s)
+            return None
 
 
 class ReservedPlace:

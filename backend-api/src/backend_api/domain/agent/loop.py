@@ -48,8 +48,10 @@ class AgentLoop:
             answer = await self._ask(conversation)
             announced = self.tools.announce(answer.calls, turn=answer.turn, seen_seq=answer.seen_seq)
             usage = combine(conversation.usage, answer.total)
-            called = [announcement.called for announcement in announced]
-            await self.journal.record([*answer.payloads(), UsageUpdated(usage=usage), *called])
+            said = [*answer.payloads(), UsageUpdated(usage=usage)]
+            if not announced and answer.reason != "refusal":
+                return Ending(status="completed", said=tuple(said))
+            await self.journal.record([*said, *(announcement.called for announcement in announced)])
             if answer.reason == "refusal":
                 return REFUSED
             await self.tools.run(announced)

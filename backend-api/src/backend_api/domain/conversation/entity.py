@@ -104,7 +104,7 @@ class OwnerMessage:
 class Lease:
     """The right to write into a run's session: law 3. `fence` grows with every claim; a writer with an older one is
     refused. `resumed` is true when another worker held the run before; `model` is the session's choice, None for the
-    default; `messages` is what waits for its owner."""
+    default; `is_named` whether the session has a title; `messages` is what waits for its owner."""
 
     run: Run
     worker: str
@@ -112,6 +112,7 @@ class Lease:
     expires_at: datetime
     resumed: bool
     model: str | None = None
+    is_named: bool = False
     messages: tuple[OwnerMessage, ...] = ()
 
 

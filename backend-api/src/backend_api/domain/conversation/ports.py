@@ -133,8 +133,9 @@ class RunLedger(Protocol):
         """
         ...
 
-    async def claim(self, worker: str, *, lease_s: float, model: str) -> Lease | None:
+    async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
         """Take the oldest queued run, or one whose lease lapsed, and record run.started; None when there is none.
+        With `run_id` that one or none.
 
         `model` names the model recorded where the session chose none.
         """
@@ -149,10 +150,13 @@ class RunLedger(Protocol):
         Raises `LeaseLostError` when fenced out; nothing is written then."""
         ...
 
-    async def finish(self, lease: Lease, finished: RunFinished, *, seen_seq: int) -> Event | None:
-        """End the run and free the session, unless a user message stands after `seen_seq`: then None, nothing
-        written, and the caller goes on (`seen_seq` is ignored for any status but completed). After another ending
-        with an unseen message a new run is queued for it in the same transaction. Raises `LeaseLostError`."""
+    async def finish(
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[StoredPayload] = ()
+    ) -> list[Event]:
+        """Store what was `said` last, end the run and free the session, unless a user message stands after `seen_seq`:
+        then nothing is written, and the caller goes on (`seen_seq` is ignored for any status but completed). After
+        another ending with an unseen message a new run is queued for it in the same transaction. Answers the run's
+        stored events, its end the last. Raises `LeaseLostError`."""
         ...
 
     async def release(self, lease: Lease) -> None:
@@ -215,8 +219,9 @@ class WorkQueue(Protocol):
         """A run waits for a worker. Announcing one twice is as good as once."""
         ...
 
-    async def wait(self, timeout_s: float) -> None:
-        """Return at an announcement or after the time."""
+    async def wait(self, timeout_s: float) -> RunId | None:
+        """Return at an announcement or after the time. Answers the run that was announced to this waiter alone; None
+        where any may wait, or none."""
         ...
 
 

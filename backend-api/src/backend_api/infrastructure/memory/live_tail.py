@@ -101,8 +101,8 @@ class MemoryWorkQueue:
         """Remembered until somebody waits."""
         self._work.set()
 
-    async def wait(self, timeout_s: float) -> None:
-        """An announcement that came before the wait counts."""
+    async def wait(self, timeout_s: float) -> RunId | None:
+        """An announcement that came before the wait counts; it may stand for many."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._work.wait()

@@ -8,7 +8,15 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
-from backend_api.domain.agent.events import Event, MessageCompleted, MessageUser, RunFinished, RunQueued, RunStarted
+from backend_api.domain.agent.events import (
+    Event,
+    MessageCompleted,
+    MessageUser,
+    RunFinished,
+    RunQueued,
+    RunStarted,
+    StoredPayload,
+)
 from backend_api.domain.conversation.entity import (
     Accepted,
     Lease,
@@ -103,7 +111,7 @@ class MemoryRunLedger:
     def _touch(self, row: SessionRow) -> None:
         row.session = replace(row.session, last_seq=len(row.events), updated_at=self._store.clock())
 
-    async def claim(self, worker: str, *, lease_s: float, model: str) -> Lease | None:
+    async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
         """The oldest first."""
         async with self._store.lock:
             now = self._store.clock()
@@ -112,7 +120,7 @@ class MemoryRunLedger:
                 is_lapsed = taken.run.status == RunStatus.RUNNING and lapsed
                 row = self._store.sessions.get(taken.run.session_id)
                 is_queued = taken.run.status == RunStatus.QUEUED and not self._has_enough(taken.run.user_id)
-                if row is None or not (is_queued or is_lapsed):
+                if row is None or not (is_queued or is_lapsed) or run_id not in (None, taken.run.id):
                     continue
                 lease, _ = self._take(row, taken, Taker(worker=worker, lease_s=lease_s, model=model))
                 self._touch(row)
@@ -148,6 +156,7 @@ class MemoryRunLedger:
             expires_at=taken.expires_at,
             resumed=taken.run.attempt > 1,
             model=row.session.model,
+            is_named=bool(row.session.title),
             messages=tuple(taken.inbox),
         )
         return lease, events
@@ -184,24 +193,32 @@ class MemoryRunLedger:
                 if item.body is not None and event.seq is not None:
                     row.bodies[event.seq] = item.body
             row.model_read = max(row.model_read, *(item.seen_seq for item in items), 0)
-            said = sum(isinstance(item.payload, MessageCompleted) for item in items)
-            row.session = replace(row.session, unread=row.session.unread + said)
+            self._count_said(row, [item.payload for item in items])
             self._touch(row)
             return events
 
-    async def finish(self, lease: Lease, finished: RunFinished, *, seen_seq: int) -> Event | None:
+    async def finish(
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[StoredPayload] = ()
+    ) -> list[Event]:
         """A message nobody saw keeps a completed run going, and gets a run of its own after another ending."""
         async with self._store.lock:
             row, taken = self._store.held(lease)
             if finished.status == "completed" and row.last_user_seq > seen_seq:
-                return None
+                return []
             is_unseen = row.last_user_seq > max(seen_seq, row.started_seq)
-            event = self._end(row, taken, finished)
+            events = self._store.store(row, taken.run.id, said)
+            self._count_said(row, said)
+            events.append(self._end(row, taken, finished))
             if is_unseen:
                 row.model_read = seen_seq
                 self._queue(row, RunId(uuid.uuid4().hex), row.last_user_message_id)
             self._touch(row)
-            return event
+            return events
+
+    @staticmethod
+    def _count_said(row: SessionRow, payloads: Sequence[StoredPayload]) -> None:
+        said = sum(isinstance(payload, MessageCompleted) for payload in payloads)
+        row.session = replace(row.session, unread=row.session.unread + said)
 
     def _end(self, row: SessionRow, taken: RunRow, finished: RunFinished) -> Event:
         taken.run = replace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 
 from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
@@ -15,7 +16,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.run_documents import left_for_owner, queued_run, run_from
-from backend_api.infrastructure.mongo.run_queries import waiting_after
+from backend_api.infrastructure.mongo.run_queries import more_unread, waiting_after
 from backend_api.infrastructure.mongo.transactions import in_transaction
 
 STOPPED_BEFORE_START = "Stopped by the user before it began."
@@ -32,14 +33,16 @@ class RunEndings:
         """The session as long as this lease may write into it."""
         return {"_id": lease.run.session_id, "active_run_id": lease.run.id, "fence": lease.fence}
 
-    async def end(self, lease: Lease, finished: RunFinished, seen_seq: int) -> Event | None:
+    async def end(
+        self, lease: Lease, finished: RunFinished, seen_seq: int, said: Sequence[StoredPayload]
+    ) -> list[Event]:
         """End a run; a message nobody saw keeps it going, or gets a run of its own."""
         is_completed = finished.status == RunStatus.COMPLETED.value
         next_run = uuid.uuid4().hex
         # A message that stood there when the run began is this run's, however early it failed.
         unseen = {"$gt": ["$last_user_seq", {"$max": [seen_seq, {"$ifNull": ["$started_seq", 0]}]}]}
 
-        async def work(transaction: AsyncClientSession) -> Event | None:
+        async def work(transaction: AsyncClientSession) -> list[Event]:
             held = self.held_by(lease)
             free = held | {"last_user_seq": {"$lte": seen_seq}} if is_completed else held
             session = await self._database["sessions"].find_one_and_update(
@@ -47,12 +50,13 @@ class RunEndings:
                 [
                     {
                         "$set": {
-                            "last_seq": {"$add": ["$last_seq", {"$cond": [unseen, 2, 1]}]},
+                            "last_seq": {"$add": ["$last_seq", len(said), {"$cond": [unseen, 2, 1]}]},
                             "active_run_id": {"$cond": [unseen, next_run, None]},
                             "status": {"$cond": [unseen, SessionStatus.QUEUED.value, SessionStatus.IDLE.value]},
                             "fence": 0,
                             "waiting": {"$cond": [unseen, waiting_after(seen_seq), []]},
                             "updated_at": "$$NOW",
+                            **more_unread(said),
                         }
                     }
                 ],
@@ -68,16 +72,15 @@ class RunEndings:
             )
             if session is None:
                 if await self._database["sessions"].find_one(held, projection={"_id": 1}, session=transaction):
-                    return None
+                    return []
                 raise LeaseLostError("Another worker took the run over, or it ended.")
             await self._close(transaction, lease.run.id, finished, session)
-            payloads: list[StoredPayload] = [finished]
-            if goes_on := session["active_run_id"] is not None:
-                payloads.append(RunQueued(run_id=next_run, message_id=session["last_user_message_id"]))
-            first = session["last_seq"] - len(payloads) + 1
-            events = number(lease.run.session_id, first, session["updated_at"], lease.run.id, payloads[:1])
-            events += number(lease.run.session_id, first + 1, session["updated_at"], next_run, payloads[1:])
-            await insert_events(self._database, transaction, events)
+            session_id, at, last = lease.run.session_id, session["updated_at"], session["last_seq"]
+            goes_on = session["active_run_id"] is not None
+            events = number(session_id, last - goes_on - len(said), at, lease.run.id, [*said, finished])
+            queued = RunQueued(run_id=next_run, message_id=session["last_user_message_id"])
+            next_events = number(session_id, last, at, next_run, [queued] if goes_on else [])
+            await insert_events(self._database, transaction, [*events, *next_events])
             if goes_on:
                 run = queued_run(
                     next_run,
@@ -88,7 +91,7 @@ class RunEndings:
                     origin=session.get("last_user_origin"),
                 )
                 await self._database["runs"].insert_one(run, session=transaction)
-            return events[0]
+            return events
 
         return await in_transaction(self._database, work)
 

@@ -12,7 +12,6 @@ from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.agent.events import (
     Event,
-    MessageCompleted,
     MessageUser,
     RunFinished,
     RunQueued,
@@ -50,14 +49,17 @@ from backend_api.infrastructure.mongo.run_documents import (
 )
 from backend_api.infrastructure.mongo.run_endings import RunEndings
 from backend_api.infrastructure.mongo.run_queries import (
+    ACCEPTED_FIELDS,
     IS_FREE,
     begun_by,
     claimable,
     held_run,
     lease_of,
+    more_unread,
     started_of,
     taken_by,
     untaken,
+    users_with,
     waiting_after,
 )
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
@@ -111,7 +113,7 @@ class MongoRunLedger(RunEndings):
                         }
                     }
                 ],
-                projection={"last_user_seq": 1, "active_run_id": 1, "updated_at": 1, "model": 1, "waiting": 1},
+                projection=ACCEPTED_FIELDS,
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )
@@ -153,11 +155,12 @@ class MongoRunLedger(RunEndings):
         message_id = cast("MessageUser", first.payload).message_id
         return Accepted(message_id=message_id, run_id=RunId(first.run_id or ""), seq=first.seq or 0, duplicate=True)
 
-    async def claim(self, worker: str, *, lease_s: float, model: str) -> Lease | None:
+    async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
         """Durable like everything readers see: a claim that was shown and lost would give its number and its fence to
         another one."""
-
-        wanted = claimable(but_not_of=await self._users_with_enough())
+        wanted = claimable(run_id, but_not_of=await self._users_with_enough())
+        if run_id is None and not await self._is_there(wanted):
+            return None
 
         async def work(transaction: AsyncClientSession) -> tuple[Document, Document | None] | None:
             run = await self._runs.find_one_and_update(
@@ -182,7 +185,7 @@ class MongoRunLedger(RunEndings):
                         }
                     }
                 ],
-                projection={"last_seq": 1, "model": 1, "updated_at": 1},
+                projection={"last_seq": 1, "model": 1, "title": 1, "updated_at": 1},
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )
@@ -204,6 +207,11 @@ class MongoRunLedger(RunEndings):
                 return lease_of(run, session)
         return None
 
+    async def _is_there(self, wanted: Document) -> bool:
+        """A look that finds nothing, as most of them do, begins no transaction."""
+        async with store_errors():
+            return await self._runs.find_one(wanted, projection={"_id": 1}) is not None
+
     async def _has_enough(self, user_id: UserId) -> bool:
         if not self._runs_per_user:
             return False
@@ -215,13 +223,7 @@ class MongoRunLedger(RunEndings):
         if not self._runs_per_user:
             return []
         async with store_errors():
-            found = await self._runs.aggregate(
-                [
-                    {"$match": {"status": RunStatus.RUNNING.value}},
-                    {"$group": {"_id": "$user_id", "runs": {"$sum": 1}}},
-                    {"$match": {"runs": {"$gte": self._runs_per_user}}},
-                ]
-            )
+            found = await self._runs.aggregate(users_with(self._runs_per_user))
             return [str(user["_id"]) async for user in found]
 
     async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
@@ -249,8 +251,7 @@ class MongoRunLedger(RunEndings):
             if taken:
                 await self._set(lease, {"inbox": untaken(taken)})
             return []
-        said = sum(isinstance(item.payload, MessageCompleted) for item in items)
-        changes = {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, said]}} if said else Document()
+        changes = more_unread([item.payload for item in items])
         if seen := max(item.seen_seq for item in items):
             changes["waiting"] = waiting_after(seen)
 
@@ -278,9 +279,11 @@ class MongoRunLedger(RunEndings):
 
         return await in_transaction(self._database, work)
 
-    async def finish(self, lease: Lease, finished: RunFinished, *, seen_seq: int) -> Event | None:
+    async def finish(
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[StoredPayload] = ()
+    ) -> list[Event]:
         """See `RunEndings`."""
-        return await self.end(lease, finished, seen_seq)
+        return await self.end(lease, finished, seen_seq, said)
 
     async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
         """See `RunEndings`."""

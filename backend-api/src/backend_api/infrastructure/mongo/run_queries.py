@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from backend_api.domain.agent.events import RunStarted
-from backend_api.domain.conversation.entity import Lease, RunStatus, SessionStatus, Taker
+from backend_api.domain.agent.events import MessageCompleted, RunStarted, StoredPayload
+from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionStatus, Taker
 from backend_api.infrastructure.mongo.connection import Document
 from backend_api.infrastructure.mongo.run_documents import messages_from, run_from
 
 IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
+
+
+ACCEPTED_FIELDS = dict.fromkeys(("last_user_seq", "active_run_id", "updated_at", "model", "title", "waiting"), 1)
+"""What an acceptance reads of the session it changed."""
 
 
 def begun_by(taker: Taker | None) -> Document:
@@ -39,6 +44,7 @@ def lease_of(run: Document, session: Document) -> Lease:
         expires_at=run["lease_expires_at"],
         resumed=run["attempt"] > 1,
         model=session.get("model"),
+        is_named=bool(session.get("title")),
         messages=messages_from(run),
     )
 
@@ -58,13 +64,23 @@ def untaken(taken: int) -> Document:
     return {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$gt": ["$$this.number", taken]}}}
 
 
-def claimable(*, but_not_of: list[str]) -> Document:
-    """Queued runs, and those whose lease lapsed."""
+def claimable(run_id: RunId | None, *, but_not_of: list[str]) -> Document:
+    """Queued runs, and those whose lease lapsed; or that one, if it is among them."""
     lapsed = {"$expr": {"$lt": ["$lease_expires_at", "$$NOW"]}}
     queued: Document = {"status": RunStatus.QUEUED.value}
     if but_not_of:
         queued["user_id"] = {"$nin": but_not_of}
-    return {"$or": [queued, {"status": RunStatus.RUNNING.value, **lapsed}]}
+    wanted: Document = {"$or": [queued, {"status": RunStatus.RUNNING.value, **lapsed}]}
+    return wanted if run_id is None else wanted | {"_id": run_id}
+
+
+def users_with(runs: int) -> list[Document]:
+    """Users who have so many at work."""
+    return [
+        {"$match": {"status": RunStatus.RUNNING.value}},
+        {"$group": {"_id": "$user_id", "runs": {"$sum": 1}}},
+        {"$match": {"runs": {"$gte": runs}}},
+    ]
 
 
 def taken_by(worker: str, lease_s: float) -> dict[str, Any]:
@@ -77,6 +93,12 @@ def taken_by(worker: str, lease_s: float) -> dict[str, Any]:
         "lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]},
         "started_at": {"$ifNull": ["$started_at", "$$NOW"]},
     }
+
+
+def more_unread(payloads: Sequence[StoredPayload]) -> Document:
+    """What a session becomes when the agent says something."""
+    said = sum(isinstance(payload, MessageCompleted) for payload in payloads)
+    return {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, said]}} if said else {}
 
 
 def waiting_after(seen: Any) -> Document:

@@ -11,7 +11,7 @@ import redis.asyncio
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
-from saq import Job, Status
+from saq import Job
 from saq.queue.redis import RedisQueue
 
 from backend_api.domain.conversation.entity import RunId
@@ -27,6 +27,24 @@ _KEEP_NOTHING = -1
 _ERRORS = (RedisError, OSError, TimeoutError)
 
 
+class _Wakes(RedisQueue):
+    """A queue whose jobs are over when they are taken: no look at what they say, and nobody waits for their end."""
+
+    async def take(self, timeout_s: float) -> RunId | None:
+        """The run of the job that waited longest; two round trips. A process that dies between them leaves the job to
+        the sweep."""
+        client: Any = self.redis
+        job_id: bytes | None = await client.blmove(self._queued, self._active, timeout_s, "LEFT", "RIGHT")
+        if job_id is None:
+            return None
+        pipeline: Any = client.pipeline(transaction=True)
+        pipeline.lrem(self._active, 1, job_id)
+        pipeline.zrem(self._incomplete, job_id)
+        pipeline.delete(job_id)
+        await pipeline.execute()
+        return RunId(self.job_key_from_id(job_id.decode()))
+
+
 class SaqWorkQueue:
     """`WorkQueue`; an async context manager. One announcement wakes one worker.
 
@@ -38,7 +56,7 @@ class SaqWorkQueue:
         client: Any = redis.asyncio.Redis.from_url(  # pyright: ignore[reportUnknownMemberType] -- its keywords are untyped
             url, socket_timeout=_READ_S, socket_connect_timeout=_COMMAND_S, retry=Retry(NoBackoff(), 1)
         )
-        self._queue = RedisQueue(client, name=_NAME)
+        self._queue = _Wakes(client, name=_NAME)
         self._sweeping: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> SaqWorkQueue:
@@ -59,18 +77,17 @@ class SaqWorkQueue:
         except _ERRORS:
             logger.warning("run not announced; the ledger is polled", extra={"run_id": run_id})
 
-    async def wait(self, timeout_s: float) -> None:
+    async def wait(self, timeout_s: float) -> RunId | None:
         """Take a job, or return after the time."""
         if self._sweeping is None:
             self._sweeping = asyncio.create_task(self._sweep(), name="queue-sweep")
         try:
             async with asyncio.timeout(timeout_s + _READ_S):
-                job = await self._queue.dequeue(timeout=timeout_s)
-                if job is not None:
-                    await job.finish(Status.COMPLETE)
+                return await self._queue.take(timeout_s)
         except _ERRORS:
             logger.warning("queue does not answer; the ledger is polled")
             await asyncio.sleep(timeout_s)
+            return None
 
     async def waiting(self) -> int:
         """Jobs nobody took yet. Raises what the driver raises."""

@@ -47,8 +47,8 @@ class RedisWorkBroadcast:
         except (RedisError, OSError, TimeoutError):
             logger.warning("run not announced; the ledger is polled", extra={"run_id": run_id})
 
-    async def wait(self, timeout_s: float) -> None:
-        """An announcement that came before the wait counts."""
+    async def wait(self, timeout_s: float) -> RunId | None:
+        """An announcement that came before the wait counts; it may stand for many, and others hear it too."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._work.wait()
