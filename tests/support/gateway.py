@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields
@@ -36,6 +34,7 @@ from backend_api.infrastructure.security.passwords import Argon2Passwords
 from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 from support.backend_stores import redis_channels
+from support.listening import on_loopback
 
 SECRET = "k9" * 24
 MODEL = ModelInfo(id="demo", label="Demo model", provider="demo", is_demo=True, is_default=True)
@@ -129,7 +128,7 @@ async def run_gateway(
 
         app = create_app(wire, options)
         async with (
-            _served(app, trusted_proxies) as url,
+            on_loopback(server_for(app, graceful_s=1, trusted_proxies=trusted_proxies)) as url,
             httpx.AsyncClient(base_url=url, timeout=10) as client,
         ):
             yield Gateway(
@@ -142,20 +141,3 @@ async def run_gateway(
                 client=client,
             )
     await redis.aclose()
-
-
-@asynccontextmanager
-async def _served(app: object, trusted_proxies: tuple[str, ...]) -> AsyncGenerator[str]:
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    server = server_for(app, graceful_s=1, trusted_proxies=trusted_proxies)  # type: ignore[arg-type]
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    async with asyncio.timeout(30):
-        while not server.started:
-            await asyncio.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await serving
-        listener.close()

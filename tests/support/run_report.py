@@ -23,8 +23,10 @@ _screen = os.dup(2)
 
 
 def tell(line: str) -> None:
-    """Say it at once, also where pytest captures."""
+    """Say it at once, and where pytest captures also with what failed."""
     os.write(_screen, f"{line}\n".encode())
+    if not os.path.sameopenfile(_screen, 2):
+        sys.stderr.write(f"{line}\n")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

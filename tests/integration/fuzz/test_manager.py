@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -23,6 +22,7 @@ from sandbox_manager.interfaces.http.use_cases import UseCases
 from support.background import in_background
 from support.fuzzing import fuzz
 from support.hostile import bodies, heads, post, tried
+from support.listening import on_loopback
 from support.servers import Server
 
 SERVICE_TOKEN = "k7" * 20
@@ -40,19 +40,9 @@ async def _manager(mongo_uri: str, database_name: str) -> AsyncGenerator[str]:
             async with keep(Settings(), MongoRegistry(), MongoLeases(), FakeRuntime(), keys, SystemClock()) as made:
                 yield made
 
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(create_app(wiring), log_config=None, timeout_graceful_shutdown=1))
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
-    try:
-        async with asyncio.timeout(30):
-            while not server.started:
-                await asyncio.sleep(0.01)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await serving
-        listener.close()
+    async with on_loopback(server) as url:
+        yield url
 
 
 @pytest.mark.timeout(300)

@@ -12,14 +12,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-import uvicorn
-from fastapi import FastAPI
 from websockets.asyncio.client import ClientConnection, connect, unix_connect
 from websockets.exceptions import ConnectionClosed
 
+from support.bridge import running_bridge
 from support.door import KeyPair
-from tool_api.door import Door
-from tool_api.vnc.routes import vnc_router
 
 ROUNDS = 60
 HELLO = b"RFB 003.008\n\x01\x01"
@@ -52,21 +49,10 @@ class Screen:
 
 @asynccontextmanager
 async def bridge(folder: Path, screen: Screen, keys: KeyPair) -> AsyncGenerator[Path]:
-    """A door of nothing but the bridge."""
-    app, path = FastAPI(), folder / "door.sock"
-    door = Door(sandbox_id="sandbox-1", generation=1, public_key_pem=keys.public_pem)
-    app.include_router(vnc_router(lambda _: door, lambda _: str(folder / "x.sock")))
-    server = uvicorn.Server(uvicorn.Config(app, uds=str(path), log_level="error", ws_per_message_deflate=False))
+    """Before this screen."""
     async with await asyncio.start_unix_server(screen, folder / "x.sock"):
-        serving = asyncio.create_task(server.serve())
-        async with asyncio.timeout(30):
-            while not server.started:
-                await asyncio.sleep(0.01)
-        try:
+        async with running_bridge(folder, str(folder / "x.sock"), keys) as path:
             yield path
-        finally:
-            server.should_exit = True
-            await serving
 
 
 def viewer(path: Path, keys: KeyPair, *scopes: str) -> connect:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import secrets
-import sys
 
 from support.fleet import Fleet
 from support.run_report import tell
@@ -54,4 +53,3 @@ def seeded(trial: str) -> random.Random:
 def say(text: str) -> None:
     """Seen at once, and with what failed."""
     tell(f"chaos: {text}")
-    sys.stderr.write(f"chaos: {text}\n")

@@ -40,18 +40,24 @@ def test_teller():
     print("swallowed")
     tell("seen at once")
 """
+TELLING = """
+def test_bad_teller():
+    from support.run_report import tell
+    tell("told of the bad")
+    raise ValueError
+"""
 
 
 Run = tuple[subprocess.CompletedProcess[str], str]
 
 
-def ran(folder: Path, **environ: str) -> Run:
-    """How a run of the tests above went, and what is told of it."""
-    (folder / "test_sample.py").write_text(TESTS)
+def ran(folder: Path, *more: str, tests: str = TESTS, **environ: str) -> Run:
+    """How a run of these tests went, and what is told of it."""
+    (folder / "test_sample.py").write_text(tests)
     report = folder / "report"
     environ |= {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(run_report.__file__).parents[1])}
     environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    options = ["-q", "-p", "support.run_report", f"--report-file={report}", "-p", "no:cacheprovider"]
+    options = ["-q", "-p", "support.run_report", f"--report-file={report}", "-p", "no:cacheprovider", *more]
     command = [sys.executable, "-m", "pytest", *options, "test_sample.py"]
     result = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=100, check=False)
     end = subprocess.run(
@@ -91,8 +97,16 @@ def test_a_skipped_test_is_told_as_failed_when_all_are_required(tmp_path: Path) 
 def test_what_a_test_tells_is_seen_though_output_is_captured(plain: Run) -> None:
     result, _ = plain
 
-    assert "seen at once\n" in result.stderr
+    assert result.stderr.count("seen at once\n") == 1
     assert "swallowed" not in result.stdout + result.stderr
+
+
+def test_what_a_test_tells_is_among_what_failed_and_said_once_where_nothing_is_captured(tmp_path: Path) -> None:
+    result, end = ran(tmp_path, tests=TELLING)
+    assert result.stderr.count("told of the bad") == 1
+    assert "told of the bad" in end
+    result, _ = ran(tmp_path, "-s", tests=TELLING)
+    assert (result.stdout + result.stderr).count("told of the bad\n") == 1
 
 
 def test_counts_of_several_runs_add_up_and_many_failures_stay_readable() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import pytest
 
@@ -10,11 +11,17 @@ from support.backend_stores import ConversationStores, memory_stores, mongo_stor
 from support.servers import Server
 
 
+@pytest.fixture
+def bounds() -> dict[str, Any]:
+    """What the stores bound; a module of tests may have its own."""
+    return {}
+
+
 @pytest.fixture(params=["memory", "mongo"])
-async def stores(request: pytest.FixtureRequest) -> AsyncGenerator[ConversationStores]:
+async def stores(request: pytest.FixtureRequest, bounds: dict[str, Any]) -> AsyncGenerator[ConversationStores]:
     if request.param == "memory":
-        yield memory_stores()
+        yield memory_stores(**bounds)
         return
     server: Server = request.getfixturevalue("mongo_server")
-    async with mongo_stores(server.uri, request.getfixturevalue("mongo_database_name")) as opened:
+    async with mongo_stores(server.uri, request.getfixturevalue("mongo_database_name"), **bounds) as opened:
         yield opened

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
 import pytest
 
 from backend_api.domain.agent.events import MessageUser, RunFinished, Usage
 from backend_api.domain.conversation.entity import SessionId, Taker
 from backend_api.domain.identity.entity import UserId
-from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores, mongo_stores
-from support.servers import Server
+from support.backend_stores import ANNA, BERT, ConversationStores
 
 TAKER = Taker(worker="here", lease_s=30, model="m")
 
 
-@pytest.fixture(params=["memory", "mongo"])
-async def stores(request: pytest.FixtureRequest) -> AsyncGenerator[ConversationStores]:
-    if request.param == "memory":
-        yield memory_stores(runs_per_user=1)
-        return
-    server: Server = request.getfixturevalue("mongo_server")
-    name: str = request.getfixturevalue("mongo_database_name")
-    async with mongo_stores(server.uri, name, runs_per_user=1) as opened:
-        yield opened
+@pytest.fixture
+def bounds() -> dict[str, int]:
+    return {"runs_per_user": 1}
 
 
 async def ask(stores: ConversationStores, user_id: UserId, taker: Taker | None = None) -> SessionId:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
 import pytest
 
 from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFinished, Usage
 from backend_api.domain.conversation.entity import Accepted, SessionId
 from backend_api.domain.conversation.errors import TooManyWaitingError
 from backend_api.domain.conversation.ports import Recorded
-from support.backend_stores import ANNA, ConversationStores, memory_stores, mongo_stores
-from support.servers import Server
+from support.backend_stores import ANNA, ConversationStores
 
 MOST = 3
 
 
-@pytest.fixture(params=["memory", "mongo"])
-async def stores(request: pytest.FixtureRequest) -> AsyncGenerator[ConversationStores]:
-    if request.param == "memory":
-        yield memory_stores(waiting_most=MOST)
-        return
-    server: Server = request.getfixturevalue("mongo_server")
-    name: str = request.getfixturevalue("mongo_database_name")
-    async with mongo_stores(server.uri, name, waiting_most=MOST) as opened:
-        yield opened
+@pytest.fixture
+def bounds() -> dict[str, int]:
+    return {"waiting_most": MOST}
 
 
 async def say(stores: ConversationStores, session_id: SessionId, name: str) -> Accepted:

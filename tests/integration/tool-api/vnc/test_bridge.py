@@ -6,42 +6,28 @@ import asyncio
 import os
 import struct
 import subprocess
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import uvicorn
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from fastapi import FastAPI
-from jose import jwt
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from contracts.sandboxes import DOOR_ALGORITHM, DOOR_AUDIENCE, Scope
+from contracts.sandboxes import Scope
+from support.bridge import running_bridge
 from support.desktops import desktop_settings
+from support.door import KeyPair
 from support.rfb import RfbClient
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
-from tool_api.door import Door
-from tool_api.vnc.routes import vnc_router
 
-KEY = ec.generate_private_key(ec.SECP256R1())
-PRIVATE = KEY.private_bytes(
-    serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-).decode()
-PUBLIC = (
-    KEY.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
-)
+KEYS = KeyPair()
 
 
-def token(*scopes: Scope, sandbox: str = "sbx") -> str:
-    now = int(time.time())
-    claims = {"sub": sandbox, "gen": 1, "scopes": list(scopes), "iat": now, "exp": now + 60, "aud": DOOR_AUDIENCE}
-    return jwt.encode({**claims, "jti": "one"}, PRIVATE, algorithm=DOOR_ALGORITHM)
+def token(*scopes: Scope, sandbox: str = "sandbox-1") -> str:
+    return KEYS.token(scopes=list(scopes), sub=sandbox)
 
 
 @pytest.fixture
@@ -55,26 +41,7 @@ def settings() -> Iterator[DesktopSettings]:
 
 
 @asynccontextmanager
-async def door(vnc_socket: str | None, tmp_path: Path) -> AsyncIterator[str]:
-    """A tool API of nothing but the bridge, on a unix socket."""
-    app = FastAPI()
-    verifier = Door(sandbox_id="sbx", generation=1, public_key_pem=PUBLIC)
-    app.include_router(vnc_router(lambda _: verifier, lambda _: vnc_socket))
-    path = str(tmp_path / "door.sock")
-    server = uvicorn.Server(uvicorn.Config(app, uds=path, log_level="error", ws_per_message_deflate=False))
-    serving = asyncio.create_task(server.serve())
-    async with asyncio.timeout(30):
-        while not server.started:
-            await asyncio.sleep(0.01)
-    try:
-        yield path
-    finally:
-        server.should_exit = True
-        await serving
-
-
-@asynccontextmanager
-async def viewer(path: str, bearer: str) -> AsyncIterator[tuple[ClientConnection, RfbClient]]:
+async def viewer(path: Path, bearer: str) -> AsyncIterator[tuple[ClientConnection, RfbClient]]:
     async with connect(
         "ws://door/vnc",
         sock=_socket(path),
@@ -93,11 +60,11 @@ async def viewer(path: str, bearer: str) -> AsyncIterator[tuple[ClientConnection
         yield socket, RfbClient(send=socket.send, receive=receive)
 
 
-def _socket(path: str):
+def _socket(path: Path):
     import socket
 
     made = socket.socket(socket.AF_UNIX)
-    made.connect(path)
+    made.connect(str(path))
     made.setblocking(False)
     return made
 
@@ -110,8 +77,8 @@ async def desktop(settings: DesktopSettings) -> AsyncIterator[Desktop]:
 
 
 @pytest.fixture
-async def path(desktop: Desktop, tmp_path: Path) -> AsyncIterator[str]:
-    async with door(desktop.vnc_socket, tmp_path) as made:
+async def path(desktop: Desktop, tmp_path: Path) -> AsyncIterator[Path]:
+    async with running_bridge(tmp_path, desktop.vnc_socket, KEYS) as made:
         yield made
 
 
@@ -136,7 +103,7 @@ def screen_size(desktop: Desktop) -> tuple[int, int]:
     return int(width), int(height)
 
 
-async def test_a_viewer_sees_the_screen_and_several_see_it_at_once(path: str) -> None:
+async def test_a_viewer_sees_the_screen_and_several_see_it_at_once(path: Path) -> None:
     async with (
         viewer(path, token(Scope.VNC_VIEW)) as (socket, first),
         viewer(path, token(Scope.VNC_VIEW)) as (_, second),
@@ -151,7 +118,7 @@ async def test_a_viewer_sees_the_screen_and_several_see_it_at_once(path: str) ->
     assert len(pictures[0]) == 1280 * 800 * 4
 
 
-async def test_a_pointer_is_moved_by_who_may_control_and_not_by_who_may_view(path: str, desktop: Desktop) -> None:
+async def test_a_pointer_is_moved_by_who_may_control_and_not_by_who_may_view(path: Path, desktop: Desktop) -> None:
     async with viewer(path, token(Scope.VNC_CONTROL)) as (_, client):
         await client.connect()
         await client.pointer(111, 222)
@@ -165,7 +132,7 @@ async def test_a_pointer_is_moved_by_who_may_control_and_not_by_who_may_view(pat
     assert pointer_position(desktop) == (111, 222)
 
 
-async def test_a_viewer_that_breaks_the_protocol_is_closed(path: str) -> None:
+async def test_a_viewer_that_breaks_the_protocol_is_closed(path: Path) -> None:
     async with viewer(path, token(Scope.VNC_VIEW)) as (socket, client):
         await client.connect()
         await socket.send(b"\x7f")
@@ -180,7 +147,7 @@ async def test_a_viewer_that_breaks_the_protocol_is_closed(path: str) -> None:
     ["nonsense", token(Scope.EXEC), token(Scope.VNC_VIEW, sandbox="other")],
     ids=["nonsense", "without the scope", "of another sandbox"],
 )
-async def test_without_a_fitting_token_the_socket_closes_with_4401(path: str, bearer: str) -> None:
+async def test_without_a_fitting_token_the_socket_closes_with_4401(path: Path, bearer: str) -> None:
     async with viewer(path, bearer) as (socket, client):
         with pytest.raises(ConnectionClosed):
             await client.connect()
@@ -190,7 +157,10 @@ async def test_without_a_fitting_token_the_socket_closes_with_4401(path: str, be
 
 @pytest.mark.parametrize("vnc_socket", [None, "/nowhere/vnc.sock"])
 async def test_without_a_desktop_the_socket_closes_with_4404(tmp_path: Path, vnc_socket: str | None) -> None:
-    async with door(vnc_socket, tmp_path) as path, viewer(path, token(Scope.VNC_VIEW)) as (socket, client):
+    async with (
+        running_bridge(tmp_path, vnc_socket, KEYS) as path,
+        viewer(path, token(Scope.VNC_VIEW)) as (socket, client),
+    ):
         with pytest.raises(ConnectionClosed):
             await client.connect()
 
@@ -205,7 +175,7 @@ async def test_the_viewer_is_told_to_come_again_when_the_x_server_goes(tmp_path:
         writer.close()
 
     server = await asyncio.start_unix_server(serve, tmp_path / "x.sock")
-    async with server, door(str(tmp_path / "x.sock"), tmp_path) as path:
+    async with server, running_bridge(tmp_path, str(tmp_path / "x.sock"), KEYS) as path:
         async with viewer(path, token(Scope.VNC_VIEW)) as (socket, client):
             gone.set()
             with pytest.raises(ConnectionClosed):
@@ -231,7 +201,7 @@ async def test_a_viewer_that_reads_nothing_holds_the_server_back_and_leaves_no_t
             writer.close()
 
     server = await asyncio.start_unix_server(serve, tmp_path / "x.sock")
-    async with server, door(str(tmp_path / "x.sock"), tmp_path) as path:
+    async with server, running_bridge(tmp_path, str(tmp_path / "x.sock"), KEYS) as path:
         async with viewer(path, token(Scope.VNC_VIEW)) as (socket, _):
             before = -1
             async with asyncio.timeout(30):
@@ -258,7 +228,7 @@ async def test_what_passes_upwards_is_whole_messages_only(tmp_path: Path) -> Non
     server = await asyncio.start_unix_server(serve, tmp_path / "x.sock")
     update = struct.pack(">BBHHHH", 3, 0, 0, 0, 10, 10)
     stream = b"RFB 003.008\n\x01\x01" + update + struct.pack(">BBxxI", 4, 1, 65) + update
-    async with server, door(str(tmp_path / "x.sock"), tmp_path) as path:
+    async with server, running_bridge(tmp_path, str(tmp_path / "x.sock"), KEYS) as path:
         async with viewer(path, token(Scope.VNC_VIEW)) as (socket, _):
             for byte in stream:
                 await socket.send(bytes([byte]))
@@ -267,7 +237,7 @@ async def test_what_passes_upwards_is_whole_messages_only(tmp_path: Path) -> Non
     assert bytes(received) == b"RFB 003.008\n\x01\x01" + update + update
 
 
-async def test_who_may_control_may_resize_the_desktop(path: str, desktop: Desktop) -> None:
+async def test_who_may_control_may_resize_the_desktop(path: Path, desktop: Desktop) -> None:
     extended_desktop_size = -308
     async with viewer(path, token(Scope.VNC_CONTROL)) as (_, client):
         await client.connect()

@@ -1,0 +1,27 @@
+"""A door of nothing but the bridge to a screen, on a unix socket."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from support.door import KeyPair
+from support.listening import serving
+from tool_api.door import Door
+from tool_api.vnc.routes import vnc_router
+
+
+@asynccontextmanager
+async def running_bridge(folder: Path, screen: str | None, keys: KeyPair) -> AsyncGenerator[Path]:
+    """Its socket; `screen` is the one of the X server, if there is any."""
+    app, path = FastAPI(), folder / "door.sock"
+    door = Door(sandbox_id="sandbox-1", generation=1, public_key_pem=keys.public_pem)
+    app.include_router(vnc_router(lambda _: door, lambda _: screen))
+    async with serving(
+        uvicorn.Server(uvicorn.Config(app, uds=str(path), log_level="error", ws_per_message_deflate=False))
+    ):
+        yield path
