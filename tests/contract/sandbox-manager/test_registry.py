@@ -205,3 +205,18 @@ async def test_the_key_pair_is_made_once(mongo_server: Server, mongo_database_na
         keys = await asyncio.gather(*(load_door_keys() for _ in range(5)))
 
     assert len({one.public_key for one in keys}) == 1
+
+
+async def test_changes_are_followed_for_longer_than_a_database_may_take_to_answer(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with connected(mongo_server.uri, mongo_database_name, answer_ms=1_000):
+        registry, sandbox = MongoRegistry(), record()
+        async with registry.changes(None) as changes, asyncio.timeout(20):
+            upcoming = asyncio.ensure_future(anext(changes))
+            await asyncio.wait({upcoming}, timeout=3)
+            assert not upcoming.done()
+
+            await registry.add(sandbox)
+
+            assert (await upcoming).sandbox == sandbox

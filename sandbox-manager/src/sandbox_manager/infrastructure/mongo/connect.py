@@ -18,10 +18,10 @@ _ANSWER_MS = 5_000
 
 
 @contextlib.asynccontextmanager
-async def connected(uri: str, database: str) -> AsyncGenerator[None]:
+async def connected(uri: str, database: str, *, answer_ms: int = _ANSWER_MS) -> AsyncGenerator[None]:
     """Documents usable inside; indexes made. Raises `RegistryUnavailableError`."""
     client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
-        uri, tz_aware=True, serverSelectionTimeoutMS=_ANSWER_MS, timeoutMS=_ANSWER_MS * 2
+        uri, tz_aware=True, serverSelectionTimeoutMS=answer_ms, timeoutMS=answer_ms * 2
     )
     try:
         with registry_errors():

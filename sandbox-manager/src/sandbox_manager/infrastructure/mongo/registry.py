@@ -146,8 +146,10 @@ class MongoRegistry:
 async def _changes(stream: Any) -> AsyncIterator[Change]:
     with registry_errors():
         try:
-            async for event in stream:
-                if event.get("fullDocument"):
+            # One look at a time: a deadline holds for a call of the driver, and nothing may happen for hours.
+            while stream.alive:
+                event = await stream.try_next()
+                if event is not None and event.get("fullDocument"):
                     yield Change(mark=event["_id"]["_data"], sandbox=from_mongo(event["fullDocument"]))
         except OperationFailure as error:
             raise _named(error) from error
