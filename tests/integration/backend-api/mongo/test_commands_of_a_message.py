@@ -1,0 +1,163 @@
+"""What a message costs the database, command by command, from its acceptance to the end of its run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from itertools import count
+
+import pytest
+from pymongo import monitoring
+
+from backend_api.application.conversation.send_message import Message, SendMessage
+from backend_api.application.identity.limits import Limits
+from backend_api.application.runs.run_driver import RunDriver, RunOptions
+from backend_api.application.runs.worker import Worker
+from backend_api.domain.agent.events import Event, RunFinished
+from backend_api.domain.agent.model import FinishPart, TextPart
+from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.ports import LiveTail
+from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals
+from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from support.agent_fakes import HandlerBox, OneModel, ScriptedModel, working
+from support.backend_stores import ANNA, ConversationStores, mongo_stores
+from support.servers import Server
+
+ACCEPT = ["findAndModify sessions", "insert runs", "insert events", "commitTransaction"]
+CLAIM = ["findAndModify runs", "findAndModify sessions", "insert events", "commitTransaction"]
+READ = ["find events"]
+BEAT = ["findAndModify runs"]
+END = ["findAndModify sessions", "findAndModify runs", "insert events", "commitTransaction"]
+
+
+class Listener(monitoring.CommandListener):
+    """The driver knows listeners of all clients of the process only; this one writes down what it is told to."""
+
+    def __init__(self) -> None:
+        self.commands: list[str] | None = None
+        self.beaten = asyncio.Event()
+
+    def started(self, event: monitoring.CommandStartedEvent) -> None:
+        if self.commands is None:
+            return
+        name = event.command_name
+        collection = event.command.get(name)
+        self.commands.append(f"{name} {collection}" if isinstance(collection, str) else name)
+        if self.commands[-1:] == BEAT and "inbox" in event.command.get("fields", {}):
+            self.beaten.set()
+
+    def succeeded(self, event: monitoring.CommandSucceededEvent) -> None:
+        pass
+
+    def failed(self, event: monitoring.CommandFailedEvent) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def listener() -> Listener:
+    made = Listener()
+    monitoring.register(made)
+    return made
+
+
+class Announcements:
+    """`WorkQueue` that tells each run to one waiter, as the queue of worker processes does."""
+
+    def __init__(self) -> None:
+        self._announced = asyncio.Queue[RunId]()
+        self.waiting = asyncio.Event()
+
+    async def announce(self, run_id: RunId) -> None:
+        self._announced.put_nowait(run_id)
+
+    async def wait(self, timeout_s: float) -> RunId | None:
+        self.waiting.set()
+        return await self._announced.get()
+
+
+@asynccontextmanager
+async def conversation(
+    server: Server, database_name: str, listener: Listener, *, inside: bool
+) -> AsyncGenerator[tuple[SendMessage, SessionId, LiveTail]]:
+    """A named session, and a worker that answers it: in the gateway's process, or woken by a queue."""
+    tail, signals, queue, ids = MemoryLiveTail(), MemoryRunSignals(), Announcements(), count(1)
+
+    async def until_beaten() -> None:
+        # The first heartbeat would else come now before the end of the run, now after it.
+        if listener.commands is not None:
+            async with asyncio.timeout(20):
+                await listener.beaten.wait()
+
+    async with mongo_stores(server.uri, database_name) as stores:
+        driver = RunDriver(
+            ledger=stores.ledger,
+            log=stores.log,
+            tail=tail,
+            signals=signals,
+            queue=queue,
+            sessions=stores.sessions,
+            catalogue=OneModel(chat=ScriptedModel([TextPart("Hello."), until_beaten, FinishPart("stop")])),
+            tools=HandlerBox(),
+            options=RunOptions(heartbeat_s=30),
+            clock=lambda: datetime.now(UTC),
+            new_id=lambda kind: f"{kind}_{next(ids)}",
+            sleep=asyncio.sleep,
+            jitter=lambda: 0.0,
+        )
+        worker = Worker(name="worker", driver=driver, poll_s=600)
+        send = SendMessage(
+            ledger=stores.ledger,
+            tail=tail,
+            signals=signals,
+            queue=queue,
+            limiter=MemoryRateLimiter(),
+            limits=Limits(),
+            desk=worker if inside else None,
+        )
+        async with working(worker):
+            await queue.waiting.wait()
+            yield send, await _named(stores), tail
+
+
+async def _named(stores: ConversationStores) -> SessionId:
+    return await stores.session(title="named")
+
+
+async def say(send: SendMessage, session_id: SessionId, tail: LiveTail) -> None:
+    """Until the end of its run is told."""
+    async with asyncio.timeout(30), tail.follow(session_id) as reader:
+        await send(session_id, ANNA, Message(text="go on"))
+        while not _is_end(await anext(reader)):
+            pass
+
+
+def _is_end(event: Event) -> bool:
+    return isinstance(event.payload, RunFinished)
+
+
+@pytest.mark.parametrize(
+    ("inside", "most"),
+    [(True, ACCEPT + READ + BEAT + END), (False, ACCEPT + CLAIM + READ + BEAT + END)],
+    ids=["worker inside the gateway", "worker of its own"],
+)
+async def test_a_message_costs_no_more_commands_than_these(
+    mongo_server: Server, mongo_database_name: str, listener: Listener, *, inside: bool, most: list[str]
+) -> None:
+    async with conversation(mongo_server, mongo_database_name, listener, inside=inside) as (send, session_id, tail):
+        await say(send, session_id, tail)
+        listener.commands = commands = []
+        await say(send, session_id, tail)
+        listener.commands = None
+    assert sorted(commands) == sorted(most), "\n".join(commands)
+
+
+async def test_a_look_for_runs_that_finds_none_is_one_command(
+    mongo_server: Server, mongo_database_name: str, listener: Listener
+) -> None:
+    async with mongo_stores(mongo_server.uri, mongo_database_name) as stores:
+        listener.commands = commands = []
+        assert await stores.ledger.claim("worker", lease_s=30, model="m") is None
+        listener.commands = None
+    assert commands == ["find runs"]
