@@ -30,9 +30,9 @@ from backend_api.infrastructure.tool_api.screens import DoorScreens
 from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
 from backend_api.infrastructure.tools.composite import CompositeToolBox
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox, manifest_tools
-from support.agent_fakes import MemoryStore, worker_for, working
 from support.door import RunningDoor, await_true, processes_with
 from support.figures import TIMES, assert_median
+from support.stage import Stage, worker_for, working
 
 
 async def run(doors: Doors, computer: Computer, call_id: str, command: str) -> tuple[ToolOutcome, str]:
@@ -185,34 +185,34 @@ class SameComputer(MemoryComputers):
         return self._computer
 
 
-def tool_box(store: MemoryStore, doors: Doors, computer: Computer) -> CompositeToolBox:
-    computers = AnnouncedComputers(SameComputer(computer), store, store)
+def tool_box(stage: Stage, doors: Doors, computer: Computer) -> CompositeToolBox:
+    computers = AnnouncedComputers(SameComputer(computer), stage.log, stage.tail)
     return CompositeToolBox([SandboxToolBox(manifest_tools(), computers, DoorTools(doors))])
 
 
 async def test_the_demo_tour_runs_to_its_end(doors: Doors, computer: Computer, folder: Path) -> None:
-    store = MemoryStore()
-    async with working(worker_for(store, DemoModel(delay_s=0), tool_box(store, doors, computer))):
-        session = await store.open_session()
-        finished = await store.until_finished(await store.say(session, "Hello!"), within_s=20)
+    stage = Stage()
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, doors, computer))):
+        session = await stage.open_session()
+        finished = await stage.until_finished(await stage.say(session, "Hello!"), within_s=20)
     assert finished.status == "completed"
     assert (folder / "notes" / "tour.md").read_text().startswith("# Notes")
     assert set(finished.files) == {"notes/tour.md", "notes/tour.html"}
-    assert store.payloads(session, SandboxUpdated)[0].status == "ready"
-    assert store.payloads(session, FilesChanged)
-    assert "demo model" in store.said(session)
-    results = store.payloads(session, ToolFinished)
+    assert stage.payloads(session, SandboxUpdated)[0].status == "ready"
+    assert stage.payloads(session, FilesChanged)
+    assert "demo model" in stage.said(session)
+    results = stage.payloads(session, ToolFinished)
     assert [result.success for result in results[:3]] == [True, True, True]
 
 
-async def stopped(store: MemoryStore) -> float:
+async def stopped(stage: Stage) -> float:
     """How long a run takes to end once it is stopped in the middle of a command."""
-    session = await store.open_session()
-    run_id = await store.say(session, "run sleep 65432")
+    session = await stage.open_session()
+    run_id = await stage.say(session, "run sleep 65432")
     await asyncio.to_thread(await_true, lambda: processes_with("sleep 65432"))
     started = time.perf_counter()
-    await store.stop(session)
-    finished = await store.until_finished(run_id, within_s=30)
+    await stage.stop(session)
+    finished = await stage.until_finished(run_id, within_s=30)
     took = time.perf_counter() - started
     assert finished.status == "stopped"
     assert not processes_with("sleep 65432")
@@ -220,13 +220,13 @@ async def stopped(store: MemoryStore) -> float:
 
 
 async def test_stopping_a_command_ends_the_run_and_its_processes(doors: Doors, computer: Computer) -> None:
-    store = MemoryStore()
-    async with working(worker_for(store, DemoModel(delay_s=0), tool_box(store, doors, computer))):
-        await stopped(store)
+    stage = Stage()
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, doors, computer))):
+        await stopped(stage)
 
 
 @pytest.mark.quiet
 async def test_a_run_is_stopped_in_a_command_within_half_a_second(doors: Doors, computer: Computer) -> None:
-    store = MemoryStore()
-    async with working(worker_for(store, DemoModel(delay_s=0), tool_box(store, doors, computer))):
-        assert_median([await stopped(store) for _ in range(TIMES)], below_s=0.5)
+    stage = Stage()
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, doors, computer))):
+        assert_median([await stopped(stage) for _ in range(TIMES)], below_s=0.5)

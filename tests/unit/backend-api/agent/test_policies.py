@@ -21,7 +21,7 @@ from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.prompt import system_prompt
 from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.tools import Tool
-from support.agent_fakes import ScriptedModel
+from support.scripted import ScriptedModel
 
 REQUEST = ModelRequest(model="m", system="", turns=[], tools=[], max_output_tokens=1)
 BUSY = ModelUnavailableError("busy", may_retry=True)

@@ -11,22 +11,25 @@ from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
 from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.ports import Body, Recorded
 from backend_api.domain.errors import StoreUnavailableError
-from support.agent_fakes import HandlerBox, MemoryStore, ScriptedModel, worker_for, working
+from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
+from backend_api.infrastructure.memory.sessions import MemoryEventLog
+from backend_api.infrastructure.memory.store import MemoryStore
+from support.scripted import HandlerBox, ScriptedModel
+from support.stage import Stage, worker_for, working
 
 STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
 CALL = ToolCallPart(ToolRequest(call_id="x", name="look", arguments={}))
 
 
-class CountingStore(MemoryStore):
-    """Counts what is read of the log, and may be away for one write."""
+class CountingLog(MemoryEventLog):
+    """Counts what is read of it."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
         self.read_events = self.read_bodies = 0
-        self.is_away = False
 
-    async def read(self, session_id: SessionId, *, after: int, limit: int) -> list[Event]:
-        page = await super().read(session_id, after=after, limit=limit)
+    async def read(self, session_id: SessionId, *, after: int, limit: int, most: int | None = None) -> list[Event]:
+        page = await super().read(session_id, after=after, limit=limit, most=most)
         self.read_events += len(page)
         return page
 
@@ -34,9 +37,15 @@ class CountingStore(MemoryStore):
         self.read_bodies += 1
         return await super().body(session_id, seq)
 
-    async def _store(self, session_id: SessionId, run_id: Any, items: Sequence[Recorded]) -> list[Event]:
+
+class AwayLedger(MemoryRunLedger):
+    """May be away for one write."""
+
+    is_away = False
+
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
         self._answer()
-        return await super()._store(session_id, run_id, items)
+        return await super().record(lease, items, taken=taken)
 
     async def finish(self, lease: Lease, finished: RunFinished, **rest: Any) -> list[Event]:
         self._answer()
@@ -58,101 +67,103 @@ def box() -> HandlerBox:
     return tools
 
 
-async def drive(store: MemoryStore, worker: Any, session: SessionId, text: str) -> None:
-    await store.say(session, text)
-    lease = await store.claim(worker.name, lease_s=30, model="m")
+async def drive(stage: Stage, worker: Any, session: SessionId, text: str) -> None:
+    await stage.say(session, text)
+    lease = await stage.ledger.claim(worker.name, lease_s=30, model="m")
     assert lease is not None
     await worker.driver.drive(lease)
 
 
-async def asked(store: MemoryStore, model: ScriptedModel, session: SessionId, *workers: Any) -> list[Turn]:
+async def asked(stage: Stage, model: ScriptedModel, session: SessionId, *workers: Any) -> list[Turn]:
     """What the model was asked for the last of three messages, each driven by the next of these workers."""
     for text, worker in zip(("one", "two", "three"), workers, strict=True):
-        await drive(store, worker, session, text)
+        await drive(stage, worker, session, text)
     return list(model.requests[-1].turns)
 
 
 async def test_a_run_reads_only_what_is_new_and_asks_the_same_as_one_that_reads_it_all() -> None:
     turns: list[list[Turn]] = []
     for is_same in (True, False):
-        store = CountingStore()
+        log = CountingLog(store := MemoryStore())
+        stage = Stage(store, log=log)
         model = ScriptedModel([CALL, CALLS], [TextPart("Looked."), STOP], [TextPart("Two."), STOP])
-        one = worker_for(store, model, box())
-        workers = [one, one, one] if is_same else [worker_for(store, model, box()) for _ in range(3)]
-        session = await store.open_session(title="named")
-        turns.append(await asked(store, model, session, *workers))
-        told = [event for event in store.published if isinstance(event.payload, RunStarted)]
+        one = worker_for(stage, model, box())
+        workers = [one, one, one] if is_same else [worker_for(stage, model, box()) for _ in range(3)]
+        session = await stage.open_session(title="named")
+        turns.append(await asked(stage, model, session, *workers))
+        told = [event for event in stage.tail.published if isinstance(event.payload, RunStarted)]
         assert len(told) == 3
         if is_same:
             # Each event once, and the last known one again at the begin of each later run.
-            assert store.read_events <= len(store.events[session]) + 2
-            assert store.read_bodies == 1
+            assert log.read_events <= len(stage.events(session)) + 2
+            assert log.read_bodies == 1
         else:
-            assert store.read_bodies == 2
+            assert log.read_bodies == 2
     assert turns[0] == turns[1]
     assert [turn.text for turn in turns[0] if isinstance(turn, UserTurn)] == ["one", "two", "three"]
 
 
 async def test_a_history_the_log_does_not_know_is_not_believed() -> None:
-    store = CountingStore()
+    stage = Stage()
     model = ScriptedModel([TextPart("Hi."), STOP])
-    worker = worker_for(store, model)
-    session = await store.open_session(title="named")
-    await drive(store, worker, session, "one")
-    log = store.events[session]
+    worker = worker_for(stage, model)
+    session = await stage.open_session(title="named")
+    await drive(stage, worker, session, "one")
+    log = stage.events(session)
     for index, event in enumerate(log):
         later = event.at.replace(year=event.at.year + 1)
         payload = replace(event.payload, text="uno") if isinstance(event.payload, MessageUser) else event.payload
         log[index] = replace(event, at=later, payload=payload)
-    await drive(store, worker, session, "two")
+    await drive(stage, worker, session, "two")
     assert [turn.text for turn in model.requests[-1].turns if isinstance(turn, UserTurn)] == ["uno", "two"]
 
 
 async def test_what_was_used_last_is_kept_up_to_the_bound() -> None:
-    store = CountingStore()
-    sessions = [await store.open_session() for _ in range(3)]
+    stage = Stage()
+    sessions = [await stage.open_session() for _ in range(3)]
     for session in sessions:
-        await store.say(session, "x" * 10_000)
+        await stage.say(session, "x" * 10_000)
     histories = Histories(at_most=30_000)
     for session in sessions:
         history = histories.take(session)
-        await history.read_on(store)
+        await history.read_on(stage.log)
         histories.keep(history)
     assert [bool(histories.take(session).events) for session in sessions] == [False, True, True]
     shorter, longer = History(sessions[0]), History(sessions[0])
-    await longer.read_on(store)
+    await longer.read_on(stage.log)
     histories.keep(longer)
     histories.keep(shorter)
     assert histories.take(sessions[0]).events == longer.events
 
 
 async def test_what_was_not_used_for_a_while_is_forgotten() -> None:
-    store = CountingStore()
+    stage = Stage()
     now = 0.0
     histories = Histories(for_s=300, clock=lambda: now)
-    old, recent, new = [await store.open_session() for _ in range(3)]
+    old, recent, new = [await stage.open_session() for _ in range(3)]
     for session, at in ((old, 0.0), (recent, 200.0), (new, 400.0)):
-        await store.say(session, "hello")
+        await stage.say(session, "hello")
         history = histories.take(session)
-        await history.read_on(store)
+        await history.read_on(stage.log)
         now = at
         histories.keep(history)
     assert [bool(histories.take(session).events) for session in (old, recent, new)] == [False, True, True]
 
 
 async def test_a_run_that_cannot_be_recorded_is_left_for_the_next_worker_and_does_not_fail() -> None:
-    store = CountingStore()
+    ledger = AwayLedger(store := MemoryStore())
+    stage = Stage(store, ledger=ledger)
 
     async def go_away() -> None:
-        store.is_away = True
+        ledger.is_away = True
 
     model = ScriptedModel([CALL, CALLS], [TextPart("Half"), go_away, STOP], [TextPart("All."), STOP])
-    session = await store.open_session(title="named")
-    await drive(store, worker_for(store, model, box()), session, "go")
-    (run,) = store.runs.values()
+    session = await stage.open_session(title="named")
+    await drive(stage, worker_for(stage, model, box()), session, "go")
+    (run,) = (row.run for row in store.runs.values())
     assert not run.status.is_end
-    store.lapse(run.id)
-    async with working(worker_for(store, model, box(), name="worker_2")):
-        assert (await store.until_finished(run.id)).status == "completed"
-    assert store.said(session) == "All."
-    assert len(store.payloads(session, ToolFinished)) == 1
+    stage.lapse(run.id)
+    async with working(worker_for(stage, model, box(), name="worker_2")):
+        assert (await stage.until_finished(run.id)).status == "completed"
+    assert stage.said(session) == "All."
+    assert len(stage.payloads(session, ToolFinished)) == 1

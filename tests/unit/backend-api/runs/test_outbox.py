@@ -11,13 +11,13 @@ from typing import cast
 from backend_api.application.runs.outbox import MERGE_WINDOW_S, Outbox
 from backend_api.application.runs.pace import MAX_WAIT_S, PIECES_PER_SECOND, TICK_S, Pace
 from backend_api.domain.agent.events import MessageDelta
-from backend_api.domain.conversation.entity import RunId
-from support.agent_fakes import MemoryStore
+from backend_api.domain.conversation.entity import RunId, SessionId
+from support.stage import RecordingTail, until
 
 
 @asynccontextmanager
-async def outbox_of(store: MemoryStore, name: str, pace: Pace) -> AsyncGenerator[Outbox]:
-    outbox = Outbox(store, await store.open_session(), RunId(name), pace=pace)
+async def outbox_of(tail: RecordingTail, name: str, pace: Pace) -> AsyncGenerator[Outbox]:
+    outbox = Outbox(tail, SessionId(name), RunId(name), pace=pace)
     running = asyncio.create_task(outbox.run())
     try:
         yield outbox
@@ -26,8 +26,8 @@ async def outbox_of(store: MemoryStore, name: str, pace: Pace) -> AsyncGenerator
         await asyncio.gather(running, return_exceptions=True)
 
 
-def shown(store: MemoryStore, identifier: str) -> list[tuple[int, str]]:
-    deltas = [cast("MessageDelta", payload) for _, payload in store.deltas]
+def shown(tail: RecordingTail, identifier: str) -> list[tuple[int, str]]:
+    deltas = [cast("MessageDelta", payload) for _, payload in tail.deltas]
     return [(delta.offset, delta.text) for delta in deltas if delta.message_id == identifier]
 
 
@@ -57,31 +57,31 @@ def test_turns_that_are_waited_for_fall_together() -> None:
 
 
 async def test_the_first_piece_goes_at_once_also_when_many_runs_speak() -> None:
-    store, pace = MemoryStore(), Pace()
+    tail, pace = RecordingTail(), Pace()
     now = asyncio.get_running_loop().time()
     for _ in range(1000):
         pace.turn(now)
-    async with outbox_of(store, "run", pace) as outbox:
+    async with outbox_of(tail, "run", pace) as outbox:
         outbox.text(MessageDelta, "m", "first")
         for _ in range(3):
             await asyncio.sleep(0)
-        assert shown(store, "m") == [(0, "first")]
+        assert shown(tail, "m") == [(0, "first")]
 
 
 async def test_what_runs_say_until_their_turn_is_one_piece_each_and_nothing_is_lost() -> None:
-    store, pace = MemoryStore(), Pace()
+    tail, pace = RecordingTail(), Pace()
     names = [f"m{number}" for number in range(30)]
     async with AsyncExitStack() as stack:
-        boxes = [await stack.enter_async_context(outbox_of(store, name, pace)) for name in names]
+        boxes = [await stack.enter_async_context(outbox_of(tail, name, pace)) for name in names]
         for name, outbox in zip(names, boxes, strict=True):
             outbox.text(MessageDelta, name, "first")
-        await store.until(lambda: len(store.deltas) == 30)
+        await until(lambda: len(tail.deltas) == 30)
         for name, outbox in zip(names, boxes, strict=True):
             for word in (" a", " b", " c"):
                 outbox.text(MessageDelta, name, word)
         for outbox in boxes:
             await outbox.drain(10.0)
     for name in names:
-        assert shown(store, name) == [(0, "first"), (5, " a b c")]
-    began, ended = store.deltas[29][0], store.deltas[-1][0]
+        assert shown(tail, name) == [(0, "first"), (5, " a b c")]
+    began, ended = tail.deltas[29][0], tail.deltas[-1][0]
     assert ended - began > 30 / PIECES_PER_SECOND - 2 * TICK_S

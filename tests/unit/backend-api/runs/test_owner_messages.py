@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -17,7 +17,6 @@ from backend_api.domain.agent.events import (
     MessageUser,
     RunFinished,
     RunStarted,
-    StoredPayload,
     ToolFinished,
 )
 from backend_api.domain.agent.model import (
@@ -32,9 +31,13 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
-from backend_api.domain.conversation.entity import Lease, OwnerMessage, SessionId
+from backend_api.domain.conversation.entity import Lease, OwnerMessage
 from backend_api.domain.conversation.errors import LeaseLostError
-from support.agent_fakes import USER, HandlerBox, MemoryStore, ScriptedModel, worker_for, working
+from backend_api.infrastructure.memory.live_tail import MemoryRunSignals
+from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
+from backend_api.infrastructure.memory.store import MemoryStore
+from support.scripted import HandlerBox, ScriptedModel
+from support.stage import USER, Stage, until, worker_for, working
 
 STOP = FinishPart("stop")
 CALLS = FinishPart("tool_calls")
@@ -55,12 +58,12 @@ async def hang(context: CallContext, arguments: dict[str, Any], on_output: OnOut
 
 
 @asynccontextmanager
-async def answering(store: MemoryStore, model: ScriptedModel) -> AsyncGenerator[Any]:
+async def answering(stage: Stage, model: ScriptedModel) -> AsyncGenerator[Any]:
     """A session whose run has shown its first text."""
-    async with working(worker_for(store, model)):
-        session = await store.open_session()
-        run = await store.say(session, "go")
-        await store.until(lambda: bool(store.deltas))
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
+        await until(lambda: bool(stage.tail.deltas))
         yield session, run
 
 
@@ -73,41 +76,41 @@ def spoken(turns: list[Turn]) -> list[tuple[str, str]]:
 
 
 async def test_a_redirect_in_mid_answer_keeps_what_was_said_and_goes_on_in_the_same_run() -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([TextPart("First I will"), hold], [TextPart("Blue then."), STOP])
-    async with answering(store, model) as (session, run):
-        assert await store.say(session, "make it blue", interrupt=True) == run
-        finished = await store.until_finished(run)
+    async with answering(stage, model) as (session, run):
+        assert await stage.say(session, "make it blue", interrupt=True) == run
+        finished = await stage.until_finished(run)
     assert finished.status == "completed"
-    said = store.payloads(session, MessageCompleted)
+    said = stage.payloads(session, MessageCompleted)
     assert [(one.text, one.partial) for one in said] == [("First I will", True), ("Blue then.", False)]
     assert spoken(model.requests[1].turns) == [
         ("user", "go"),
         ("agent", "First I will"),
         ("user", "make it blue"),
     ]
-    assert len(store.payloads(session, RunStarted)) == 1
-    assert store.inboxes[run] == []
+    assert len(stage.payloads(session, RunStarted)) == 1
+    assert stage.store.runs[run].inbox == []
 
 
 async def test_a_redirect_in_mid_tool_cuts_it_says_so_and_leaves_a_valid_conversation() -> None:
-    store = MemoryStore()
+    stage = Stage()
     box = HandlerBox()
     box.add("wait", hang)
     model = ScriptedModel(
         [call("wait", what="one"), call("wait", what="two"), CALLS],
         [TextPart("Blue then."), STOP],
     )
-    async with working(worker_for(store, model, box)):
-        session = await store.open_session()
-        run = await store.say(session, "go")
-        await store.until(lambda: bool(store.deltas))
-        await store.say(session, "make it blue", interrupt=True)
-        finished = await store.until_finished(run)
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
+        await until(lambda: bool(stage.tail.deltas))
+        await stage.say(session, "make it blue", interrupt=True)
+        finished = await stage.until_finished(run)
     assert finished.status == "completed"
     assert box.started == [("wait", {"what": "one"})]
     assert box.cancelled == ["wait"]
-    first, second = store.payloads(session, ToolFinished)
+    first, second = stage.payloads(session, ToolFinished)
     assert (first.cancelled, second.cancelled, first.success) == (True, True, False)
     assert "may have happened" in first.preview
     assert "Not begun" in second.preview
@@ -117,9 +120,9 @@ async def test_a_redirect_in_mid_tool_cuts_it_says_so_and_leaves_a_valid_convers
 
 
 async def test_a_redirect_during_a_retry_wait_asks_at_once_with_the_new_message() -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([ModelUnavailableError("busy", may_retry=True)], [TextPart("Blue then."), STOP])
-    worker = worker_for(store, model)
+    worker = worker_for(stage, model)
     waits = asyncio.Event()
 
     async def sleep(seconds: float) -> None:
@@ -128,118 +131,124 @@ async def test_a_redirect_during_a_retry_wait_asks_at_once_with_the_new_message(
 
     object.__setattr__(worker.driver, "sleep", sleep)
     async with working(worker):
-        session = await store.open_session()
-        run = await store.say(session, "go")
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
         async with asyncio.timeout(30):
             await waits.wait()
-        await store.say(session, "make it blue", interrupt=True)
-        finished = await store.until_finished(run)
+        await stage.say(session, "make it blue", interrupt=True)
+        finished = await stage.until_finished(run)
     assert finished.status == "completed"
     assert spoken(model.requests[1].turns) == [("user", "go"), ("user", "make it blue")]
 
 
 async def test_two_redirects_at_once_cut_the_turn_once_and_both_are_read() -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([TextPart("First"), hold], [TextPart("Both."), STOP])
-    async with answering(store, model) as (session, run):
+    async with answering(stage, model) as (session, run):
         await asyncio.gather(
-            store.say(session, "make it blue", interrupt=True), store.say(session, "and big", interrupt=True)
+            stage.say(session, "make it blue", interrupt=True), stage.say(session, "and big", interrupt=True)
         )
-        finished = await store.until_finished(run)
+        finished = await stage.until_finished(run)
     assert finished.status == "completed"
     assert len(model.requests) == 2
     assert spoken(model.requests[1].turns)[-2:] == [("user", "make it blue"), ("user", "and big")]
-    assert store.said(session) == "FirstBoth."
+    assert stage.said(session) == "FirstBoth."
 
 
 async def test_a_redirect_the_model_has_read_already_cuts_nothing() -> None:
-    store = MemoryStore()
+    stage = Stage()
     held = asyncio.Event()
     model = ScriptedModel([TextPart("One."), held.wait, STOP], [TextPart("Two."), held.wait, STOP])
-    async with answering(store, model) as (session, run):
+    async with answering(stage, model) as (session, run):
         # The redirect reaches the owner only when its message was read with the next turn.
-        knocks = store.__dict__["_knocks"].pop(run)
-        await store.say(session, "make it blue", interrupt=True)
+        await stage.ledger.renewed.wait()
+        message = MessageUser(message_id="m", text="make it blue")
+        await stage.ledger.accept(session, USER, message, interrupt=True)
         held.set()
-        await store.until(lambda: len(model.requests) == 2)
+        await until(lambda: len(model.requests) == 2)
         held.clear()
-        knocks.put_nowait(None)
-        await store.until(lambda: store.inboxes[run] == [])
+        await stage.signals.knock(run)
+        await until(lambda: stage.store.runs[run].inbox == [])
         held.set()
-        finished = await store.until_finished(run)
+        finished = await stage.until_finished(run)
     assert finished.status == "completed"
-    assert [(one.text, one.partial) for one in store.payloads(session, MessageCompleted)] == [
+    assert [(one.text, one.partial) for one in stage.payloads(session, MessageCompleted)] == [
         ("One.", False),
         ("Two.", False),
     ]
 
 
 async def test_a_redirect_that_only_the_store_knows_is_heard_at_the_heartbeat() -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([TextPart("First"), hold], [TextPart("Blue then."), STOP])
-    async with working(worker_for(store, model, options=RunOptions(heartbeat_s=0.05))):
-        session = await store.open_session()
-        run = await store.say(session, "go")
-        await store.until(lambda: bool(store.deltas))
-        await store.accept(session, USER, MessageUser(message_id="m", text="make it blue"), interrupt=True)
-        assert (await store.until_finished(run)).status == "completed"
-    assert store.said(session) == "FirstBlue then."
+    async with working(worker_for(stage, model, options=RunOptions(heartbeat_s=0.05))):
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
+        await until(lambda: bool(stage.tail.deltas))
+        await stage.ledger.accept(session, USER, MessageUser(message_id="m", text="make it blue"), interrupt=True)
+        assert (await stage.until_finished(run)).status == "completed"
+    assert stage.said(session) == "FirstBlue then."
 
 
 @pytest.mark.parametrize("order", ["stop first", "redirect first"])
 async def test_a_stop_wins_over_a_redirect_whichever_came_first(order: str) -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([TextPart("First"), hold], [TextPart("Never."), STOP])
-    async with answering(store, model) as (session, run):
+    async with answering(stage, model) as (session, run):
         message = MessageUser(message_id="m", text="make it blue")
         if order == "stop first":
-            await store.request_stop(session, USER)
-        await store.accept(session, USER, message, interrupt=True)
+            await stage.ledger.request_stop(session, USER)
+        await stage.ledger.accept(session, USER, message, interrupt=True)
         if order == "redirect first":
-            await store.request_stop(session, USER)
-        await store.knock(run)
-        finished = await store.until_finished(run)
+            await stage.ledger.request_stop(session, USER)
+        await stage.signals.knock(run)
+        finished = await stage.until_finished(run)
     assert finished.status == "stopped"
-    assert [(one.text, one.partial) for one in store.payloads(session, MessageCompleted)] == [("First", True)]
+    assert [(one.text, one.partial) for one in stage.payloads(session, MessageCompleted)] == [("First", True)]
     assert len(model.requests) == 1
 
 
+class EndsLate(MemoryRunLedger):
+    """Before the first end something happens."""
+
+    def __init__(self, store: MemoryStore, before: Callable[[], Awaitable[Any]]) -> None:
+        super().__init__(store)
+        self._before: Callable[[], Awaitable[Any]] | None = before
+
+    async def finish(self, lease: Lease, finished: RunFinished, **rest: Any) -> list[Event]:
+        before, self._before = self._before, None
+        if before is not None:
+            await before()
+        return await super().finish(lease, finished, **rest)
+
+
 async def test_a_redirect_while_the_run_ends_is_answered_by_it() -> None:
-    store = MemoryStore()
     model = ScriptedModel([TextPart("Done."), STOP], [TextPart("Blue then."), STOP])
-    said = asyncio.Event()
-    finish = store.finish
-
-    async def late(lease: Any, finished: RunFinished, **rest: Any) -> Any:
-        if not said.is_set():
-            said.set()
-            await store.say(session, "make it blue", interrupt=True)
-        return await finish(lease, finished, **rest)
-
-    object.__setattr__(store, "finish", late)
-    async with working(worker_for(store, model)):
-        session = await store.open_session()
-        run = await store.say(session, "go")
-        finished = await store.until_finished(run)
+    store = MemoryStore()
+    stage = Stage(store, ledger=EndsLate(store, lambda: stage.say(session, "make it blue", interrupt=True)))
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
+        finished = await stage.until_finished(run)
     assert finished.status == "completed"
-    assert store.said(session) == "Done.Blue then."
-    assert len(store.payloads(session, RunFinished)) == 1
+    assert stage.said(session) == "Done.Blue then."
+    assert len(stage.payloads(session, RunFinished)) == 1
 
 
 async def test_a_stop_left_for_a_dead_worker_is_obeyed_by_the_next_before_anything_else() -> None:
-    store = MemoryStore()
-    session = await store.open_session()
-    run = await store.say(session, "go")
-    assert await store.claim("dead", lease_s=0, model="m") is not None
-    await store.stop(session)
+    stage = Stage()
+    session = await stage.open_session()
+    run = await stage.say(session, "go")
+    assert await stage.ledger.claim("dead", lease_s=-1, model="m") is not None
+    await stage.stop(session)
     model = ScriptedModel([TextPart("Never."), STOP])
-    async with working(worker_for(store, model)):
-        assert (await store.until_finished(run)).status == "stopped"
-    assert store.said(session) == ""
+    async with working(worker_for(stage, model)):
+        assert (await stage.until_finished(run)).status == "stopped"
+    assert stage.said(session) == ""
 
 
 async def test_a_worker_that_leaves_gives_its_runs_back_after_their_step() -> None:
-    store = MemoryStore()
+    stage = Stage()
     box = HandlerBox()
     done = asyncio.Event()
 
@@ -250,52 +259,50 @@ async def test_a_worker_that_leaves_gives_its_runs_back_after_their_step() -> No
 
     box.add("work", work)
     model = ScriptedModel([call("work"), CALLS], [TextPart("Done."), STOP])
-    first = worker_for(store, model, box)
+    first = worker_for(stage, model, box)
     async with working(first) as task:
-        session = await store.open_session()
-        run = await store.say(session, "go")
-        await store.until(lambda: bool(store.deltas))
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
+        await until(lambda: bool(stage.tail.deltas))
         first.leave()
         assert first.reserve(session) is None
         done.set()
         async with asyncio.timeout(30):
             await asyncio.wait({task})
         assert len(model.requests) == 1
-        async with working(worker_for(store, model, box, name="worker_2", options=RunOptions(max_attempts=1))):
-            finished = await store.until_finished(run)
+        async with working(worker_for(stage, model, box, name="worker_2", options=RunOptions(max_attempts=1))):
+            finished = await stage.until_finished(run)
     assert finished.status == "completed"
-    (result,) = store.payloads(session, ToolFinished)
+    (result,) = stage.payloads(session, ToolFinished)
     assert (result.success, result.preview) == (True, "worked")
-    assert [started.worker for started in store.payloads(session, RunStarted)] == ["worker_1", "worker_2"]
+    assert [started.worker for started in stage.payloads(session, RunStarted)] == ["worker_1", "worker_2"]
     assert box.started == [("work", {})]
 
 
 async def test_a_worker_that_leaves_idle_is_gone_at_once() -> None:
-    store = MemoryStore()
-    worker = worker_for(store, ScriptedModel([STOP]))
+    stage = Stage()
+    worker = worker_for(stage, ScriptedModel([STOP]))
     async with working(worker) as task:
-        await store.waiting.wait()
+        await stage.queue.waiting.wait()
         worker.leave()
         async with asyncio.timeout(30):
             await asyncio.wait({task})
-        run = await store.say(await store.open_session(), "go")
-        assert store.runs[run].attempt == 0
+        run = await stage.say(await stage.open_session(), "go")
+        assert stage.run(run).attempt == 0
 
 
-class BeatsIntoTheEnd(MemoryStore):
+class BeatsIntoTheEnd(MemoryRunLedger):
     """A heartbeat finds the run ended before the worker that ended it knows that it has."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.refused = asyncio.Event()
-        self.told = asyncio.Event()
+    def __init__(self, store: MemoryStore, signals: MemoryRunSignals) -> None:
+        super().__init__(store)
+        self._signals = signals
+        self._refused = asyncio.Event()
 
-    async def finish(
-        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[StoredPayload] = ()
-    ) -> list[Event]:
-        events = await super().finish(lease, finished, seen_seq=seen_seq, said=said)
-        await self.knock(lease.run.id)
-        await self.refused.wait()
+    async def finish(self, lease: Lease, finished: RunFinished, **rest: Any) -> list[Event]:
+        events = await super().finish(lease, finished, **rest)
+        await self._signals.knock(lease.run.id)
+        await self._refused.wait()
         for _ in range(20):
             await asyncio.sleep(0)
         return events
@@ -304,19 +311,15 @@ class BeatsIntoTheEnd(MemoryStore):
         try:
             return await super().renew(lease, lease_s=lease_s)
         except LeaseLostError:
-            self.refused.set()
+            self._refused.set()
             raise
-
-    async def publish(self, session_id: SessionId, events: Sequence[Event]) -> None:
-        await super().publish(session_id, events)
-        if any(isinstance(event.payload, RunFinished) for event in events):
-            self.told.set()
 
 
 async def test_the_end_of_a_run_is_told_also_when_a_heartbeat_finds_it_first_and_no_lease_counts_as_lost() -> None:
-    store = BeatsIntoTheEnd()
+    store, signals = MemoryStore(), MemoryRunSignals()
+    stage = Stage(store, ledger=BeatsIntoTheEnd(store, signals), signals=signals)
     lost = measures.LEASES_LOST.values[()]
-    async with working(worker_for(store, ScriptedModel([TextPart("Done."), STOP]))), asyncio.timeout(10):
-        await store.say(await store.open_session(), "go")
-        await store.told.wait()
+    async with working(worker_for(stage, ScriptedModel([TextPart("Done."), STOP]))):
+        await stage.say(await stage.open_session(), "go")
+        await until(lambda: any(isinstance(event.payload, RunFinished) for event in stage.tail.published))
     assert measures.LEASES_LOST.values[()] == lost

@@ -37,7 +37,10 @@ from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
 from backend_api.domain.conversation.entity import Lease, RunId
 from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
-from support.agent_fakes import USER, HandlerBox, MemoryStore, ScriptedModel, worker_for, working
+from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
+from backend_api.infrastructure.memory.store import MemoryStore
+from support.scripted import HandlerBox, ScriptedModel
+from support.stage import USER, Stage, WatchedQueue, until, worker_for, working
 
 STOP = FinishPart("stop")
 CALLS = FinishPart("tool_calls")
@@ -63,26 +66,26 @@ async def hold() -> None:
 
 
 async def test_a_message_is_answered_and_the_run_completed() -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([TextPart("Hel"), TextPart("lo"), UsagePart(Usage(input=7, output=2)), STOP])
-    async with working(worker_for(store, model)):
-        session = await store.open_session()
-        finished = await store.until_finished(await store.say(session, "Hi there\nmore"))
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
+        finished = await stage.until_finished(await stage.say(session, "Hi there\nmore"))
     assert finished.status == "completed"
     assert finished.usage.input == 7
-    assert store.said(session) == "Hello"
-    assert store.sessions[session].title == "Hi there"
-    assert store.payloads(session, SessionUpdated)[0].title == "Hi there"
+    assert stage.said(session) == "Hello"
+    assert stage.store.sessions[session].session.title == "Hi there"
+    assert stage.payloads(session, SessionUpdated)[0].title == "Hi there"
     assert next(turn for turn in model.requests[0].turns if isinstance(turn, UserTurn)).text == "Hi there\nmore"
 
 
 async def test_calls_are_recorded_before_any_starts_and_their_results_reach_the_model() -> None:
-    store = MemoryStore()
+    stage = Stage()
     box = HandlerBox()
     recorded: list[int] = []
 
     async def look(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
-        recorded.append(len(store.payloads(session, ToolCalled)))
+        recorded.append(len(stage.payloads(session, ToolCalled)))
         return await echo(context, arguments, on_output)
 
     box.add("write", look)
@@ -90,22 +93,22 @@ async def test_calls_are_recorded_before_any_starts_and_their_results_reach_the_
         [TextPart("I do both."), call("write", what="one"), call("write", what="two"), CALLS],
         [TextPart("Done."), STOP],
     )
-    async with working(worker_for(store, model, box)):
-        session = await store.open_session()
-        finished = await store.until_finished(await store.say(session, "go"))
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        finished = await stage.until_finished(await stage.say(session, "go"))
     assert recorded == [2, 2]
     assert box.started == [("write", {"what": "one"}), ("write", {"what": "two"})]
     assert finished.files == ["a.txt"]
-    assert len(store.payloads(session, FilesChanged)) == 2
+    assert len(stage.payloads(session, FilesChanged)) == 2
     results = [turn for turn in model.requests[1].turns if isinstance(turn, ToolTurn)]
     assert [result.output for result in results] == ["did one", "did two"]
-    ids = [called.call_id for called in store.payloads(session, ToolCalled)]
+    ids = [called.call_id for called in stage.payloads(session, ToolCalled)]
     assert [result.call_id for result in results] == ids
     assert len(set(ids)) == 2
 
 
 async def test_reading_calls_run_together_and_writing_ones_in_order() -> None:
-    store = MemoryStore()
+    stage = Stage()
     box = HandlerBox()
     both = asyncio.Barrier(2)
     log: list[str] = []
@@ -126,21 +129,21 @@ async def test_reading_calls_run_together_and_writing_ones_in_order() -> None:
     box.add("write", write)
     calls = [call("read"), call("read"), call("write", what="a"), call("write", what="b")]
     model = ScriptedModel([*calls, CALLS], [TextPart("Done."), STOP])
-    async with working(worker_for(store, model, box)):
-        session = await store.open_session()
-        await store.until_finished(await store.say(session, "go"))
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        await stage.until_finished(await stage.say(session, "go"))
     assert log == ["read", "read", "a begins", "a ends", "b begins", "b ends"]
 
 
 async def test_broken_arguments_and_unknown_tools_become_results() -> None:
-    store = MemoryStore()
+    stage = Stage()
     box = HandlerBox()
     box.add("write", echo)
     broken = ToolCallPart(ToolRequest(call_id="", name="write", arguments=None, raw='{"what": "o'))
     model = ScriptedModel([broken, call("no such.tool"), CALLS], [TextPart("Sorry."), STOP])
-    async with working(worker_for(store, model, box)):
-        session = await store.open_session()
-        await store.until_finished(await store.say(session, "go"))
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        await stage.until_finished(await stage.say(session, "go"))
     assert box.started == []
     first, second = [turn for turn in model.requests[1].turns if isinstance(turn, ToolTurn)]
     assert "not a JSON object" in first.output
@@ -150,45 +153,45 @@ async def test_broken_arguments_and_unknown_tools_become_results() -> None:
 
 
 async def test_a_call_over_its_deadline_is_ended_and_reported() -> None:
-    store = MemoryStore()
+    stage = Stage()
     box = HandlerBox()
     box.add("hang", hang, deadline_ms=-2_990)
     model = ScriptedModel([call("hang"), CALLS], [TextPart("It hung."), STOP])
-    async with working(worker_for(store, model, box)):
-        session = await store.open_session()
-        await store.until_finished(await store.say(session, "go"))
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        await stage.until_finished(await stage.say(session, "go"))
     assert box.cancelled == ["hang"]
-    assert "was ended" in store.payloads(session, ToolFinished)[0].preview
+    assert "was ended" in stage.payloads(session, ToolFinished)[0].preview
 
 
 async def test_stop_in_mid_answer_keeps_the_partial_text() -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([TextPart("So far"), hold])
-    async with working(worker_for(store, model)):
-        session = await store.open_session()
-        run = await store.say(session, "go")
-        await store.until(lambda: bool(store.deltas))
-        await store.stop(session)
-        finished = await store.until_finished(run)
-    message = store.payloads(session, MessageCompleted)[0]
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
+        await until(lambda: bool(stage.tail.deltas))
+        await stage.stop(session)
+        finished = await stage.until_finished(run)
+    message = stage.payloads(session, MessageCompleted)[0]
     assert (message.text, message.partial) == ("So far", True)
     assert finished.status == "stopped"
 
 
 async def test_stop_in_mid_tool_cancels_it_and_leaves_a_valid_conversation() -> None:
-    store = MemoryStore()
+    stage = Stage()
     box = HandlerBox()
     box.add("hang", hang)
     model = ScriptedModel([call("hang"), CALLS], [TextPart("Again."), STOP])
-    async with working(worker_for(store, model, box)):
-        session = await store.open_session()
-        run = await store.say(session, "go")
-        await store.until(lambda: bool(box.started))
-        await store.stop(session)
-        assert (await store.until_finished(run)).status == "stopped"
-        await store.until_finished(await store.say(session, "what happened?"))
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
+        await until(lambda: bool(box.started))
+        await stage.stop(session)
+        assert (await stage.until_finished(run)).status == "stopped"
+        await stage.until_finished(await stage.say(session, "what happened?"))
     assert box.cancelled == ["hang"]
-    assert not store.payloads(session, ToolFinished)[0].success
+    assert not stage.payloads(session, ToolFinished)[0].success
     assert [type(turn).__name__ for turn in model.requests[1].turns] == [
         "UserTurn",
         "AssistantTurn",
@@ -198,59 +201,59 @@ async def test_stop_in_mid_tool_cancels_it_and_leaves_a_valid_conversation() -> 
 
 
 async def test_a_stop_that_only_the_store_knows_is_seen_at_the_heartbeat() -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([TextPart("So far"), hold])
-    async with working(worker_for(store, model, options=RunOptions(heartbeat_s=0.02))):
-        session = await store.open_session()
-        run = await store.say(session, "go")
-        await store.until(lambda: bool(store.deltas))
-        await store.request_stop(session, store.sessions[session].user_id)
-        assert (await store.until_finished(run)).status == "stopped"
+    async with working(worker_for(stage, model, options=RunOptions(heartbeat_s=0.02))):
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
+        await until(lambda: bool(stage.tail.deltas))
+        await stage.ledger.request_stop(session, USER)
+        assert (await stage.until_finished(run)).status == "stopped"
 
 
 async def test_a_message_sent_during_the_answer_is_answered_in_the_same_run() -> None:
-    store = MemoryStore()
+    stage = Stage()
 
     async def interject() -> None:
-        await store.say(session, "and also this")
+        await stage.say(session, "and also this")
 
     model = ScriptedModel([TextPart("First."), interject, STOP], [TextPart("Second."), STOP])
-    async with working(worker_for(store, model)):
-        session = await store.open_session()
-        await store.until_finished(await store.say(session, "this"))
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
+        await stage.until_finished(await stage.say(session, "this"))
     texts = [getattr(turn, "text", None) for turn in model.requests[1].turns]
     assert texts == ["this", "First.", "and also this"]
-    assert len(store.payloads(session, RunFinished)) == 1
+    assert len(stage.payloads(session, RunFinished)) == 1
 
 
 async def test_passing_faults_are_retried_before_the_first_part_only() -> None:
-    store = MemoryStore()
+    stage = Stage()
     sleeps: list[float] = []
     busy = ModelUnavailableError("busy", may_retry=True)
     model = ScriptedModel([busy], [busy], [TextPart("Yes"), ModelStreamCutError("cut", may_retry=True)])
-    async with working(worker_for(store, model, sleeps=sleeps)):
-        session = await store.open_session()
-        finished = await store.until_finished(await store.say(session, "go"))
+    async with working(worker_for(stage, model, sleeps=sleeps)):
+        session = await stage.open_session()
+        finished = await stage.until_finished(await stage.say(session, "go"))
     assert sleeps == [1.0, 2.0]
     assert len(model.requests) == 3
     assert (finished.status, finished.retryable) == ("failed", True)
-    assert store.payloads(session, ErrorEvent)[0].code == "model_stream_cut"
-    assert store.payloads(session, MessageCompleted)[0].partial
+    assert stage.payloads(session, ErrorEvent)[0].code == "model_stream_cut"
+    assert stage.payloads(session, MessageCompleted)[0].partial
 
 
 async def test_a_refused_key_ends_the_run_and_the_session_stays_usable() -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([ModelAuthError("The provider refused the key.")], [TextPart("Now."), STOP])
-    async with working(worker_for(store, model)):
-        session = await store.open_session()
-        failed = await store.until_finished(await store.say(session, "go"))
-        completed = await store.until_finished(await store.say(session, "again"))
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
+        failed = await stage.until_finished(await stage.say(session, "go"))
+        completed = await stage.until_finished(await stage.say(session, "again"))
     assert (failed.status, failed.reason, failed.retryable) == ("failed", "The provider refused the key.", False)
     assert completed.status == "completed"
 
 
 async def test_a_computer_that_cannot_be_had_ends_the_run_with_the_reason() -> None:
-    store = MemoryStore()
+    stage = Stage()
     box = HandlerBox()
 
     async def unavailable(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
@@ -259,262 +262,275 @@ async def test_a_computer_that_cannot_be_had_ends_the_run_with_the_reason() -> N
     box.add("write", unavailable)
     box.add("read", unavailable, read_only=True)
     model = ScriptedModel([call("read"), call("read"), call("write"), CALLS])
-    async with working(worker_for(store, model, box)):
-        session = await store.open_session()
-        finished = await store.until_finished(await store.say(session, "go"))
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        finished = await stage.until_finished(await stage.say(session, "go"))
     assert (finished.status, finished.reason, finished.retryable) == ("failed", "The engine is full.", True)
-    assert len(store.payloads(session, ToolFinished)) == 3
-    assert store.payloads(session, ErrorEvent)[0].code == "computer_unavailable"
+    assert len(stage.payloads(session, ToolFinished)) == 3
+    assert stage.payloads(session, ErrorEvent)[0].code == "computer_unavailable"
 
 
 async def test_a_crash_in_a_run_ends_it_and_the_worker_goes_on(caplog: Any) -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([ZeroDivisionError("bug")], [TextPart("Fine."), STOP])
-    async with working(worker_for(store, model)):
-        session = await store.open_session()
-        failed = await store.until_finished(await store.say(session, "go"))
-        fine = await store.until_finished(await store.say(session, "again"))
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
+        failed = await stage.until_finished(await stage.say(session, "go"))
+        fine = await stage.until_finished(await stage.say(session, "again"))
     assert (failed.status, fine.status) == ("failed", "completed")
-    assert store.payloads(session, ErrorEvent)[0].code == "internal"
+    assert stage.payloads(session, ErrorEvent)[0].code == "internal"
     assert "run crashed" in caplog.text
 
 
 async def test_turn_and_token_budgets_end_the_run_with_a_reason() -> None:
     for budget, code in ((Budget(max_turns=3), "turn_budget"), (Budget(max_tokens=25), "token_budget")):
-        store = MemoryStore()
+        stage = Stage()
         box = HandlerBox()
         box.add("write", echo)
         model = ScriptedModel([call("write"), UsagePart(Usage(input=20, cached=10, output=2)), CALLS])
-        async with working(worker_for(store, model, box, options=RunOptions(budget=budget))):
-            session = await store.open_session()
-            finished = await store.until_finished(await store.say(session, "go"))
+        async with working(worker_for(stage, model, box, options=RunOptions(budget=budget))):
+            session = await stage.open_session()
+            finished = await stage.until_finished(await stage.say(session, "go"))
         assert finished.status == "failed"
-        assert store.payloads(session, ErrorEvent)[0].code == code
+        assert stage.payloads(session, ErrorEvent)[0].code == code
         assert len(model.requests) == 3
-        assert store.payloads(session, UsageUpdated)[-1].usage.by_model["scripted"]["input"] == 60
+        assert stage.payloads(session, UsageUpdated)[-1].usage.by_model["scripted"]["input"] == 60
 
 
 async def test_an_answer_cut_for_length_goes_on_as_one_message() -> None:
-    store = MemoryStore()
+    stage = Stage()
     cut = FinishPart("length")
     model = ScriptedModel([TextPart("one "), cut], [TextPart("two "), cut], [TextPart("three"), STOP])
-    async with working(worker_for(store, model)):
-        session = await store.open_session()
-        await store.until_finished(await store.say(session, "count"))
-    assert [message.text for message in store.payloads(session, MessageCompleted)] == ["one two three"]
-    deltas = [delta for _, delta in store.deltas if isinstance(delta, MessageDelta)]
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
+        await stage.until_finished(await stage.say(session, "count"))
+    assert [message.text for message in stage.payloads(session, MessageCompleted)] == ["one two three"]
+    deltas = [delta for _, delta in stage.tail.deltas if isinstance(delta, MessageDelta)]
     assert "".join(delta.text for delta in deltas) == "one two three"[: sum(len(delta.text) for delta in deltas)]
 
 
 async def test_continuing_ends_after_three_times() -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([TextPart("x"), FinishPart("length")])
-    async with working(worker_for(store, model)):
-        session = await store.open_session()
-        finished = await store.until_finished(await store.say(session, "count"))
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
+        finished = await stage.until_finished(await stage.say(session, "count"))
     assert finished.status == "completed"
-    assert store.said(session) == "xxxx"
+    assert stage.said(session) == "xxxx"
 
 
 async def test_an_empty_answer_after_tools_is_asked_for_again() -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([STOP], [TextPart("Here."), STOP])
-    async with working(worker_for(store, model)):
-        session = await store.open_session()
-        await store.until_finished(await store.say(session, "go"))
-    assert store.said(session) == "Here."
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
+        await stage.until_finished(await stage.say(session, "go"))
+    assert stage.said(session) == "Here."
 
 
 async def test_a_refusal_ends_the_run_as_failed() -> None:
-    store = MemoryStore()
-    async with working(worker_for(store, ScriptedModel([FinishPart("refusal")]))):
-        session = await store.open_session()
-        finished = await store.until_finished(await store.say(session, "go"))
+    stage = Stage()
+    async with working(worker_for(stage, ScriptedModel([FinishPart("refusal")]))):
+        session = await stage.open_session()
+        finished = await stage.until_finished(await stage.say(session, "go"))
     assert (finished.status, finished.retryable) == ("failed", False)
 
 
 async def test_a_run_of_a_dead_worker_goes_on_from_its_last_recorded_step() -> None:
-    store = MemoryStore()
+    stage = Stage()
     box = HandlerBox()
     box.add("write", hang)
     box.add("read", hang, read_only=True)
-    session = await store.open_session()
-    run = await store.say(session, "go")
+    session = await stage.open_session()
+    run = await stage.say(session, "go")
     dead = asyncio.create_task(
-        worker_for(store, ScriptedModel([call("read"), call("write", what="x"), CALLS]), box).run()
+        worker_for(stage, ScriptedModel([call("read"), call("write", what="x"), CALLS]), box).run()
     )
-    await store.until(lambda: len(box.started) == 1)
-    lease = store.leases[run]
-    store.lapse(run)
+    await until(lambda: len(box.started) == 1)
+    fence = stage.store.runs[run].fence
+    stage.lapse(run)
     alive = HandlerBox()
     alive.add("write", echo)
     alive.add("read", echo, read_only=True)
     model = ScriptedModel([TextPart("Checked."), STOP])
-    async with working(worker_for(store, model, alive, name="worker_2")):
-        finished = await store.until_finished(run)
+    async with working(worker_for(stage, model, alive, name="worker_2")):
+        finished = await stage.until_finished(run)
     dead.cancel()
     await asyncio.wait({dead})
-    assert lease.fence == 1
+    assert fence == 1
     assert finished.status == "completed"
     assert alive.started == [("read", {})]
     results = {turn.name: turn for turn in model.requests[0].turns if isinstance(turn, ToolTurn)}
     assert results["read"].success
     assert "may have happened" in results["write"].output
-    assert len(store.payloads(session, ToolFinished)) == 2
+    assert len(stage.payloads(session, ToolFinished)) == 2
 
 
 async def test_a_worker_that_lost_its_lease_writes_nothing_more_and_counts_it_once() -> None:
-    store = MemoryStore()
-    session = await store.open_session()
+    stage = Stage()
+    session = await stage.open_session()
     lost = asyncio.Event()
     counted = measures.LEASES_LOST.values[()]
     model = ScriptedModel([TextPart("old"), lost.wait, STOP], [TextPart("new"), STOP])
-    first = worker_for(store, model, options=RunOptions(heartbeat_s=60))
+    first = worker_for(stage, model, options=RunOptions(heartbeat_s=60))
     async with working(first):
-        run = await store.say(session, "go")
-        await store.until(lambda: bool(store.deltas) and store.beats == 1)
-        store.lapse(run)
-        async with working(worker_for(store, model, name="worker_2")):
-            finished = await store.until_finished(run)
-        before = len(store.events[session])
+        run = await stage.say(session, "go")
+        await until(lambda: bool(stage.tail.deltas) and stage.ledger.renewed.is_set())
+        stage.lapse(run)
+        async with working(worker_for(stage, model, name="worker_2")):
+            finished = await stage.until_finished(run)
+        before = len(stage.events(session))
         lost.set()
         for _ in range(20):
             await asyncio.sleep(0)
     assert finished.status == "completed"
-    assert store.said(session) == "new"
-    assert len(store.events[session]) == before
+    assert stage.said(session) == "new"
+    assert len(stage.events(session)) == before
     assert measures.LEASES_LOST.values[()] == counted + 1
 
 
 async def test_a_whole_answer_is_not_asked_for_again_after_a_crash() -> None:
-    store = MemoryStore()
-    session = await store.open_session()
-    run = await store.say(session, "go")
-    lease = await store.claim("dead", lease_s=0, model="m")
+    stage = Stage()
+    session = await stage.open_session()
+    run = await stage.say(session, "go")
+    lease = await stage.ledger.claim("dead", lease_s=-1, model="m")
     assert lease is not None
-    await store.record(lease, [Recorded(payload=MessageCompleted(message_id="m", text="All said.", turn=1))])
+    await stage.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="m", text="All said.", turn=1))])
     model = ScriptedModel([TextPart("again"), STOP])
-    async with working(worker_for(store, model)):
-        assert (await store.until_finished(run)).status == "completed"
+    async with working(worker_for(stage, model)):
+        assert (await stage.until_finished(run)).status == "completed"
     assert model.requests == []
 
 
 async def test_a_run_taken_over_too_often_is_interrupted_with_a_reason() -> None:
-    store = MemoryStore()
-    session = await store.open_session()
-    run = await store.say(session, "go")
+    stage = Stage()
+    session = await stage.open_session()
+    run = await stage.say(session, "go")
     for _ in range(3):
-        assert await store.claim("dead", lease_s=0, model="m") is not None
-    async with working(worker_for(store, ScriptedModel([STOP]))):
-        finished = await store.until_finished(run)
+        assert await stage.ledger.claim("dead", lease_s=-1, model="m") is not None
+    async with working(worker_for(stage, ScriptedModel([STOP]))):
+        finished = await stage.until_finished(run)
     assert finished.status == "interrupted"
     assert "3 times" in (finished.reason or "")
 
 
 async def test_a_run_that_comes_a_step_further_each_time_is_cut_as_often_as_it_takes() -> None:
-    store = MemoryStore()
-    session = await store.open_session()
-    run = await store.say(session, "go")
+    stage = Stage()
+    session = await stage.open_session()
+    run = await stage.say(session, "go")
     for number in range(5):
-        lease = await store.claim("dead", lease_s=0, model="m")
+        lease = await stage.ledger.claim("dead", lease_s=-1, model="m")
         assert lease is not None
         called = ToolCalled(
             call_id=f"c{number}", name="work", arguments={}, phrase="", dangerous=False, turn=number, seen_seq=1
         )
         result = ToolFinished(call_id=called.call_id, success=True, preview="worked")
-        await store.record(lease, [Recorded(payload=called), Recorded(payload=result)])
-    async with working(worker_for(store, ScriptedModel([TextPart("Done."), STOP]))):
-        finished = await store.until_finished(run)
+        await stage.ledger.record(lease, [Recorded(payload=called), Recorded(payload=result)])
+    async with working(worker_for(stage, ScriptedModel([TextPart("Done."), STOP]))):
+        finished = await stage.until_finished(run)
     assert finished.status == "completed"
 
 
 async def test_a_worker_that_is_shut_down_hands_its_runs_over_at_once() -> None:
-    store = MemoryStore()
-    session = await store.open_session()
-    async with working(worker_for(store, ScriptedModel([TextPart("So"), hold]))):
-        run = await store.say(session, "go")
-        await store.until(lambda: bool(store.deltas))
-    async with working(worker_for(store, ScriptedModel([TextPart("Whole."), STOP]), name="worker_2")):
-        finished = await store.until_finished(run)
+    stage = Stage()
+    session = await stage.open_session()
+    async with working(worker_for(stage, ScriptedModel([TextPart("So"), hold]))):
+        run = await stage.say(session, "go")
+        await until(lambda: bool(stage.tail.deltas))
+    async with working(worker_for(stage, ScriptedModel([TextPart("Whole."), STOP]), name="worker_2")):
+        finished = await stage.until_finished(run)
     assert finished.status == "completed"
-    assert store.said(session) == "Whole."
+    assert stage.said(session) == "Whole."
 
 
 async def test_many_runs_work_at_once() -> None:
-    store = MemoryStore()
+    stage = Stage()
     all_in = asyncio.Barrier(20)
     model = ScriptedModel([all_in.wait, TextPart("ok"), STOP])
-    async with working(worker_for(store, model)):
-        runs = [await store.say(await store.open_session(), "go") for _ in range(20)]
+    async with working(worker_for(stage, model)):
+        runs = [await stage.say(await stage.open_session(), "go") for _ in range(20)]
         for run in runs:
-            assert (await store.until_finished(run)).status == "completed"
+            assert (await stage.until_finished(run)).status == "completed"
 
 
-class Announcing(MemoryStore):
-    """Tells each waiter one run, as the queue of worker processes does, and remembers what workers look for. The first
-    claims by name wait for each other."""
+class Announced(WatchedQueue):
+    """Tells each waiter one run, as the queue of worker processes does."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.announced = asyncio.Queue[RunId]()
-        self.named: list[RunId | None] = []
-        self.claims = 0
-        self.two_claim = asyncio.Event()
+        self.runs = asyncio.Queue[RunId]()
 
     async def announce(self, run_id: RunId) -> None:
-        self.announced.put_nowait(run_id)
+        self.runs.put_nowait(run_id)
 
     async def wait(self, timeout_s: float) -> RunId | None:
         self.waiting.set()
         try:
             async with asyncio.timeout(timeout_s):
-                return await self.announced.get()
+                return await self.runs.get()
         except TimeoutError:
             return None
 
+
+class Named(MemoryRunLedger):
+    """Remembers what workers look for. The first claims by name wait for each other."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
+        self.named: list[RunId | None] = []
+        self._runs = store.runs
+        self._claims = 0
+        self._two_claim = asyncio.Event()
+
     async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
         self.named.append(run_id)
-        if run_id is not None and run_id in self.runs:
-            self.claims += 1
-            if self.claims == 2:
-                self.two_claim.set()
+        if run_id is not None and run_id in self._runs:
+            self._claims += 1
+            if self._claims == 2:
+                self._two_claim.set()
             async with asyncio.timeout(10):
-                await self.two_claim.wait()
+                await self._two_claim.wait()
         return await super().claim(worker, lease_s=lease_s, model=model, run_id=run_id)
 
 
+def announcing() -> tuple[Stage, Announced, Named]:
+    store, queue = MemoryStore(), Announced()
+    ledger = Named(store)
+    return Stage(store, ledger=ledger, queue=queue), queue, ledger
+
+
 async def test_announced_runs_are_claimed_by_name_beside_each_other() -> None:
-    store = Announcing()
-    async with working(worker_for(store, ScriptedModel([TextPart("Yes."), STOP]), poll_s=30.0)):
-        await store.waiting.wait()
-        store.named.clear()
-        runs = [await store.say(await store.open_session(), "hi") for _ in range(10)]
+    stage, queue, ledger = announcing()
+    async with working(worker_for(stage, ScriptedModel([TextPart("Yes."), STOP]), poll_s=30.0)):
+        await queue.waiting.wait()
+        ledger.named.clear()
+        runs = [await stage.say(await stage.open_session(), "hi") for _ in range(10)]
         for run in runs:
-            assert (await store.until_finished(run)).status == "completed"
-    assert store.named == runs
+            assert (await stage.until_finished(run)).status == "completed"
+    assert ledger.named == runs
 
 
 async def test_an_announcement_of_a_run_that_is_gone_finds_another_that_waits() -> None:
-    store = Announcing()
-    async with working(worker_for(store, ScriptedModel([TextPart("Yes."), STOP]), poll_s=30.0)):
-        await store.waiting.wait()
-        run = await store.say(await store.open_session(), "hi")
-        assert store.announced.get_nowait() == run
-        await store.announce(RunId("ended"))
-        assert (await store.until_finished(run)).status == "completed"
+    stage, queue, _ = announcing()
+    async with working(worker_for(stage, ScriptedModel([TextPart("Yes."), STOP]), poll_s=30.0)):
+        await queue.waiting.wait()
+        run = await stage.say(await stage.open_session(), "hi")
+        assert queue.runs.get_nowait() == run
+        await queue.announce(RunId("ended"))
+        assert (await stage.until_finished(run)).status == "completed"
 
 
 async def test_a_run_nobody_announced_is_found_while_others_are_announced_all_the_time() -> None:
-    store = Announcing()
-    async with working(worker_for(store, ScriptedModel([TextPart("Yes."), STOP]))):
-        await store.waiting.wait()
-        run = await store.say(await store.open_session(), "hi")
-        while not store.runs[run].status.is_end:
-            lost = [one for one in _drained(store.announced) if one != run]
-            for one in [*lost, await store.say(await store.open_session(), "again")]:
-                await store.announce(one)
+    stage, queue, ledger = announcing()
+    async with working(worker_for(stage, ScriptedModel([TextPart("Yes."), STOP]))):
+        await queue.waiting.wait()
+        run = await stage.say(await stage.open_session(), "hi")
+        while not stage.run(run).status.is_end:
+            lost = [one for one in _drained(queue.runs) if one != run]
+            for one in [*lost, await stage.say(await stage.open_session(), "again")]:
+                await queue.announce(one)
             await asyncio.sleep(0.01)
-    assert run not in store.named
+    assert run not in ledger.named
 
 
 def _drained(queue: asyncio.Queue[RunId]) -> list[RunId]:
@@ -522,18 +538,18 @@ def _drained(queue: asyncio.Queue[RunId]) -> list[RunId]:
 
 
 async def test_a_slow_channel_never_slows_the_model() -> None:
-    store = MemoryStore()
-    store.publish_delay_s = 0.02
+    stage = Stage()
+    stage.tail.delay_s = 0.02
     parts = [TextPart(f"w{number} ") for number in range(2_000)]
     model = ScriptedModel([*parts, STOP])
-    async with working(worker_for(store, model)):
-        session = await store.open_session()
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
         started = time.perf_counter()
         # Each of them waited for would be 40 seconds.
-        await store.until_finished(await store.say(session, "go"), within_s=30)
+        await stage.until_finished(await stage.say(session, "go"), within_s=30)
         assert time.perf_counter() - started < 20
-    assert store.said(session) == "".join(part.text for part in parts)
-    assert len(store.deltas) < 200
+    assert stage.said(session) == "".join(part.text for part in parts)
+    assert len(stage.tail.deltas) < 200
 
 
 def test_a_title_is_the_first_line_cut_at_a_word() -> None:
@@ -546,30 +562,30 @@ def test_a_title_is_the_first_line_cut_at_a_word() -> None:
 
 
 async def test_a_run_taken_at_the_desk_knows_what_was_said_before() -> None:
-    store = MemoryStore()
+    stage = Stage()
     model = ScriptedModel([TextPart("One."), STOP], [TextPart("Two."), STOP])
-    worker = worker_for(store, model)
+    worker = worker_for(stage, model)
     async with working(worker):
-        session = await store.open_session()
-        await store.until_finished(await store.say(session, "first"))
+        session = await stage.open_session()
+        await stage.until_finished(await stage.say(session, "first"))
         place = worker.reserve(session)
         assert place is not None
         message = MessageUser(message_id="m-second", text="second")
-        accepted = await store.accept(session, USER, message, taker=place.taker)
+        accepted = await stage.ledger.accept(session, USER, message, taker=place.taker)
         place.take(accepted)
-        finished = await store.until_finished(accepted.run_id)
+        finished = await stage.until_finished(accepted.run_id)
     assert finished.status == "completed"
     asked = [turn.text for turn in model.requests[1].turns if isinstance(turn, UserTurn)]
     assert asked == ["first", "second"]
 
 
 async def test_a_desk_has_as_many_places_as_the_worker_and_none_while_it_rests() -> None:
-    store = MemoryStore()
-    worker = worker_for(store, ScriptedModel(), places=2)
-    session = await store.open_session()
+    stage = Stage()
+    worker = worker_for(stage, ScriptedModel(), places=2)
+    session = await stage.open_session()
     assert worker.reserve(session) is None
     async with working(worker):
-        await asyncio.wait_for(store.waiting.wait(), 30)
+        await asyncio.wait_for(stage.queue.waiting.wait(), 30)
         places = [worker.reserve(session), worker.reserve(session)]
         assert None not in places
         assert worker.reserve(session) is None

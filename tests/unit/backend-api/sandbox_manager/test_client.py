@@ -18,7 +18,7 @@ from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClie
 from contracts.errors import Problem
 from contracts.problems import domain_problem
 from contracts.sandboxes import DoorToken, Sandbox, SandboxList, SandboxStatus
-from support.agent_fakes import MemoryStore
+from support.stage import Stage, until
 
 NOW = datetime.now(UTC)
 
@@ -215,34 +215,35 @@ class QueuedComputers(SlowComputers):
 
 
 async def test_the_place_in_the_line_is_told() -> None:
-    store = MemoryStore()
-    session = await store.open_session()
+    stage = Stage()
+    session = await stage.open_session()
     release = asyncio.Event()
-    asking = asyncio.create_task(AnnouncedComputers(QueuedComputers(release.wait), store, store).ensure(session, "u"))
-    await store.until(lambda: bool(store.payloads(session, SandboxUpdated)))
+    announced = AnnouncedComputers(QueuedComputers(release.wait), stage.log, stage.tail)
+    asking = asyncio.create_task(announced.ensure(session, "u"))
+    await until(lambda: bool(stage.payloads(session, SandboxUpdated)))
     release.set()
     await asking
-    told = [(event.status, event.queue_position) for event in store.payloads(session, SandboxUpdated)]
+    told = [(event.status, event.queue_position) for event in stage.payloads(session, SandboxUpdated)]
     assert told == [("queued", 3), ("ready", None)]
 
 
 async def test_starting_ready_and_failed_are_told_once() -> None:
-    store = MemoryStore()
-    session = await store.open_session()
+    stage = Stage()
+    session = await stage.open_session()
     release = asyncio.Event()
     computers = SlowComputers(release.wait)
-    announced = AnnouncedComputers(computers, store, store)
+    announced = AnnouncedComputers(computers, stage.log, stage.tail)
     asking = asyncio.gather(announced.ensure(session, "u"), announced.ensure(session, "u"))
-    await store.until(lambda: bool(store.payloads(session, SandboxUpdated)))
+    await until(lambda: bool(stage.payloads(session, SandboxUpdated)))
     release.set()
     await asking
     await announced.ensure(session, "u")
     computers.fault = "No room."
     with pytest.raises(ComputerUnavailableError):
         await announced.ensure(session, "u")
-    told = [(event.status, event.reason) for event in store.payloads(session, SandboxUpdated)]
+    told = [(event.status, event.reason) for event in stage.payloads(session, SandboxUpdated)]
     assert told == [("starting", None), ("ready", None), ("failed", "No room.")]
-    assert len(store.published) == 3
+    assert len(stage.tail.published) == 3
 
 
 @pytest.mark.parametrize(("header", "seconds"), [({"retry-after": "7"}, 7), ({"retry-after": "soon"}, 60), ({}, 60)])

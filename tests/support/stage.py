@@ -1,0 +1,198 @@
+"""A conversation in memory: sessions, what is said in them, and workers that answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from backend_api.application.conversation.send_message import Message, SendMessage
+from backend_api.application.conversation.stop_run import StopRun
+from backend_api.application.identity.limits import Limits
+from backend_api.application.runs.run_driver import RunDriver, RunOptions
+from backend_api.application.runs.worker import Worker
+from backend_api.domain.agent.events import Event, LivePayload, MessageCompleted, RunFinished
+from backend_api.domain.agent.model import ChatModel
+from backend_api.domain.agent.tools import ToolBox
+from backend_api.domain.conversation.entity import Lease, OwnerMessage, Run, RunId, Session, SessionId, SessionStatus
+from backend_api.domain.conversation.ports import EventLog, WorkQueue
+from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals, MemoryWorkQueue
+from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
+from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository
+from backend_api.infrastructure.memory.store import MemoryStore
+from support.scripted import HandlerBox, OneModel
+
+USER = UserId("user_1")
+
+
+class RecordingTail(MemoryLiveTail):
+    """Keeps what was shown, and when; may take its time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.delay_s = 0.0
+        self.deltas: list[tuple[float, LivePayload]] = []
+        self.published: list[Event] = []
+
+    async def publish(self, session_id: SessionId, events: Sequence[Event]) -> None:
+        self.published.extend(events)
+        await super().publish(session_id, events)
+
+    async def publish_delta(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
+        if self.delay_s:
+            await asyncio.sleep(self.delay_s)
+        self.deltas.append((time.perf_counter(), payload))
+        await super().publish_delta(session_id, run_id, payload)
+
+
+class WatchedQueue(MemoryWorkQueue):
+    """`waiting` is set once a worker has found nothing to claim."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = asyncio.Event()
+
+    async def wait(self, timeout_s: float) -> RunId | None:
+        self.waiting.set()
+        return await super().wait(timeout_s)
+
+
+class WatchedLedger(MemoryRunLedger):
+    """`renewed` is set once a heartbeat came."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
+        self.renewed = asyncio.Event()
+
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
+        messages = await super().renew(lease, lease_s=lease_s)
+        self.renewed.set()
+        return messages
+
+
+class Stage:
+    """The memory adapters over one store; a test may put adapters of its own in their places."""
+
+    def __init__(
+        self,
+        store: MemoryStore | None = None,
+        *,
+        ledger: MemoryRunLedger | None = None,
+        log: EventLog | None = None,
+        tail: RecordingTail | None = None,
+        signals: MemoryRunSignals | None = None,
+        queue: WorkQueue | None = None,
+    ) -> None:
+        self.store = store or MemoryStore()
+        self.sessions = MemorySessionRepository(self.store)
+        self.ledger = ledger or WatchedLedger(self.store)
+        self.log = log or MemoryEventLog(self.store)
+        self.tail = tail or RecordingTail()
+        self.signals = signals or MemoryRunSignals()
+        self.queue = queue or WatchedQueue()
+        limits = Limits(messages_per_minute=0)
+        self._send = SendMessage(self.ledger, self.tail, self.signals, self.queue, MemoryRateLimiter(), limits)
+        self._stop = StopRun(self.sessions, self.ledger, self.log, self.tail, self.signals)
+
+    async def open_session(self, title: str = "") -> SessionId:
+        session_id, now = SessionId(uuid.uuid4().hex), datetime.now(UTC)
+        await self.sessions.add(
+            Session(
+                id=session_id,
+                user_id=USER,
+                title=title,
+                status=SessionStatus.IDLE,
+                model=None,
+                created_at=now,
+                updated_at=now,
+            )
+        )
+        return session_id
+
+    async def say(self, session_id: SessionId, text: str, *, interrupt: bool = False) -> RunId:
+        return (await self._send(session_id, USER, Message(text=text, interrupt=interrupt))).run_id
+
+    async def stop(self, session_id: SessionId) -> None:
+        await self._stop(session_id, USER)
+
+    def run(self, run_id: RunId) -> Run:
+        return self.store.runs[run_id].run
+
+    def events(self, session_id: SessionId) -> list[Event]:
+        return self.store.sessions[session_id].events
+
+    def payloads(self, session_id: SessionId, kind: type[Any]) -> list[Any]:
+        return [event.payload for event in self.events(session_id) if isinstance(event.payload, kind)]
+
+    def said(self, session_id: SessionId) -> str:
+        return "".join(payload.text for payload in self.payloads(session_id, MessageCompleted))
+
+    async def until_finished(self, run_id: RunId, *, within_s: float = 30.0) -> RunFinished:
+        await until(lambda: self.run(run_id).status.is_end, within_s=within_s)
+        ends = self.payloads(self.run(run_id).session_id, RunFinished)
+        return next(end for end in ends if end.run_id == run_id)
+
+    def lapse(self, run_id: RunId) -> None:
+        """The worker that holds the run is gone."""
+        self.store.runs[run_id].expires_at = datetime.now(UTC) - timedelta(seconds=1)
+
+
+async def until(is_so: Callable[[], bool], *, within_s: float = 30.0) -> None:
+    """Wait until something stored or shown makes it so."""
+    async with asyncio.timeout(within_s):
+        while not is_so():
+            await asyncio.sleep(0.001)
+
+
+def worker_for(
+    stage: Stage,
+    model: ChatModel,
+    tools: ToolBox | None = None,
+    *,
+    name: str = "worker_1",
+    options: RunOptions | None = None,
+    sleeps: list[float] | None = None,
+    places: int = 50,
+    poll_s: float = 0.05,
+) -> Worker:
+    """A worker on the stage; retries don't wait, their delays go to `sleeps`."""
+    ids = count(1)
+
+    async def no_sleep(seconds: float) -> None:
+        if sleeps is not None:
+            sleeps.append(seconds)
+
+    driver = RunDriver(
+        ledger=stage.ledger,
+        log=stage.log,
+        tail=stage.tail,
+        signals=stage.signals,
+        queue=stage.queue,
+        sessions=stage.sessions,
+        catalogue=OneModel(chat=model),
+        tools=tools or HandlerBox(),
+        options=options or RunOptions(),
+        clock=lambda: datetime.now(UTC),
+        new_id=lambda kind: f"{kind}_{name}_{next(ids)}",
+        sleep=no_sleep,
+        jitter=lambda: 0.0,
+    )
+    return Worker(name=name, driver=driver, max_concurrent_runs=places, poll_s=poll_s)
+
+
+@asynccontextmanager
+async def working(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
+    """The worker at work for the length of the block."""
+    task = asyncio.create_task(worker.run())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait({task}, timeout=30)
