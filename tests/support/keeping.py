@@ -86,6 +86,9 @@ class Keeping:
             hard=HARD,
             idle=IDLE,
         )
+        self.keep_alive = KeepAlive(
+            registry=self.registry, runtime=self.runtime, keys=KEYS, clock=self.clock, wall=self.clock, idle=IDLE
+        )
         parts = PoolParts(
             registry=self.registry,
             runtime=self.runtime,
@@ -93,6 +96,7 @@ class Keeping:
             clock=self.clock,
             leases=self.leases,
             clean=self.clean,
+            keep_alive=self.keep_alive,
             limits=limits,
             room=self._room,
         )
@@ -125,9 +129,6 @@ class Keeping:
         self.list = ListSandboxes(self.registry)
         self.mint = MintToken(self.registry, KEYS, self.clock, self.renew)
         self.delete = DeleteSandbox(self.registry, self.launcher, self.clean)
-        self.keep_alive = KeepAlive(
-            registry=self.registry, runtime=self.runtime, keys=KEYS, clock=self.clock, wall=self.clock, idle=IDLE
-        )
         self.reconcile = Reconcile(
             registry=self.registry,
             runtime=self.runtime,

@@ -158,7 +158,9 @@ class KeepAlive(BaseModel):
 
 
 class KeptAlive(BaseModel):
-    """What the sandbox answers: for how long nobody has used it, and what its workspace holds, once it has looked."""
+    """What the sandbox answers: for how long nobody has used it, what its workspace holds, once it has looked, and
+    whether nobody has claimed it yet and all its desktop runs is held still."""
 
     unused_s: float
     disk_bytes: int | None = None
+    resting: bool = False

@@ -250,16 +250,16 @@ async def test_a_pooled_sandbox_takes_its_workspace_to_the_session_it_was_claime
     pooled = new_pooled()
     claimed = replace(pooled, session_id=f"session-{pooled.sandbox_id}", user_id="user-1", generation=1)
     started = await start(lab, pooled)
-    await lab.runtime.pause(pooled)
+    rests = (await lab.runtime.keep_alive(pooled, started.door, keep_token(pooled))).resting
 
     await lab.runtime.hand_over(claimed)
-    await lab.runtime.resume(claimed)
     await lab.write_note(claimed, started)
     await lab.runtime.remove(claimed, keep_workspace=True)
     again = new_identity(claimed.session_id, generation=2)
     kept = await lab.has_note(again, await start(lab, again))
     await lab.runtime.remove(again, keep_workspace=False)
 
+    assert rests
     assert kept
     assert lab.left(pooled) == lab.left(claimed) == lab.left(again) == []
 

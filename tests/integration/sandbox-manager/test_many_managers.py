@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Generator
 
 import pytest
@@ -147,15 +148,19 @@ async def test_only_the_last_manager_that_stops_takes_the_sandboxes_along(one: M
 
 
 async def test_a_sandbox_all_of_whose_managers_are_gone_ends_itself(one: Manager) -> None:
-    one.settings["SANDBOX_ORPHAN_MINUTES"] = "0.1"
+    one.settings |= {"SANDBOX_ORPHAN_MINUTES": "0.1", "SANDBOX_POOL_SIZE": "1"}
     async with one.running() as client:
         sandbox_id = await one.ready(client)
+        await await_status(client, {"ready": 1, "warm": 1})
+        (pooled,) = set(os.listdir(one.folder / "live")) - {sandbox_id}
         stats = (await client.get(f"/sandboxes/{sandbox_id}/stats")).json()
-        # Longer than it would live alone: the sweep keeps it.
+        # Longer than they would live alone: the sweep keeps them.
         with pytest.raises(TimeoutError):
             await gone(sandbox_id, within_s=10)
+        assert processes_of(pooled)
         await one.kill()
 
-    await gone(sandbox_id)
+    for each in (sandbox_id, pooled):
+        await gone(each)
     assert stats["memory_bytes"] is None or stats["memory_bytes"] > 0
     assert stats["unused_s"] >= 0

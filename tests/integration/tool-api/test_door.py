@@ -243,3 +243,29 @@ def test_a_claimed_sandbox_ends_soon_after_its_time_though_nobody_ends_it(unclai
     assert ask(unclaimed, "GET", "/files", over).status_code == 200
 
     assert wait_until(lambda: unclaimed.process.poll() is not None, 15)
+
+
+def keep(door: RunningDoor, **claims: Any) -> dict[str, Any]:
+    """What a manager hears from a sandbox it watches over."""
+    answer = ask(door, "POST", "/keep-alive", door.keys.token(**({"gen": 0, "scopes": ["keep"]} | claims)))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_sandbox_rests_until_it_is_claimed_and_tells_its_managers(unclaimed: RunningDoor) -> None:
+    assert keep(unclaimed)["resting"] is True
+    assert keep(unclaimed)["resting"] is True
+
+    assert keep(unclaimed, **claim(scopes=["keep", "claim"]))["resting"] is False
+    assert keep(unclaimed, gen=3)["resting"] is False
+
+
+def test_one_nobody_claimed_ends_itself_once_no_manager_is_there(tmp_path: Path) -> None:
+    with running_door(tmp_path, SANDBOX_GENERATION="0", SANDBOX_ORPHAN_S="3") as door:
+        began = time.monotonic()
+        while time.monotonic() - began < 5:
+            keep(door)
+            time.sleep(0.2)
+        assert door.process.poll() is None
+
+        assert wait_until(lambda: door.process.poll() is not None, 30)

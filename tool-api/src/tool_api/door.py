@@ -60,6 +60,11 @@ class Door:
         self._key = public_key_pem
         self._grants: dict[str, Grant] = {}
 
+    @property
+    def is_unclaimed(self) -> bool:
+        """Whether it was booted for whoever comes, and nobody has come."""
+        return self._generation == UNCLAIMED
+
     def verify(self, token: str) -> Grant:
         """The grant of a token.
 
@@ -91,7 +96,7 @@ class Door:
         if KEEP_SCOPE not in scopes:
             raise UnauthenticatedError("The token is not a manager's own.")
         claims_it = CLAIM_SCOPE in scopes
-        if claims_it or self._generation != UNCLAIMED:
+        if claims_it or not self.is_unclaimed:
             self._check_generation(claims, claims_it=claims_it)
 
     def _decode(self, token: str) -> Grant:
@@ -117,7 +122,7 @@ class Door:
         generation, end = claims.get("gen"), claims.get(CLAIM_END)
         if type(generation) is not int or generation == UNCLAIMED:
             raise UnauthenticatedError("The token is for no generation.")
-        if self._generation == UNCLAIMED:
+        if self.is_unclaimed:
             if not claims_it or type(end) is not int:
                 raise UnauthenticatedError("Nobody claimed this sandbox yet.")
             self._generation = generation

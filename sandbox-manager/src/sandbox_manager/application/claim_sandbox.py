@@ -9,7 +9,6 @@ from datetime import timedelta
 
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.keep_alive import KEEP
-from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.domain.ports import Clock, DoorKeys, Runtime
 from sandbox_manager.domain.sandbox import Sandbox, Started
@@ -21,8 +20,8 @@ _TOKEN = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimSandbox:
-    """Wake a claimed sandbox, bind its door to the session's generation, and give its workspace to the session; whose
-    it is stands in the record already.
+    """Bind the door of a claimed sandbox to the session's generation, upon which it wakes, and give its workspace to
+    the session; whose it is stands in the record already.
 
     Answers None when that did not work: nothing of it is left then, and the same record is to be started anew. Raises
     `EngineUnavailableError` when it can't be removed either. `wall` is this machine's clock, which tokens go by.
@@ -55,8 +54,6 @@ class ClaimSandbox:
         return Started(door=sandbox.door, has_desktop=sandbox.has_desktop, has_network=sandbox.has_network)
 
     async def _open(self, sandbox: Sandbox, door: str) -> None:
-        await self.runtime.resume(sandbox.identity)
-        phase_reached("woken")
         now = self.wall.now()
         claim = self.keys.sign(
             sandbox.identity, [KEEP], now, now + _TOKEN, claim_until=now + (sandbox.expires_at - sandbox.created_at)

@@ -148,9 +148,9 @@ class ResumeSandbox:
     async def mend(self, sandbox: Sandbox, found: Found) -> None:
         """Make true what a record says of one found to be as it does not say: whoever saw to it was cut off."""
         async with self.clean.work.on(sandbox.id, wait_s=0) as newest:
-            if newest.status in (Status.PAUSED, Status.WARM) and not found.paused:
+            if newest.status is Status.PAUSED and not found.paused:
                 await self.runtime.pause(newest.identity)
-            elif newest.status is Status.READY and found.paused:
+            elif newest.status in (Status.READY, Status.WARM) and found.paused:
                 await self.runtime.resume(newest.identity)
 
 

@@ -6,11 +6,12 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
+from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.sandbox_work import LEASE
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.errors import DomainError, StartFailedError
@@ -21,6 +22,7 @@ _log = logging.getLogger(__name__)
 
 _TENDING = timedelta(seconds=15)
 _OF_NOBODY = ""
+_RESTLESS = "It does not hold its desktop still; its image may be older than the manager."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,7 @@ class PoolParts:
     clock: Clock
     leases: Leases
     clean: CleanSandbox
+    keep_alive: KeepAlive
     limits: Limits
     room: Callable[[], Awaitable[Room]]
 
@@ -49,7 +52,7 @@ class PoolPace:
 
 
 class Pool:
-    """Keeps `size` sandboxes of this place booted to readiness and frozen, for sessions that begin with no files.
+    """Keeps `size` sandboxes of this place booted to readiness and at rest, for sessions that begin with no files.
 
     One manager of a place tends at a time, and boots one sandbox at a time, while nobody else starts or waits and there
     is memory; after a failure it waits twice as long each time. Members of an old recipe are retired. A member is
@@ -153,13 +156,15 @@ class Pool:
             async with limit:
                 spec = SandboxSpec(identity=sandbox.identity, public_key=parts.keys.public_key)
                 started = await parts.runtime.start(spec)
-                await parts.runtime.pause(sandbox.identity)
+                report = await parts.keep_alive.ask(replace(sandbox, door=started.door))
         except TimeoutError:
             if not limit.expired():
                 raise
             return StartFailedError("It did not become ready in time.", retryable=True)
         except DomainError as error:
             return error
+        if report is None or not report.resting:
+            return StartFailedError(_RESTLESS, retryable=True)
         owner = parts.clean.work.owner
         await change_sandbox(parts.registry, sandbox.id, lambda one: one.made_warm(started, owner))
         took = round((asyncio.get_running_loop().time() - began) * 1000)

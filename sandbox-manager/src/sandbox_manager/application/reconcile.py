@@ -23,6 +23,7 @@ _log = logging.getLogger(__name__)
 
 _AT_ONCE = 8
 _STOPPED = "The manager stopped while it started the sandbox."
+_RESTLESS = "It no longer held its desktop still."
 Pause = Callable[[Sandbox], Awaitable[object]]
 Mend = Callable[[Sandbox, Found], Awaitable[None]]
 
@@ -110,13 +111,16 @@ class Reconcile:
         reason = self._death(sandbox, found)
         if reason is None and sandbox.status is Status.READY:
             sandbox = await self.keep_alive(sandbox)
+        elif reason is None and sandbox.status is Status.WARM:
+            report = await self.keep_alive.ask(sandbox)
+            reason = _RESTLESS if report is not None and not report.resting else None
         now = self.clock.now()
         reason = reason or self.clocks.over(sandbox, now)
         if reason is not None:
             await self._end(sandbox, reason)
         elif sandbox.status is Status.READY and sandbox.idle_expires_at <= now:
             await self._rest(sandbox)
-        elif found is not None and self.mend is not None and found.paused is (sandbox.status is Status.READY):
+        elif found is not None and self.mend is not None and found.paused is not (sandbox.status is Status.PAUSED):
             await self.mend(sandbox, found)
         else:
             notice = None if sandbox.is_pooled else self.clocks.notice(sandbox, now)

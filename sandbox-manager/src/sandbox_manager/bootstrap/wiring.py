@@ -116,6 +116,7 @@ async def keep(
             clock=clock,
             leases=leases,
             clean=clean,
+            keep_alive=keep_alive,
             limits=limits,
             room=lambda: _room(keeping),
         ),

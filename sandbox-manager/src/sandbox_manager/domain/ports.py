@@ -131,13 +131,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a sandbox tells of itself: for how long nobody has used it, and how much its workspace holds, if it knows.
+    """What a sandbox tells of itself: for how long nobody has used it, how much its workspace holds, if it knows, and
+    whether it is one nobody has claimed that holds its desktop still.
 
     Code in it may make it lie, and fools nobody but its own clock.
     """
 
     unused_s: float
     disk_bytes: int | None = None
+    resting: bool = False
 
 
 class Runtime(Protocol):

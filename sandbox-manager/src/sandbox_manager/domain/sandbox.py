@@ -15,7 +15,7 @@ ANY_PLACE = "*"
 class Status(StrEnum):
     """Life of a sandbox. A queued one waits for room, a paused one is frozen until it is used.
 
-    Those of the pool belong to nobody yet: a warming one is being booted, a warm one is frozen until it is claimed.
+    Those of the pool belong to nobody yet: a warming one is being booted, a warm one is at rest until it is claimed.
     """
 
     WARMING = "warming"
@@ -183,7 +183,7 @@ class Sandbox:
         )
 
     def made_warm(self, started: Started, owner: str) -> Sandbox | None:
-        """Booted and frozen. None when it was given up in the meantime, or another owner works on it."""
+        """Booted and at rest. None when it was given up in the meantime, or another owner works on it."""
         if self.status is not Status.WARMING or self.lease_owner != owner:
             return None
         return replace(

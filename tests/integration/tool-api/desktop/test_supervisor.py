@@ -56,6 +56,12 @@ def renderers_of(settings: DesktopSettings) -> list[psutil.Process]:
     return [one for one in below if "--type=renderer" in " ".join(one.cmdline())]
 
 
+def states_of(settings: DesktopSettings) -> set[str]:
+    """Of the programs and all they started."""
+    programs = [one for one in mine(settings) if one.ppid() == os.getpid()]
+    return {one.status() for program in programs for one in (program, *program.children(recursive=True))}
+
+
 async def until(condition: Callable[[], object], timeout_s: float = 20.0) -> None:
     async with asyncio.timeout(timeout_s):
         while not condition():
@@ -71,8 +77,12 @@ async def test_it_settles_with_every_service_ready_and_chromes_own_sandbox_on(
     assert (await desktop.cdp_address(1)) is not None
     assert not any("--no-sandbox" in process.cmdline() for process in mine(settings))
     await until(lambda: renderers_of(settings))
-    renderers = renderers_of(settings)
-    assert all("Seccomp:\t2" in Path(f"/proc/{one.pid}/status").read_text() for one in renderers)
+
+    def are_sealed() -> bool:
+        """A renderer seals itself a moment after its start."""
+        return all("Seccomp:\t2" in Path(f"/proc/{one.pid}/status").read_text() for one in renderers_of(settings))
+
+    await until(are_sealed)
 
 
 async def test_chrome_that_dies_is_started_again(desktop: Desktop, settings: DesktopSettings) -> None:
@@ -93,6 +103,43 @@ async def test_an_x_server_that_dies_takes_the_others_along_and_all_come_back(
 
     assert await desktop.wait_settled(SETTLE_S)
     assert desktop.states() == ALL_READY
+
+
+async def test_it_rests_as_a_whole_until_somebody_needs_it(desktop: Desktop, settings: DesktopSettings) -> None:
+    await desktop.rest()
+
+    resting = desktop.rests
+    held = states_of(settings)
+    await desktop.cdp_address(1)
+
+    assert resting
+    assert held == {psutil.STATUS_STOPPED}
+    await until(lambda: psutil.STATUS_STOPPED not in states_of(settings))
+    assert not desktop.rests
+
+
+async def test_what_dies_at_rest_is_told_at_once_and_started_again_only_once_it_wakes(
+    desktop: Desktop, settings: DesktopSettings
+) -> None:
+    await desktop.rest()
+    process_of(settings, "-rfbunixpath").kill()
+    await until(lambda: desktop.states()["xvnc"] is ServiceState.STARTING)
+    rests, started = desktop.rests, [one for one in mine(settings) if "-rfbunixpath" in one.cmdline()]
+
+    desktop.wake()
+
+    assert not rests
+    assert started == []
+    assert await desktop.wait_settled(SETTLE_S)
+    assert desktop.states() == ALL_READY
+
+
+async def test_one_that_rests_ends_without_being_waited_for(settings: DesktopSettings) -> None:
+    async with Desktop(settings) as desktop:
+        await desktop.wait_settled(SETTLE_S)
+        await desktop.rest()
+
+    assert not mine(settings)
 
 
 async def test_leaving_ends_every_process(settings: DesktopSettings) -> None:

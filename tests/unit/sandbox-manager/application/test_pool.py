@@ -35,13 +35,14 @@ async def warm(keeping: Keeping) -> Sandbox:
     return member
 
 
-async def test_a_member_is_booted_and_frozen_and_nobodys_to_find() -> None:
+async def test_a_member_is_booted_and_rests_and_is_nobodys_to_find() -> None:
     keeping = Keeping(pool_size=1)
 
     member = await warm(keeping)
     await keeping.pool.tend()
 
-    assert keeping.runtime.things[member.id].paused
+    assert keeping.runtime.kept == [member.id]
+    assert not keeping.runtime.things[member.id].paused
     assert len(keeping.runtime.things) == 1
     assert await keeping.list() == []
     for look in (keeping.get, keeping.pause, keeping.resume):
@@ -52,6 +53,7 @@ async def test_a_member_is_booted_and_frozen_and_nobodys_to_find() -> None:
 async def test_a_new_session_claims_the_member_which_takes_its_name_time_and_workspace() -> None:
     keeping = Keeping(pool_size=1)
     member = await warm(keeping)
+    keeping.runtime.kept.clear()
     keeping.clock.move(timedelta(hours=3))
 
     created = await keeping.create("s1", "u1")
@@ -60,7 +62,6 @@ async def test_a_new_session_claims_the_member_which_takes_its_name_time_and_wor
     assert (sandbox.id, sandbox.status, created.is_new) == (member.id, Status.READY, True)
     assert (sandbox.identity.session_id, sandbox.identity.user_id, sandbox.identity.generation) == ("s1", "u1", 1)
     assert sandbox.expires_at == keeping.clock.now() + HARD
-    assert not keeping.runtime.things[member.id].paused
     assert keeping.runtime.kept == [member.id]
     assert keeping.runtime.workspaces == {"s1"}
     assert (await keeping.mint(member.id, ["exec"], timedelta(minutes=5))).door == member.door
@@ -115,7 +116,7 @@ async def test_one_session_asking_twice_at_once_claims_one() -> None:
     one, two = await asyncio.gather(keeping.create("s1", "u1"), keeping.create("s1", "u1"))
 
     assert one.sandbox.id == two.sandbox.id
-    assert len([one for one in keeping.runtime.things.values() if one.paused]) == 1
+    assert [one.status for one in await keeping.registry.find(occupied=True)].count(Status.WARM) == 1
 
 
 async def test_a_session_with_files_is_started_with_them_and_leaves_the_member_alone() -> None:
@@ -128,7 +129,7 @@ async def test_a_session_with_files_is_started_with_them_and_leaves_the_member_a
 
     assert second.id != member.id
     assert second.identity.generation == 2
-    assert keeping.runtime.things[member.id].paused
+    assert await keeping.registry.get(member.id) == member
 
 
 @pytest.mark.parametrize("what", ["died", "refuses", "has files"])
@@ -138,7 +139,7 @@ async def test_a_claim_that_fails_is_started_anew_under_the_same_record(what: st
     if what == "died":
         keeping.runtime.kill(member.id)
     elif what == "refuses":
-        keeping.runtime.fail_resume = EngineUnavailableError("It does not wake.")
+        keeping.runtime.fail_keep = EngineUnavailableError("It does not answer.")
     else:
         keeping.runtime.workspaces.add("s1")
 
@@ -177,13 +178,15 @@ async def test_a_member_made_otherwise_is_replaced() -> None:
     assert (await warm(keeping)).recipe == "recipe-2"
 
 
-@pytest.mark.parametrize("fault", ["start", "pause"])
+@pytest.mark.parametrize("fault", ["start", "restless", "silent"])
 async def test_what_can_not_be_booted_leaves_nothing_and_is_not_tried_at_once(fault: str) -> None:
     keeping = Keeping(pool_size=1)
     if fault == "start":
         keeping.runtime.fail_start = StartFailedError("No room.", retryable=True)
+    elif fault == "restless":
+        keeping.runtime.restless = True
     else:
-        keeping.runtime.fail_pause = EngineUnavailableError("Can't be held.")
+        keeping.runtime.fail_keep = EngineUnavailableError("It does not answer.")
 
     await keeping.pool.tend()
     await keeping.pool.tend()
@@ -292,14 +295,32 @@ async def test_a_claim_given_up_in_its_middle_ends_with_nothing_left() -> None:
     assert await keeping.registry.find(occupied=True) == []
 
 
-async def test_a_member_found_running_is_frozen_again() -> None:
+async def test_members_are_kept_alive_and_never_found_frozen_for_long() -> None:
     keeping = Keeping(pool_size=1)
     member = await warm(keeping)
-    await keeping.runtime.resume(member.identity)
+    keeping.runtime.kept.clear()
 
     await keeping.reconcile()
+    await keeping.runtime.pause(member.identity)
+    await keeping.reconcile()
 
-    assert keeping.runtime.things[member.id].paused
+    assert keeping.runtime.kept == [member.id]
+    assert not keeping.runtime.things[member.id].paused
+    assert (await keeping.ready()).id == member.id
+
+
+async def test_a_member_that_no_longer_rests_is_removed_and_one_that_is_silent_left() -> None:
+    keeping = Keeping(pool_size=1)
+    member = await warm(keeping)
+
+    keeping.runtime.fail_keep = EngineUnavailableError("It does not answer.")
+    await keeping.reconcile()
+    silent = list(keeping.runtime.things)
+    keeping.runtime.fail_keep, keeping.runtime.restless = None, True
+    await keeping.reconcile()
+
+    assert silent == [member.id]
+    assert keeping.runtime.things == {}
 
 
 async def test_the_pool_goes_with_the_stack() -> None:

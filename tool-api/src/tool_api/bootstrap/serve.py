@@ -13,7 +13,6 @@ from socket import socket
 import uvicorn
 from fastapi import FastAPI
 
-from contracts.sandboxes import UNCLAIMED
 from tool_api.app import create_app
 from tool_api.bootstrap.settings import Settings
 from tool_api.bootstrap.warm_up import warm_up
@@ -28,6 +27,7 @@ _DESKTOP_WAIT_S = 60.0
 _GOODBYE_S = 2
 _KEEP_ALIVE_S = 75
 _OVERTIME_S = 60.0
+_HEAD_START_S = 0.2
 _LOOK_AT_CLOCK_S = 30.0
 
 
@@ -73,10 +73,18 @@ async def _announce(server: _Server, services: Services) -> None:
     desktop = services.desktop
     if desktop is not None:
         await desktop.wait_settled(_DESKTOP_WAIT_S)
-    if services.settings.sandbox_generation == UNCLAIMED:
+    if services.door.is_unclaimed:
         await warm_up(services, server.servers[0].sockets[0])
     has_desktop = desktop is not None and desktop.has_desktop
     print(READY_LINE.format("yes" if has_desktop else "no"), flush=True)  # noqa: T201
+
+
+async def _wake_when_claimed(services: Services) -> None:
+    """A browser that wakes up takes the processors for a moment: the first command of whoever claims has them first."""
+    await services.door.claimed.wait()
+    await asyncio.sleep(_HEAD_START_S)
+    if services.desktop is not None:
+        services.desktop.wake()
 
 
 async def _end_in_time(door: Door, end: Callable[[], None]) -> None:
@@ -115,6 +123,7 @@ async def serve(settings: Settings) -> None:
         beside = [
             loop.create_task(_announce(server, services), name="announcement"),
             loop.create_task(_end_in_time(services.door, end), name="end-in-time"),
+            loop.create_task(_wake_when_claimed(services), name="wake"),
             loop.create_task(services.keeper.listen(), name="keeper"),
             loop.create_task(services.keeper.dead_man.watch(lambda: _alone(end)), name="dead-man"),
             loop.create_task(services.keeper.disk.watch(lambda: _full(services)), name="disk"),

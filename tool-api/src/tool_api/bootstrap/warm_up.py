@@ -1,7 +1,8 @@
-"""What a sandbox that nobody has claimed does before it says that it is ready, as it is frozen next.
+"""What a sandbox that nobody has claimed does before it says that it is ready.
 
 Whoever claims it waits for its first answers: nothing is left to be loaded then, no shell to be started, and no browser
-in the middle of its own start takes the processors.
+in the middle of its own start takes the processors. Until then its desktop rests, held still by the sandbox itself; the
+door and the shell wait, which costs nothing, and answer at once.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ _LONGEST_S = 6.0
 
 
 async def warm_up(services: Services, door: socket.socket) -> None:
-    """Start the shell, answer a first request, and wait until the desktop has come to rest, for a bounded time."""
+    """Start the shell, answer a first request, wait until the desktop has settled, for a bounded time, and hold it."""
     await services.shells.open(DEFAULT_SHELL).warm_up()
     await _knock(door)
     if services.desktop is not None:
         await come_to_rest(_spent_s)
+        await services.desktop.rest()
 
 
 async def _knock(door: socket.socket) -> None:

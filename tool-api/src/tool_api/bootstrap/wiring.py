@@ -70,6 +70,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 activity=Activity(lambda: shells.is_busy),
                 dead_man=DeadMan(settings.sandbox_orphan_s),
                 disk=disk,
+                desktop_rests=lambda: desktop is None or desktop.rests,
             ),
         )
 

@@ -68,6 +68,7 @@ class Program:
         """Ask its group to go, then make it."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGTERM)
+            os.killpg(self.pid, signal.SIGCONT)  # a program that is held still hears of it only then
         with suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
                 await self._process.wait()

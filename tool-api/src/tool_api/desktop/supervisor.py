@@ -13,6 +13,7 @@ from types import TracebackType
 from contracts.tools import ServiceState
 from tool_api.desktop import programs
 from tool_api.desktop.process import Program, StartFailedError, number_pipe, running
+from tool_api.desktop.rest import go_on, hold_still, is_still
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.trust import trust_authorities
 
@@ -34,6 +35,7 @@ class Desktop:
 
     Use it as an async context manager. What dies is started anew with growing pauses; when the X server dies the
     others go with it. A program that fails to start three times in a row counts as failed and is still tried.
+    While it rests its programs are held still and nothing is started; whoever needs it wakes it.
     """
 
     def __init__(self, settings: DesktopSettings) -> None:
@@ -45,6 +47,9 @@ class Desktop:
         self._task: asyncio.Task[None] | None = None
         self._display: str | None = None
         self._cdp: str | None = None
+        self._pids: set[int] = set()
+        self._awake = asyncio.Event()
+        self._awake.set()
         self.reason = self._programs.missing
         """Why there is no desktop, or none that is whole."""
 
@@ -66,6 +71,7 @@ class Desktop:
     @property
     def vnc_socket(self) -> str | None:
         """The socket that speaks RFB, while there is one."""
+        self.wake()
         return str(self._settings.vnc_socket) if self.has_desktop else None
 
     def states(self) -> dict[str, ServiceState]:
@@ -78,8 +84,26 @@ class Desktop:
 
     async def cdp_address(self, timeout_s: float) -> str | None:
         """The WebSocket address of Chrome's control port, waiting while Chrome is being started."""
+        self.wake()
         await self._wait_for(lambda: self._cdp is not None or not self.has_browser, timeout_s)
         return self._cdp
+
+    @property
+    def rests(self) -> bool:
+        """Whether all of it is there and held still."""
+        is_whole = ServiceState.STARTING not in self._states.values()
+        return is_whole and not self._awake.is_set() and is_still(self._pids)
+
+    async def rest(self) -> None:
+        """Hold it still; `rests` tells whether that could be done."""
+        self._awake.clear()
+        await hold_still(lambda: self._pids)
+
+    def wake(self) -> None:
+        """Let it go on; nothing when it does."""
+        if not self._awake.is_set():
+            self._awake.set()
+            go_on(self._pids)
 
     async def __aenter__(self) -> Desktop:
         if self._wanted and self._make_folders():
@@ -95,6 +119,7 @@ class Desktop:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.wake()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -125,6 +150,7 @@ class Desktop:
                     code = await program.wait()
                 logger.warning("service ended", extra={"service": name, "exit_code": code})
 
+            await self._awake.wait()
             try:
                 await start(ready)
             except StartFailedError as error:
@@ -153,7 +179,7 @@ class Desktop:
         path, settings = self._programs.xvnc or "", self._settings
         with number_pipe() as (write_fd, number):
             command = programs.xvnc_command(path, settings, write_fd)
-            async with running(XVNC, command, programs.environment(settings), settings, (write_fd,)) as program:
+            async with self._running(XVNC, command, programs.environment(settings), (write_fd,)) as program:
                 self._display = f":{await program.before_end(number, settings.start_timeout_s)}"
                 await self._greeted()
                 try:
@@ -179,7 +205,7 @@ class Desktop:
     async def _window_manager(self, ready: Up) -> None:
         path, settings = self._programs.window_manager or "", self._settings
         environment = programs.environment(settings, self._display)
-        async with running(WINDOW_MANAGER, programs.window_manager_command(path), environment, settings) as program:
+        async with self._running(WINDOW_MANAGER, programs.window_manager_command(path), environment) as program:
             await program.said(_window_manager_ready, settings.start_timeout_s)
             await ready(program)
 
@@ -190,12 +216,23 @@ class Desktop:
         for left in settings.profile.glob("Singleton*"):
             left.unlink(missing_ok=True)
         environment = programs.environment(settings, self._display)
-        async with running(BROWSER, programs.browser_command(path, settings), environment, settings) as program:
+        async with self._running(BROWSER, programs.browser_command(path, settings), environment) as program:
             self._cdp = await program.said(_cdp_address, settings.start_timeout_s)
             try:
                 await ready(program)
             finally:
                 self._cdp = None
+
+    @asynccontextmanager
+    async def _running(
+        self, name: str, command: list[str], environment: dict[str, str], pass_fds: tuple[int, ...] = ()
+    ) -> AsyncGenerator[Program]:
+        async with running(name, command, environment, self._settings, pass_fds) as program:
+            self._pids.add(program.pid)
+            try:
+                yield program
+            finally:
+                self._pids.discard(program.pid)
 
     async def _set(self, name: str, state: ServiceState) -> None:
         self._states[name] = state

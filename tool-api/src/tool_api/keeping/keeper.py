@@ -7,6 +7,7 @@ import logging
 import os
 import stat
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from contracts.sandboxes import KeepAlive, KeptAlive
@@ -29,12 +30,17 @@ class Keeper:
     activity: Activity
     dead_man: DeadMan
     disk: DiskWatch
+    desktop_rests: Callable[[], bool]
 
     def keep(self, token: str) -> KeptAlive:
         """Raises `UnauthenticatedError`, `ClaimedError`."""
         self.door.verify_keeper(token)
         self.dead_man.kept()
-        return KeptAlive(unused_s=round(self.activity.unused_s, 1), disk_bytes=self.disk.used_bytes)
+        return KeptAlive(
+            unused_s=round(self.activity.unused_s, 1),
+            disk_bytes=self.disk.used_bytes,
+            resting=self.door.is_unclaimed and self.desktop_rests(),
+        )
 
     async def listen(self) -> None:
         """Answer each line of standard input on standard output, where that is a pipe; nothing inside inherits it."""

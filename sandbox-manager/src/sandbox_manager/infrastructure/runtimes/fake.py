@@ -31,6 +31,8 @@ class FakeRuntime:
         self.unavailable: DomainError | None = None
         self.unused_s: dict[str, float] = {}
         self.disk_bytes = 0
+        self.restless = False
+        self.fail_keep: DomainError | None = None
         self.kept: list[str] = []
         self.removals: list[str] = []
         self.ended: asyncio.Queue[str] = asyncio.Queue()
@@ -95,11 +97,14 @@ class FakeRuntime:
     async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
         """Unused since long, unless `unused_s` says otherwise."""
         await self.check()
+        if self.fail_keep is not None:
+            raise self.fail_keep
         thing = self.things.get(identity.sandbox_id)
         if thing is None or not thing.running or thing.paused:
             raise EngineUnavailableError("The sandbox does not answer.")
         self.kept.append(identity.sandbox_id)
-        return Report(unused_s=self.unused_s.get(identity.sandbox_id, 1e6), disk_bytes=self.disk_bytes)
+        unused_s = self.unused_s.get(identity.sandbox_id, 1e6)
+        return Report(unused_s=unused_s, disk_bytes=self.disk_bytes, resting=not self.restless)
 
     async def usage(self, identity: Identity) -> Usage | None:
         await self.check()

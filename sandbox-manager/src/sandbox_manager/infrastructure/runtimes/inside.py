@@ -12,6 +12,8 @@ from sandbox_manager.domain.ports import Report, SandboxSpec
 
 READY_LINE = "tool-api: ready "
 KEPT_LINE = "tool-api: kept "
+# Managers that froze their pools made them otherwise: what they left is not to be claimed.
+_WAITS_AS = "at rest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ class Inside:
 
 def fingerprint(*parts: object) -> str:
     """The same for the same parts only."""
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((_WAITS_AS, *parts)).encode()).hexdigest()[:16]
 
 
 def desktop_of(ready_line: str) -> bool:
@@ -65,6 +67,10 @@ def report_of(line: str) -> Report:
     try:
         told = json.loads(line.removeprefix(KEPT_LINE))
         disk = told.get("disk_bytes")
-        return Report(unused_s=float(told["unused_s"]), disk_bytes=None if disk is None else int(disk))
+        return Report(
+            unused_s=float(told["unused_s"]),
+            disk_bytes=None if disk is None else int(disk),
+            resting=told.get("resting") is True,
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise EngineUnavailableError("The sandbox answered something else than it was asked.") from error

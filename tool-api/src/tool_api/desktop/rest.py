@@ -1,0 +1,67 @@
+"""Holding programs still by signal, with all they started, and letting them go on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from tool_api.tools.shell.processes import descendants
+
+_LOOK_S = 0.005
+_QUIET_LOOKS = 2
+_LONGEST_S = 5.0
+_STOPPED = (b"T", b"t")
+_DEAD = (b"Z", b"X")
+
+
+async def hold_still(programs: Callable[[], Iterable[int]], *, longest_s: float = _LONGEST_S) -> bool:
+    """Stop them; False when some can't be, or go on being started.
+
+    Who is stopped can start nobody, so once two looks in a row find nobody at work all are held.
+    """
+    loop = asyncio.get_running_loop()
+    until, quiet = loop.time() + longest_s, 0
+    while quiet < _QUIET_LOOKS:
+        if loop.time() > until:
+            return False
+        working = _at_work(programs())
+        _send(working, signal.SIGSTOP)
+        quiet = 0 if working else quiet + 1
+        await asyncio.sleep(_LOOK_S)
+    return True
+
+
+def is_still(programs: Iterable[int]) -> bool:
+    """Whether all of them are there, and they and all they started are stopped."""
+    known = list(programs)
+    return all(_state(pid) in _STOPPED for pid in known) and not _at_work(known)
+
+
+def go_on(programs: Iterable[int]) -> None:
+    """Let them and all they started go on."""
+    _send(_families(programs), signal.SIGCONT)
+
+
+def _families(programs: Iterable[int]) -> list[int]:
+    return [pid for program in programs for pid in (program, *(below for below, _ in descendants(program)))]
+
+
+def _at_work(programs: Iterable[int]) -> list[int]:
+    return [pid for pid in _families(programs) if _state(pid) not in (*_STOPPED, *_DEAD)]
+
+
+def _state(pid: int) -> bytes:
+    try:
+        return Path("/proc", str(pid), "stat").read_bytes().rpartition(b")")[2].split()[0]
+    except (OSError, IndexError):
+        return b"X"
+
+
+def _send(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
