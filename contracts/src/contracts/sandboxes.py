@@ -63,7 +63,8 @@ class Sandbox(BaseModel):
 
     `revision` grows with every change a person may want to see; with the generation it orders a session's states.
     `notice` tells of an end that comes near, `disk_notice`, since the revision `disk_revision`, of files that take up
-    nearly all they may. `queue_position` is 1 for the next one to be let in.
+    nearly all they may: `disk_fill` is filling or full, of `disk_limit_mb`. `queue_position` is 1 for the next one to
+    be let in.
     """
 
     id: str
@@ -83,6 +84,8 @@ class Sandbox(BaseModel):
     notice: str | None = None
     disk_notice: str | None = None
     disk_revision: int = 0
+    disk_fill: str | None = None
+    disk_limit_mb: int = 0
     queue_position: int | None = None
 
 

@@ -55,7 +55,7 @@ class KeepAlive:
 
         def filled(now: Sandbox) -> Sandbox | None:
             fill = self.disk.fill(used_bytes, now.fill)
-            return now.filled(fill, self.disk.notice(fill))
+            return now.filled(fill, self.disk.notice(fill), self.disk.limit_mb)
 
         return await change_sandbox(self.registry, sandbox.id, filled) or sandbox
 

@@ -30,9 +30,14 @@ class DiskLimit:
         now, calmed = _at(percent), _at(percent + _SLACK)
         return now if now > before else min(before, calmed)
 
+    @property
+    def limit_mb(self) -> int:
+        """As its users are told."""
+        return self.limit_bytes // _MIB
+
     def notice(self, fill: Fill) -> str | None:
         """What to tell."""
-        limit = f"{self.limit_bytes // _MIB:,} MB"
+        limit = f"{self.limit_mb:,} MB"
         if fill is Fill.FULL:
             return (
                 f"The files of this computer take up all of the {limit} they may. Until files are deleted nothing can "

@@ -71,7 +71,7 @@ class Sandbox:
     Whoever works on it (starts, pauses, resumes or removes it) holds its lease. `notice` tells of an end that comes
     near; `asked_at` is when somebody last waited for a queued one. `recipe` tells what one of the pool was made of;
     `door` is known before it is ready for one that was claimed from there. `disk_notice`, told since `disk_revision`,
-    says that its files take up nearly all they may.
+    says that its files take up nearly all they may, which is `disk_limit_mb`.
     """
 
     identity: Identity
@@ -95,6 +95,7 @@ class Sandbox:
     fill: Fill = Fill.FINE
     disk_notice: str | None = None
     disk_revision: int = 0
+    disk_limit_mb: int = 0
     asked_at: datetime | None = None
     recipe: str | None = None
     waking_since: datetime | None = None
@@ -277,14 +278,15 @@ class Sandbox:
             return None
         return replace(self, notice=notice, revision=self.revision + 1)
 
-    def filled(self, fill: Fill, notice: str | None) -> Sandbox | None:
+    def filled(self, fill: Fill, notice: str | None, limit_mb: int) -> Sandbox | None:
         """Its files take up more, which is told, or less, which is not. None when nothing changed, or it is over."""
         if fill is self.fill or not self.lives:
             return None
         if fill < self.fill:
             return replace(self, fill=fill, disk_notice=None)
         revision = self.revision + 1
-        return replace(self, fill=fill, disk_notice=notice, disk_revision=revision, revision=revision)
+        told = replace(self, disk_notice=notice, disk_limit_mb=limit_mb, disk_revision=revision)
+        return replace(told, fill=fill, revision=revision)
 
     def settled(self, cleaned: Cleanup, now: datetime) -> Sandbox | None:
         """Nothing is left of it on the machine. None when more was asked for than `cleaned`."""

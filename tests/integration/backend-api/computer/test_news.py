@@ -183,7 +183,15 @@ async def test_files_that_take_up_nearly_all_they_may_are_told_once_for_each_tim
             [
                 frame(2, session_id, "ready", disk_notice="Over 80 %.", disk_revision=2),
                 frame(3, session_id, "ready", disk_notice="Over 80 %.", disk_revision=2),
-                frame(4, session_id, "ready", disk_notice="Full.", disk_revision=4),
+                frame(
+                    4,
+                    session_id,
+                    "ready",
+                    disk_notice="Full.",
+                    disk_revision=4,
+                    disk_fill="full",
+                    disk_limit_mb=20,
+                ),
                 frame(5, session_id, "ready"),
                 frame(6, session_id, "ready", disk_notice="Over 80 %.", disk_revision=6),
             ]
@@ -193,3 +201,7 @@ async def test_files_that_take_up_nearly_all_they_may_are_told_once_for_each_tim
         )
         await teller(client, database).follow()
         assert await told(database, session_id) == ["Over 80 %.", "Full.", "Over 80 %."]
+        stored = await MongoEventLog(database).read(session_id, after=0, limit=100)
+        notices = [event.payload for event in stored if isinstance(event.payload, Notice)]
+        assert [one.code for one in notices] == ["computer.disk", "computer.disk_full", "computer.disk"]
+        assert [one.params for one in notices] == [{}, {"percent": 80, "limit": 20}, {}]

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sandbox_manager.domain.disk import DiskLimit, Fill
+from sandbox_manager.interfaces.http.to_wire import to_wire
 from support.keeping import Keeping
 
 LIMIT = DiskLimit(1000)
@@ -47,3 +48,16 @@ async def test_a_sweep_tells_each_rise_once_as_a_change_of_the_sandbox() -> None
             told.append((sandbox.disk_notice, sandbox.disk_revision))
     assert ["over 80 %" in text for text, _ in told] == [True, False, True]
     assert await keeping.registry.get(sandbox.id) == sandbox
+
+
+async def test_what_is_told_says_how_full_and_of_how_much_so_that_others_may_say_it_in_their_language() -> None:
+    keeping = Keeping()
+    sandbox = await keeping.ready()
+    keep_alive = replace(keeping.keep_alive, disk=DiskLimit(20 * 1024 * 1024))
+    said: list[tuple[str | None, int]] = []
+    for used_mb in (1, 17, 20, 1):
+        keeping.runtime.disk_bytes = used_mb * 1024 * 1024
+        sandbox = await keep_alive(sandbox)
+        wire = to_wire(sandbox)
+        said.append((wire.disk_fill, wire.disk_limit_mb))
+    assert said == [(None, 0), ("filling", 20), ("full", 20), (None, 20)]

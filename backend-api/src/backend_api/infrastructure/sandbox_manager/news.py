@@ -18,6 +18,7 @@ SILENT_FOR_S = 30.0
 """The manager says something at least every ten."""
 GENERATION = 1_000_000
 DISK_CODE = "computer.disk"
+_FILLING_PERCENT = 80
 _UNREACHABLE = "The sandbox manager does not tell what happens to computers."
 _TOLD: dict[SandboxStatus, SandboxState] = {
     SandboxStatus.READY: "ready",
@@ -106,5 +107,8 @@ def _told(sandbox: Sandbox) -> Iterator[ComputerNews | DiskNews]:
         worth_telling=not is_ready or sandbox.notice is not None,
     )
     if sandbox.disk_notice is not None:
-        event = Notice(text=sandbox.disk_notice, code=DISK_CODE)
+        # A manager of before levels were told has but the text.
+        code = DISK_CODE if sandbox.disk_fill is None else f"{DISK_CODE}_{sandbox.disk_fill}"
+        params: dict[str, str | int] = {"percent": _FILLING_PERCENT, "limit": sandbox.disk_limit_mb}
+        event = Notice(text=sandbox.disk_notice, code=code, params=params if sandbox.disk_fill else {})
         yield DiskNews(session_id=session_id, order=order + sandbox.disk_revision, event=event)

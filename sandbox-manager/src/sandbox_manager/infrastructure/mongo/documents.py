@@ -45,6 +45,7 @@ class SandboxDocument(Document):
     fill: Fill = Fill.FINE
     disk_notice: str | None = None
     disk_revision: int = 0
+    disk_limit_mb: int = 0
     asked_at: datetime | None = None
     recipe: str | None = None
     waking_since: datetime | None = None

@@ -25,5 +25,7 @@ def to_wire(sandbox: domain.Sandbox, *, queue_position: int | None = None) -> Sa
         notice=sandbox.notice,
         disk_notice=sandbox.disk_notice,
         disk_revision=sandbox.disk_revision,
+        disk_fill=None if sandbox.disk_notice is None else sandbox.fill.name.lower(),
+        disk_limit_mb=sandbox.disk_limit_mb,
         queue_position=queue_position,
     )
