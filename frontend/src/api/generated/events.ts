@@ -245,7 +245,7 @@ export interface FilesChangedEvent {
   origin: 'agent' | 'user'
 }
 /**
- * Only the changed fields are not None.
+ * Only what changed is there.
  */
 export interface SessionUpdatedEvent {
   seq: number
@@ -253,10 +253,10 @@ export interface SessionUpdatedEvent {
   at: string
   session_id: string
   run_id: string | null
-  title: string | null
-  status: string | null
-  model: string | null
-  options: {
+  title?: string | null
+  status?: string | null
+  model?: string | null
+  options?: {
     [k: string]: unknown
   } | null
 }

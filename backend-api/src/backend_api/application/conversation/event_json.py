@@ -7,7 +7,15 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, cast, get_args
 
-from backend_api.domain.agent.events import BodyReference, Event, LivePayload, Payload, StoredPayload, Usage
+from backend_api.domain.agent.events import (
+    CHANGE_TYPES,
+    BodyReference,
+    Event,
+    LivePayload,
+    Payload,
+    StoredPayload,
+    Usage,
+)
 
 _CLASSES: dict[str, type[Any]] = {
     cls.__dataclass_fields__["type"].default: cls for cls in (*get_args(StoredPayload), *get_args(LivePayload))
@@ -15,6 +23,7 @@ _CLASSES: dict[str, type[Any]] = {
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
     cls: tuple(field.name for field in fields(cls)) for cls in (*_CLASSES.values(), Usage, BodyReference)
 }
+_CHANGES: frozenset[type[Any]] = frozenset(_CLASSES[type_] for type_ in CHANGE_TYPES)
 _NESTED: dict[str, type[Any]] = {"usage": Usage, "body": BodyReference}
 
 
@@ -36,8 +45,11 @@ def format_time(at: datetime) -> str:
 def payload_fields(payload: Any) -> dict[str, Any]:
     """The fields of a payload, `type` among them, ready for JSON."""
     result: dict[str, Any] = {}
+    is_change = type(payload) in _CHANGES
     for name in _FIELDS[type(payload)]:
         value = getattr(payload, name)
+        if value is None and is_change:
+            continue
         if type(value) in _FIELDS:
             value = payload_fields(value)
         elif isinstance(value, datetime):

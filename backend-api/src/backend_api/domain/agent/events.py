@@ -173,7 +173,7 @@ class ContextUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionUpdated:
-    """Only the changed fields are not None."""
+    """Only what changed is there."""
 
     type: Literal["session.updated"] = "session.updated"
     title: str | None = None
@@ -241,6 +241,8 @@ LivePayload = MessageDelta | ThinkingDelta | ToolOutput | ContextUsage
 Payload = StoredPayload | LivePayload
 
 LIVE_TYPES: frozenset[str] = frozenset({"message.delta", "thinking.delta", "tool.output", "context.usage"})
+CHANGE_TYPES: frozenset[str] = frozenset({"session.updated"})
+"""Of these only the fields that changed are told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,15 @@ from typing import Any, get_args
 
 from pydantic import TypeAdapter
 
-from backend_api.domain.agent.events import LIVE_TYPES, VOCABULARY_VERSION, LivePayload, StoredPayload
+from backend_api.domain.agent.events import CHANGE_TYPES, LIVE_TYPES, VOCABULARY_VERSION, LivePayload, StoredPayload
 from contracts.tools import Display
 
+_ENVELOPE = ("seq", "type", "at", "session_id", "run_id")
 _REF = "#/$defs/{model}"
 
 
 def event_schema() -> dict[str, Any]:
-    """The whole schema: every field required, told apart by the constant `type`."""
+    """The whole schema: every field required but what did not change, told apart by the constant `type`."""
     definitions: dict[str, Any] = {}
     branches: list[dict[str, str]] = []
     mapping: dict[str, str] = {}
@@ -28,7 +29,7 @@ def event_schema() -> dict[str, Any]:
         mapping[schema["properties"]["type"]["const"]] = reference
     for definition in definitions.values():
         if "properties" in definition:
-            definition["required"] = list(definition["properties"])
+            definition["required"] = _required(definition["properties"])
             for value in definition["properties"].values():
                 value.pop("title", None)
     return {
@@ -39,6 +40,12 @@ def event_schema() -> dict[str, Any]:
         "oneOf": branches,
         "discriminator": {"propertyName": "type", "mapping": mapping},
     }
+
+
+def _required(properties: dict[str, Any]) -> list[str]:
+    if properties.get("type", {}).get("const") in CHANGE_TYPES:
+        return [name for name in properties if name in _ENVELOPE]
+    return list(properties)
 
 
 def _event(payload: type, definitions: dict[str, Any]) -> tuple[str, dict[str, Any]]:
