@@ -7,8 +7,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
-
 from backend_api.application import measures
 from backend_api.application.runs.run_driver import RunOptions
 from backend_api.domain.agent.events import (
@@ -16,6 +14,7 @@ from backend_api.domain.agent.events import (
     MessageCompleted,
     MessageUser,
     RunFinished,
+    RunQueued,
     RunStarted,
     ToolFinished,
 )
@@ -190,22 +189,34 @@ async def test_a_redirect_that_only_the_store_knows_is_heard_at_the_heartbeat() 
     assert stage.said(session) == "FirstBlue then."
 
 
-@pytest.mark.parametrize("order", ["stop first", "redirect first"])
-async def test_a_stop_wins_over_a_redirect_whichever_came_first(order: str) -> None:
+async def test_a_stop_wins_over_a_redirect_that_was_said_before_it() -> None:
     stage = Stage()
     model = ScriptedModel([TextPart("First"), hold], [TextPart("Never."), STOP])
     async with answering(stage, model) as (session, run):
-        message = MessageUser(message_id="m", text="make it blue")
-        if order == "stop first":
-            await stage.ledger.request_stop(session, USER)
-        await stage.ledger.accept(session, USER, message, interrupt=True)
-        if order == "redirect first":
-            await stage.ledger.request_stop(session, USER)
-        await stage.signals.knock(run)
+        await stage.ledger.renewed.wait()
+        await stage.ledger.accept(session, USER, MessageUser(message_id="m", text="make it blue"), interrupt=True)
+        await stage.stop(session)
         finished = await stage.until_finished(run)
+        assert stage.store.sessions[session].session.active_run_id is None
     assert finished.status == "stopped"
     assert [(one.text, one.partial) for one in stage.payloads(session, MessageCompleted)] == [("First", True)]
     assert len(model.requests) == 1
+
+
+async def test_a_stop_wins_over_a_redirect_that_was_said_after_it_and_is_answered_by_a_run_of_its_own() -> None:
+    stage = Stage()
+    model = ScriptedModel([TextPart("First"), hold], [TextPart("Blue then."), STOP])
+    async with answering(stage, model) as (session, run):
+        await stage.ledger.request_stop(session, USER)
+        await stage.say(session, "make it blue", interrupt=True)
+        assert (await stage.until_finished(run)).status == "stopped"
+        following = stage.payloads(session, RunQueued)[-1].run_id
+        assert (await stage.until_finished(following)).status == "completed"
+    assert following != run
+    assert [(one.text, one.partial) for one in stage.payloads(session, MessageCompleted)] == [
+        ("First", True),
+        ("Blue then.", False),
+    ]
 
 
 class EndsLate(MemoryRunLedger):

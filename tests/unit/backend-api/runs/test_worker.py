@@ -343,10 +343,9 @@ async def test_a_run_of_a_dead_worker_goes_on_from_its_last_recorded_step() -> N
     box.add("read", hang, read_only=True)
     session = await stage.open_session()
     run = await stage.say(session, "go")
-    dead = asyncio.create_task(
-        worker_for(stage, ScriptedModel([call("read"), call("write", what="x"), CALLS]), box).run()
-    )
-    await until(lambda: len(box.started) == 1)
+    model = ScriptedModel([call("read"), call("write", what="x"), CALLS])
+    dead = asyncio.create_task(worker_for(stage, model, box, options=RunOptions(heartbeat_s=60), places=1).run())
+    await until(lambda: len(box.started) == 1 and stage.ledger.renewed.is_set())
     fence = stage.store.runs[run].fence
     stage.lapse(run)
     alive = HandlerBox()
@@ -372,7 +371,7 @@ async def test_a_worker_that_lost_its_lease_writes_nothing_more_and_counts_it_on
     lost = asyncio.Event()
     counted = measures.LEASES_LOST.values[()]
     model = ScriptedModel([TextPart("old"), lost.wait, STOP], [TextPart("new"), STOP])
-    first = worker_for(stage, model, options=RunOptions(heartbeat_s=60))
+    first = worker_for(stage, model, options=RunOptions(heartbeat_s=60), places=1)
     async with working(first):
         run = await stage.say(session, "go")
         await until(lambda: bool(stage.tail.deltas) and stage.ledger.renewed.is_set())
