@@ -17,7 +17,7 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.conversation.deletions import Deleted
-from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId, SessionStatus, Taker
+from backend_api.domain.conversation.entity import OwnerMessage, RunId, RunStatus, SessionId, SessionStatus, Taker
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Body, Recorded
 from backend_api.domain.errors import InvalidError
@@ -158,6 +158,30 @@ async def test_a_renewed_lease_is_not_taken_over(stores: ConversationStores) -> 
     lease = await stores.ledger.claim("w1", lease_s=-1, model="m")
     assert lease is not None
     assert await stores.ledger.renew(lease, lease_s=30) == ()
+    assert await stores.ledger.claim("w2", lease_s=30, model="m") is None
+
+
+async def test_of_leases_renewed_at_once_each_holds_or_is_lost_by_itself(stores: ConversationStores) -> None:
+    sessions = [await stores.session() for _ in range(4)]
+    for session_id in sessions:
+        await stores.ledger.accept(session_id, ANNA, said("hello"))
+    claims = [await stores.ledger.claim("w1", lease_s=30, model="m") for _ in sessions]
+    leases = [lease for lease in claims if lease is not None]
+    await stores.ledger.release(leases[0])
+    taken_over = await stores.ledger.claim("w1", lease_s=-1, model="m")
+    assert taken_over is not None
+    assert taken_over.run.id == leases[0].run.id
+    await stores.ledger.finish(leases[1], ended(leases[1].run.id), seen_seq=9)
+    await stores.ledger.request_stop(leases[2].run.session_id, ANNA)
+    renewed = await asyncio.gather(
+        *(stores.ledger.renew(lease, lease_s=30) for lease in leases), return_exceptions=True
+    )
+    assert [type(answer) for answer in renewed[:2]] == [LeaseLostError, LeaseLostError]
+    assert renewed[2] == (OwnerMessage(number=1, kind="stop", seq=3),)
+    assert renewed[3] == ()
+    lapsed = await stores.ledger.claim("w2", lease_s=30, model="m")
+    assert lapsed is not None
+    assert lapsed.run.id == taken_over.run.id
     assert await stores.ledger.claim("w2", lease_s=30, model="m") is None
 
 

@@ -15,15 +15,16 @@ from backend_api.application.conversation.send_message import Message, SendMessa
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_driver import RunDriver, RunOptions
 from backend_api.application.runs.worker import Worker
-from backend_api.domain.agent.events import Event, RunFinished
+from backend_api.domain.agent.events import Event, MessageUser, RunFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
-from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.entity import RunId, SessionId, Taker
 from backend_api.domain.conversation.ports import LiveTail
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
-from support.agent_fakes import HandlerBox, OneModel, ScriptedModel, working
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
+from support.scripted import HandlerBox, OneModel, ScriptedModel
 from support.servers import Server
+from support.stage import working
 
 ACCEPT = ["findAndModify sessions", "insert runs", "insert events", "commitTransaction"]
 CLAIM = ["findAndModify runs", "findAndModify sessions", "insert events", "commitTransaction"]
@@ -37,7 +38,12 @@ class Listener(monitoring.CommandListener):
 
     def __init__(self) -> None:
         self.commands: list[str] | None = None
+        self._beat = 0
+
+    def begin(self) -> list[str]:
         self.beaten = asyncio.Event()
+        self.commands = commands = []
+        return commands
 
     def started(self, event: monitoring.CommandStartedEvent) -> None:
         if self.commands is None:
@@ -46,10 +52,11 @@ class Listener(monitoring.CommandListener):
         collection = event.command.get(name)
         self.commands.append(f"{name} {collection}" if isinstance(collection, str) else name)
         if self.commands[-1:] == BEAT and "inbox" in event.command.get("fields", {}):
-            self.beaten.set()
+            self._beat = event.request_id
 
     def succeeded(self, event: monitoring.CommandSucceededEvent) -> None:
-        pass
+        if event.request_id == self._beat:
+            self.beaten.set()
 
     def failed(self, event: monitoring.CommandFailedEvent) -> None:
         pass
@@ -147,17 +154,30 @@ async def test_a_message_costs_no_more_commands_than_these(
 ) -> None:
     async with conversation(mongo_server, mongo_database_name, listener, inside=inside) as (send, session_id, tail):
         await say(send, session_id, tail)
-        listener.commands = commands = []
+        commands = listener.begin()
         await say(send, session_id, tail)
         listener.commands = None
     assert sorted(commands) == sorted(most), "\n".join(commands)
+
+
+async def test_heartbeats_of_many_runs_at_once_are_two_commands(
+    mongo_server: Server, mongo_database_name: str, listener: Listener
+) -> None:
+    taker = Taker(worker="worker", lease_s=30, model="m")
+    async with mongo_stores(mongo_server.uri, mongo_database_name) as stores:
+        said = [MessageUser(message_id=f"m{number}", text="hi") for number in range(20)]
+        accepted = [await stores.ledger.accept(await stores.session(), ANNA, one, taker=taker) for one in said]
+        commands = listener.begin()
+        await asyncio.gather(*(stores.ledger.renew(one.lease, lease_s=30) for one in accepted if one.lease))
+        listener.commands = None
+    assert commands == ["update runs", "find runs"]
 
 
 async def test_a_look_for_runs_that_finds_none_is_one_command(
     mongo_server: Server, mongo_database_name: str, listener: Listener
 ) -> None:
     async with mongo_stores(mongo_server.uri, mongo_database_name) as stores:
-        listener.commands = commands = []
+        commands = listener.begin()
         assert await stores.ledger.claim("worker", lease_s=30, model="m") is None
         listener.commands = None
     assert commands == ["find runs"]

@@ -57,7 +57,8 @@ class Owner:
         await _within(SUBSCRIBE_S, self._subscribed)
         await _within(FIRST_BEAT_S, has_begun)
         while await self._beat():
-            await _within(self._heartbeat_s, self._knocked)
+            now = asyncio.get_running_loop().time()
+            await _within(until_next_beat(now, self._heartbeat_s), self._knocked)
 
     async def listen(self) -> None:
         """Hear knocks until cancelled."""
@@ -97,6 +98,11 @@ class Owner:
             self._heard = fresh[-1].number
             self._messages += fresh
             self._news.set()
+
+
+def until_next_beat(now: float, every_s: float) -> float:
+    """Runs of one process beat together, so that it costs the store one write for all; at most half a beat late."""
+    return 1.5 * every_s - (now + every_s / 2) % every_s
 
 
 async def _within(seconds: float, event: asyncio.Event) -> None:

@@ -39,10 +39,10 @@ from backend_api.infrastructure.mongo.event_documents import (
     message_sent_before,
     number,
 )
+from backend_api.infrastructure.mongo.heartbeats import Heartbeats
 from backend_api.infrastructure.mongo.run_documents import (
     left_for_owner,
     message_origin,
-    messages_from,
     queued_run,
     run_from,
     taken_run,
@@ -79,6 +79,7 @@ class MongoRunLedger(RunEndings):
         self._waiting_most = waiting_most
         self._sessions = database["sessions"]
         self._runs = database["runs"]
+        self._heartbeats = Heartbeats(self._runs)
 
     async def accept(
         self,
@@ -227,23 +228,21 @@ class MongoRunLedger(RunEndings):
             return [str(user["_id"]) async for user in found]
 
     async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
-        """One compare-and-set on the run."""
-        run = await self._set(lease, {"lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]}})
-        return messages_from(run)
+        """See `Heartbeats`."""
+        return await self._heartbeats.renew(lease, lease_s)
 
     async def release(self, lease: Lease) -> None:
         """The lease lapsed a moment ago."""
         handovers = {"$add": [{"$ifNull": ["$handovers", 0]}, 1]}
         await self._set(lease, {"lease_expires_at": {"$subtract": ["$$NOW", 1]}, "handovers": handovers})
 
-    async def _set(self, lease: Lease, changes: Document) -> Document:
+    async def _set(self, lease: Lease, changes: Document) -> None:
         async with store_errors():
             run = await self._runs.find_one_and_update(
                 held_run(lease), [{"$set": changes}], projection={"inbox": 1}, return_document=ReturnDocument.AFTER
             )
         if run is None:
             raise LeaseLostError("Another worker took the run over, or it ended.")
-        return run
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
         """The fence is checked by the same write that takes the numbers."""
