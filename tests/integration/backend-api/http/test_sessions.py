@@ -183,6 +183,31 @@ async def test_runs_wait_for_the_end_or_stream_to_it(gateway: Gateway) -> None:
     await worker
 
 
+@pytest.mark.parametrize("call", ["runs", "runs/stream"])
+async def test_a_message_its_run_ended_without_reading_is_waited_for_in_the_next_run(
+    gateway: Gateway, call: str
+) -> None:
+    anna = await gateway.user("anna")
+    url = f"/api/sessions/{await gateway.session(anna)}"
+    await gateway.client.post(f"{url}/messages", json={"text": "hello"}, headers=anna)
+    lease = await claimed(gateway)
+    waiting = asyncio.create_task(gateway.client.post(f"{url}/{call}", json={"text": "and this"}, headers=anna))
+    async with reading(gateway, f"{url}/events?after=3", anna) as reader:
+        await reader.until("message.user")
+    failed = RunFinished(run_id=lease.run.id, status="failed", reason="The model is away.")
+    await gateway.ports.tail.publish(lease.run.session_id, await gateway.ports.ledger.finish(lease, failed, seen_seq=1))
+    await answered(gateway, "Done")
+    answer = await waiting
+    if call == "runs":
+        result = answer.json()
+        said = [item["text"] for item in result["messages"]]
+        assert (result["status"], result["run_id"] == lease.run.id, said) == ("completed", False, ["and this", "Done"])
+    else:
+        events = [line for line in answer.text.splitlines() if line.startswith("event: run.")]
+        ends = ["event: run.finished", "event: run.queued", "event: run.started", "event: run.finished"]
+        assert events == ends
+
+
 async def test_stopping_an_idle_session_says_so_and_a_queued_run_ends(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     url = f"/api/sessions/{await gateway.session(anna)}"

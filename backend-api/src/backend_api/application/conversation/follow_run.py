@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from backend_api.application.conversation.follow_events import FollowEvents
 from backend_api.application.conversation.send_message import Message, SendMessage
-from backend_api.domain.agent.events import Event, MessageCompleted, MessageUser, RunFinished, Usage
+from backend_api.domain.agent.events import Event, MessageCompleted, MessageUser, RunFinished, RunQueued, Usage
 from backend_api.domain.conversation.entity import Accepted, RunId, SessionId
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
@@ -34,7 +34,8 @@ class RunTakesTooLongError(UnavailableError):
 
 @dataclass(frozen=True, slots=True)
 class FollowRun:
-    """The events of one run, from its message to `run.finished`."""
+    """The events of one run, from its message to `run.finished`; of a run that ended before it read the message, and
+    then of the one that was queued for it."""
 
     send_message: SendMessage
     follow_events: FollowEvents
@@ -45,24 +46,31 @@ class FollowRun:
 
     async def follow(self, session_id: SessionId, user_id: UserId, accepted: Accepted) -> AsyncGenerator[Event | None]:
         """None while nothing happens."""
+        run_id = accepted.run_id
         events = self.follow_events(session_id, user_id, accepted.seq - 1)
         try:
             async for event in events:
-                if event is None or event.run_id == accepted.run_id:
+                if event is None or event.run_id == run_id:
                     yield event
-                if (
-                    event is not None
-                    and isinstance(event.payload, RunFinished)
-                    and event.payload.run_id == accepted.run_id
-                ):
-                    return
+                if event is not None and isinstance(event.payload, RunFinished) and event.payload.run_id == run_id:
+                    next_run = await self._queued_with(event, accepted.message_id)
+                    if next_run is None:
+                        return
+                    run_id = next_run
         finally:
             await events.aclose()
+
+    async def _queued_with(self, end: Event, message_id: str) -> RunId | None:
+        """The run that was queued for the message by the end of another one; both are stored at once."""
+        events = await self.follow_events.log.read(SessionId(end.session_id), after=end.seq or 0, limit=1)
+        queued = [event.payload for event in events if isinstance(event.payload, RunQueued)]
+        return RunId(queued[0].run_id) if queued and queued[0].message_id == message_id else None
 
     async def wait(self, session_id: SessionId, user_id: UserId, message: Message, *, timeout_s: float) -> RunResult:
         """The result once it has ended. Raises `RunTakesTooLongError`."""
         accepted = await self.start(session_id, user_id, message)
         said: list[Event] = []
+        end: RunFinished | None = None
         events = self.follow(session_id, user_id, accepted)
         try:
             async with asyncio.timeout(timeout_s):
@@ -73,16 +81,17 @@ class FollowRun:
                         said.append(event)
                     elif isinstance(event.payload, RunFinished):
                         end = event.payload
-                        return RunResult(
-                            run_id=accepted.run_id,
-                            status=end.status,
-                            reason=end.reason,
-                            messages=said,
-                            usage=end.usage,
-                            files=end.files,
-                        )
         except TimeoutError as error:
             raise RunTakesTooLongError("The run goes on; follow its events.") from error
         finally:
             await events.aclose()
-        raise RunTakesTooLongError("The stream ended before the run did; follow its events.")
+        if end is None:
+            raise RunTakesTooLongError("The stream ended before the run did; follow its events.")
+        return RunResult(
+            run_id=RunId(end.run_id),
+            status=end.status,
+            reason=end.reason,
+            messages=said,
+            usage=end.usage,
+            files=end.files,
+        )
