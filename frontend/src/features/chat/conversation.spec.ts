@@ -2,7 +2,7 @@
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { WireEvent } from '@/api/types'
-import { json, openFakeStream, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
+import { json, openFakeStream, problem, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
 import { useConversation } from './conversation'
 
 const session = {
@@ -86,6 +86,25 @@ describe('a conversation', () => {
     expect(sent).toHaveLength(2)
     streams[1]?.send(frame(user(2, 'hello', sent[0])))
     await vi.waitFor(() => expect(conversation.outbox).toEqual([]))
+  })
+  it('sends by itself what a database away refused, also where the stream was never cut', async () => {
+    const server = start()
+    await conversation.open('s')
+    await vi.waitFor(() => expect(streams).toHaveLength(1))
+    post = () => problem(503, 'store_unavailable')
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      await conversation.send('hello')
+      expect(conversation.outbox).toMatchObject([{ state: 'failed' }])
+      post = () => json({ message_id: 'm2', run_id: 'r', seq: 2, duplicate: false }, 202)
+      await vi.advanceTimersByTimeAsync(3000)
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(conversation.outbox).toMatchObject([{ state: 'sending' }])
+    const sent = server.calls.filter((call) => call.method === 'POST').map((call) => call.body)
+    expect(sent).toHaveLength(2)
+    expect(sent[1]).toEqual(sent[0])
   })
   it('cuts in under one id, also when it has to be sent again after a reload', async () => {
     const server = start()

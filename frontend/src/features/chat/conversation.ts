@@ -14,7 +14,15 @@ const isUnderWay = (status: ComputerView['status']): boolean => status === 'star
 
 const PAGE = 1000
 /** Failures to send that are the network's or a restart's, not the message's. */
-const LATER: ReadonlySet<string> = new Set(['unreachable', 'http_502', 'http_503', 'http_504'])
+const LATER: ReadonlySet<string> = new Set([
+  'unreachable',
+  'unavailable',
+  'store_unavailable',
+  'http_502',
+  'http_503',
+  'http_504',
+])
+const LATER_MS = 3000
 interface EventPage {
   items: WireEvent[]
   last_seq: number
@@ -36,6 +44,7 @@ export const useConversation = defineStore('conversation', () => {
   let opening: AbortController | null = null
   let state = emptyTranscript
   let frame = 0
+  let resendTimer = 0
 
   const isRunning = computed(() => {
     const status = transcript.value.run?.status
@@ -156,11 +165,13 @@ export const useConversation = defineStore('conversation', () => {
 
   /** The connection is back: what could not leave goes now, under its old id. */
   function resend(): void {
+    clearTimeout(resendTimer)
     for (const entry of outbox.value)
       if (entry.state === 'failed' && entry.problem && LATER.has(entry.problem)) void sendAgain(entry)
   }
 
   function close(): void {
+    clearTimeout(resendTimer)
     opening?.abort()
     stream?.close()
     stream = null
@@ -193,6 +204,9 @@ export const useConversation = defineStore('conversation', () => {
       if (sessionId.value !== id) return
       const failed: Pending = { ...entry, state: 'failed', problem: error instanceof ApiError ? error.code : 'unknown' }
       failures.set(clientMessageId, error)
+      // Where the stream stands no new connection will tell that it may go.
+      clearTimeout(resendTimer)
+      if (streamState.value === 'open') resendTimer = window.setTimeout(resend, LATER_MS)
       setOutbox(outbox.value.map((other) => (other.clientMessageId === clientMessageId ? failed : other)))
     }
   }

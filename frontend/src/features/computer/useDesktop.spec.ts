@@ -1,0 +1,113 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { effectScope, ref, type EffectScope } from 'vue'
+import { ApiError } from '@/api/problems'
+import { json, problem, startFakeServer, type FakeServer } from '@/shared/testing/fakeServer'
+import { useDesktop } from './useDesktop'
+
+/** A viewer that shows its picture as soon as its socket stands. */
+vi.mock('@novnc/novnc', () => ({
+  default: class extends EventTarget {
+    constructor(_: HTMLElement, socket: EventTarget) {
+      super()
+      socket.addEventListener('open', () => this.dispatchEvent(new Event('connect')))
+    }
+    disconnect(): void {}
+    focus(): void {}
+  },
+}))
+
+class FakeSocket extends EventTarget {
+  static opened: FakeSocket[] = []
+  constructor(readonly address: URL) {
+    super()
+    FakeSocket.opened.push(this)
+  }
+  open(): void {
+    this.dispatchEvent(new Event('open'))
+  }
+  closed(code: number): void {
+    this.dispatchEvent(Object.assign(new Event('close'), { code }))
+  }
+}
+
+let scope: EffectScope
+let server: FakeServer
+let tickets = 0
+let isDown = false
+
+beforeEach(() => {
+  FakeSocket.opened = []
+  tickets = 0
+  isDown = false
+  vi.stubGlobal('WebSocket', FakeSocket)
+  server = startFakeServer({
+    'POST /sessions/s/vnc/ticket': () => {
+      if (isDown) return problem(503, 'unavailable')
+      tickets += 1
+      return json({ url: `/api/sessions/s/vnc?ticket=t${tickets}` })
+    },
+  })
+  scope = effectScope()
+})
+afterEach(() => {
+  scope.stop()
+  vi.unstubAllGlobals()
+})
+
+async function watched() {
+  const element = ref<HTMLElement | null>(document.createElement('div'))
+  const desktop = scope.run(() =>
+    useDesktop(
+      element,
+      () => 's',
+      () => true,
+    ),
+  )!
+  await socket(1)
+  return desktop
+}
+async function socket(number: number): Promise<FakeSocket> {
+  await vi.waitFor(() => expect(FakeSocket.opened).toHaveLength(number), { timeout: 10_000 })
+  const last = FakeSocket.opened[number - 1]!
+  last.open()
+  return last
+}
+const ticketOf = (one: FakeSocket): string | null => one.address.searchParams.get('ticket')
+
+describe('the desktop', () => {
+  it('comes back with a ticket of its own when the gateway drains', async () => {
+    const { state } = await watched()
+    expect(state.value).toBe('live')
+    FakeSocket.opened[0]!.closed(1012)
+    expect(state.value).toBe('reconnecting')
+    const again = await socket(2)
+    expect(state.value).toBe('live')
+    expect([ticketOf(FakeSocket.opened[0]!), ticketOf(again)]).toEqual(['t1', 't2'])
+  })
+  it('asks again while no gateway is there, and says why', async () => {
+    const { state, problem: why } = await watched()
+    isDown = true
+    FakeSocket.opened[0]!.closed(1006)
+    await vi.waitFor(() => expect(why.value).toMatchObject({ code: 'unavailable' }), { timeout: 10_000 })
+    expect(state.value).toBe('reconnecting')
+    isDown = false
+    await socket(2)
+    expect([state.value, why.value]).toEqual(['live', null])
+  })
+  it('goes on asking where too many pages are open, and says so', async () => {
+    const { state, problem: why } = await watched()
+    FakeSocket.opened[0]!.closed(4429)
+    expect(state.value).toBe('reconnecting')
+    expect(why.value).toBeInstanceOf(ApiError)
+    expect(why.value).toMatchObject({ code: 'too_many_streams' })
+    await socket(2)
+    expect(state.value).toBe('live')
+  })
+  it('asks for nothing where there is none', async () => {
+    const { state } = await watched()
+    FakeSocket.opened[0]!.closed(4404)
+    expect(state.value).toBe('absent')
+    expect(server.calls).toHaveLength(1)
+  })
+})
