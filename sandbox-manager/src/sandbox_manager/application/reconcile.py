@@ -15,7 +15,7 @@ from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.domain.clocks import Clocks
-from sandbox_manager.domain.errors import DomainError, EngineUnavailableError
+from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, SandboxBusyError
 from sandbox_manager.domain.ports import Clock, Found, Runtime, SandboxRegistry
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
@@ -88,6 +88,8 @@ class Reconcile:
                     await self._keep_running(sandbox, found)
                 else:
                     await self.clean(sandbox, wait_s=0)
+        except SandboxBusyError:
+            _log.debug("sandbox left to whoever works on it", extra=log_fields(sandbox.identity))
         except DomainError as error:
             _log.warning("sandbox not reconciled", extra={**log_fields(sandbox.identity), "reason": error.detail})
 

@@ -3,6 +3,9 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+import pytest
+
+from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.sandbox import Status
 from support.keeping import HARD, IDLE, PAUSE, Keeping
 from support.sandboxes import new_identity, spec_of
@@ -221,3 +224,36 @@ async def test_what_stayed_frozen_without_any_manager_is_ended_by_the_first_swee
     assert sorted(keeping.runtime.removals) == sorted([late.id, stray.sandbox_id])
     assert (await following.renew(still_good.id)).status is Status.READY
     assert not (await keeping.runtime.found())[0].paused
+
+
+@pytest.mark.parametrize("what", ["idle", "over"])
+async def test_one_somebody_works_on_is_left_to_them_without_a_word(
+    what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    keeping = Keeping()
+    other = Keeping(registry=keeping.registry, runtime=keeping.runtime, clock=keeping.clock, owner="manager-2")
+    ready = await keeping.ready()
+    if what == "over":
+        keeping.runtime.unavailable = EngineUnavailableError("The engine is away.")
+        with pytest.raises(EngineUnavailableError):
+            await keeping.delete(ready.id, keep_workspace=True)
+        keeping.runtime.unavailable = None
+    else:
+        await keeping.runtime.pause(ready.identity)
+
+    async with other.clean.work.on(ready.id, wait_s=0):
+        await keeping.reconcile()
+
+    assert "sandbox not reconciled" not in caplog.text
+    assert ready.id in keeping.runtime.things
+
+
+async def test_one_that_can_not_be_seen_to_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    keeping = Keeping()
+    ready = await keeping.ready()
+    await keeping.runtime.pause(ready.identity)
+    keeping.runtime.fail_resume = EngineUnavailableError("It does not wake.")
+
+    await keeping.reconcile()
+
+    assert "sandbox not reconciled" in caplog.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, cast
 
 import requests
@@ -95,53 +95,42 @@ class Engine:
         if self._client is not None:
             self._client.close()
 
+    def _found(self, inspect: Callable[[], Json]) -> Json | None:
+        with engine_errors():
+            try:
+                return inspect()
+            except NotFound:
+                return None
+
     def ping(self) -> None:
         with engine_errors():
             self._api.ping()
 
     def has_image(self, image: str) -> bool:
-        with engine_errors():
-            try:
-                self._api.inspect_image(image)
-            except NotFound:
-                return False
-        return True
+        return self._found(lambda: self._api.inspect_image(image)) is not None
 
     def image_id(self, image: str) -> str:
-        with engine_errors():
-            try:
-                return str(self._api.inspect_image(image)["Id"])
-            except NotFound as error:
-                raise EngineUnavailableError(f"The image {image} is missing; build it with ./build.sh.") from error
+        found = self._found(lambda: self._api.inspect_image(image))
+        if found is None:
+            raise EngineUnavailableError(f"The image {image} is missing; build it with ./build.sh.")
+        return str(found["Id"])
 
     def containers(self, *labels: str) -> list[Json]:
         with engine_errors():
             return self._api.containers(all=True, filters={"label": list(labels)})
 
     def container(self, name: str) -> Json | None:
-        with engine_errors():
-            try:
-                return self._api.inspect_container(name)
-            except NotFound:
-                return None
+        return self._found(lambda: self._api.inspect_container(name))
 
     def networks(self, label: str | None = None) -> list[Json]:
         with engine_errors():
             return self._api.networks(filters={"label": [label]} if label else None)
 
     def network(self, name: str) -> Json | None:
-        with engine_errors():
-            try:
-                return self._api.inspect_network(name)
-            except NotFound:
-                return None
+        return self._found(lambda: self._api.inspect_network(name))
 
     def volume(self, name: str) -> Json | None:
-        with engine_errors():
-            try:
-                return self._api.inspect_volume(name)
-            except NotFound:
-                return None
+        return self._found(lambda: self._api.inspect_volume(name))
 
     def volumes(self, label: str) -> list[Json]:
         with engine_errors():
