@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import websockets
 
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.errors import LimitError
@@ -60,6 +63,25 @@ async def test_every_limit_tells_its_user_alone_when_to_come_back(
             answers = [await gateway.client.post(url, **request) for _ in range(3)]
             assert told_to_wait(answers[-1], 3600), url
         assert (await gateway.client.post("/api/sessions", json={}, headers=bert)).status_code == 201
+
+
+async def test_a_limit_on_a_socket_tells_when_to_come_back_and_leaves_it_open(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> None:
+    async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, limits=TWO) as gateway:
+        anna = await gateway.user("anna")
+        address = f"{gateway.url.replace('http', 'ws')}/api/sessions/{await gateway.session(anna)}/ws"
+        async with websockets.connect(address, additional_headers=anna) as socket:
+            for _ in range(3):
+                await socket.send(json.dumps({"type": "message", "text": "a"}))
+            await socket.send(json.dumps({"type": "ping"}))
+            frames: list[dict[str, Any]] = []
+            async with asyncio.timeout(20):
+                while not frames or frames[-1]["type"] != "pong":
+                    frames.append(json.loads(await socket.recv()))
+        (error,) = (frame for frame in frames if frame["type"] == "error")
+        assert (error["code"], error["retryable"]) == ("limit", True)
+        assert 1000 <= error["retry_after_ms"] <= 60_000
 
 
 async def test_log_ins_are_counted_by_address_and_by_name(

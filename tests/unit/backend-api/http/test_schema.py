@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import get_args
@@ -12,6 +13,7 @@ from backend_api.application.conversation.event_json import event_fields, event_
 from backend_api.domain.agent.events import Event, LivePayload, SessionUpdated, StoredPayload
 from backend_api.interfaces.http.event_schema import event_schema
 from backend_api.interfaces.http.schema import schema_files
+from backend_api.interfaces.ws import close_codes
 
 CONTRACTS = Path(__file__).parents[4] / "contracts"
 
@@ -31,6 +33,13 @@ def test_every_event_is_told_apart_by_its_type_and_requires_every_field_that_may
         assert event["required"] == [name for name in event["properties"] if name not in left_out]
         assert {"seq", "type", "at", "session_id", "run_id"} <= set(event["properties"])
         assert "const" in event["properties"]["type"]
+
+
+def test_every_code_a_socket_is_closed_with_is_documented() -> None:
+    description = str(json.loads(schema_files()["openapi.json"])["info"]["description"])
+    codes = [value for value in vars(close_codes).values() if isinstance(value, int)]
+    assert len(codes) > 5
+    assert [code for code in codes if f"| {code} |" not in description] == []
 
 
 def test_of_a_session_that_changed_only_what_changed_is_told() -> None:

@@ -30,6 +30,27 @@ from contracts.problems import install_problems
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
 
+_DESCRIPTION = """\
+Accounts, sessions, runs and the event stream. Errors are problem details (RFC 9457).
+
+Sockets: `/api/sessions/{session_id}/ws?after=` carries the same events as the session's stream and takes frames of
+`type` message, interrupt, cancel, approval, answer, options, ping; `/api/sessions/{session_id}/vnc?ticket=` is the
+desktop. What a frame asks in vain is answered by one of `type` error, and the socket stays open. A page of elsewhere is
+refused with 403. A socket is closed with
+
+| code | why | then |
+|---|---|---|
+| 1008 | `after` is no number of an event | don't come again so |
+| 1009 | a frame of more than 4 MiB | resume |
+| 1012 | this gateway ends | resume at once |
+| 1013 | something is away for a moment | resume after a pause |
+| 4401 | the token or ticket does not hold, or no longer | log in, or get a new ticket |
+| 4403 | this is not allowed | don't come again so |
+| 4404 | no such session, no desktop | it is gone |
+| 4408 | too slow: what was sent was not taken | resume |
+| 4429 | too many streams open | close one |
+"""
+
 _TAGS: list[dict[str, Any]] = [
     {"name": "accounts", "description": "Register, log in, refresh, log out."},
     {"name": "sessions", "description": "Conversations, each with a computer of its own."},
@@ -47,7 +68,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
     app = FastAPI(
         title="Agent gateway",
         version="1",
-        description="Accounts, sessions, runs and the event stream. Errors are problem details (RFC 9457).",
+        description=_DESCRIPTION,
         openapi_tags=_TAGS,
         lifespan=lifespan,
         redirect_slashes=False,

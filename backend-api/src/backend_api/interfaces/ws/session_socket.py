@@ -18,7 +18,7 @@ from backend_api.application.identity.open_log_ins import HeldLogIn
 from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SlowReaderError
-from backend_api.domain.errors import DomainError, InvalidError, UnauthenticatedError
+from backend_api.domain.errors import DomainError, InvalidError, LimitError, UnauthenticatedError
 from backend_api.domain.identity.entity import User
 from backend_api.interfaces.http.use_cases import Calls, UseCases
 from backend_api.interfaces.ws.close_codes import TOO_SLOW, TRY_AGAIN, close_code, end_code
@@ -154,6 +154,7 @@ class _Conversation:
             "code": error.code,
             "retryable": error.retryable,
             "field": error.field if isinstance(error, InvalidError) else None,
+            "retry_after_ms": error.retry_after_s * 1000 if isinstance(error, LimitError) else None,
         }
 
     async def _send(self, fields: dict[str, Any]) -> None:
