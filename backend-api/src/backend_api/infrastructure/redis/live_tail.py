@@ -64,9 +64,7 @@ class RedisLiveTail:
         if self._is_away():
             return
         try:
-            await self._kept.end(session_id, ended, self._message(events))
-            if is_over:
-                await self._kept.forget_all(session_id)
+            await self._kept.end(session_id, ended, self._message(events), is_over=is_over)
         except _ERRORS:
             self._lost()
 

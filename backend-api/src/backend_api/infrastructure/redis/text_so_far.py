@@ -32,6 +32,17 @@ end
 return answers
 """
 
+# KEYS: index of the session. ARGV: channel, message, 1 when nothing is being written any more, fields of ended texts.
+_END = """
+redis.call('PUBLISH', ARGV[1], ARGV[2])
+local ended = ARGV[3] == '1' and redis.call('HKEYS', KEYS[1]) or {}
+for field = 4, #ARGV do ended[#ended + 1] = ARGV[field] end
+for _, field in ipairs(ended) do
+  redis.call('DEL', KEYS[1] .. ':' .. field)
+  redis.call('HDEL', KEYS[1], field)
+end
+"""
+
 
 def encode(text: str) -> bytes:
     """A model may cut a character in two; the halves are kept as they came."""
@@ -89,6 +100,7 @@ class TextSoFar:
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
         self._append = redis.register_script(_APPEND)
+        self._end = redis.register_script(_END)
         self._waiting: list[_Piece] = []
         self._sending: set[asyncio.Task[None]] = set()
 
@@ -140,20 +152,13 @@ class TextSoFar:
                 if not piece.fits.done():
                     piece.fits.set_result(bool(fits))
 
-    async def end(self, session_id: str, keys: list[str], message: bytes) -> None:
-        """Forget texts that are stored now, and tell the readers."""
-        pipeline = self._redis.pipeline(transaction=False)
-        pipeline.publish(channel_of(session_id), message)
-        if keys:
-            pipeline.hdel(_index(session_id), *keys)
-            pipeline.delete(*(f"{_index(session_id)}:{key}" for key in keys))
-        await pipeline.execute()
-
-    async def forget_all(self, session_id: str) -> None:
-        """Nothing is being written any more."""
-        index = _index(session_id)
-        keys: list[bytes] = await self._redis.hkeys(index)
-        await self._redis.delete(index, *(f"{index}:{key.decode()}" for key in keys))
+    async def end(self, session_id: str, keys: list[str], message: bytes, *, is_over: bool) -> None:
+        """Tell the readers, and forget texts that are stored now: all when nothing is being written any more."""
+        channel = channel_of(session_id)
+        if keys or is_over:
+            await self._end(keys=[_index(session_id)], args=[channel, message, int(is_over), *keys])
+        else:
+            await self._redis.publish(channel, message)
 
     async def read(self, session_id: str) -> list[KeptText]:
         """All texts being written."""
