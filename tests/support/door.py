@@ -110,7 +110,7 @@ def running_door(folder: Path, **settings: str) -> Generator[RunningDoor]:
         )
     assert process.stdout is not None
     try:
-        ready, _, _ = select.select([process.stdout], [], [], 15)
+        ready, _, _ = select.select([process.stdout], [], [], 60)
         line = process.stdout.readline() if ready else ""
         assert line == "tool-api: ready desktop=no\n", (folder / "log").read_text()
         yield RunningDoor(process, socket, workspace, keys)

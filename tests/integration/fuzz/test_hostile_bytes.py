@@ -7,16 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from support.door import running_door
 from support.gateway import run_gateway
 from support.hostile import bodies, forms, heads, post, tried
 from support.servers import Server
 
 
-# A form that ends in the middle of a file leaves that file to the garbage collector.
-@pytest.mark.filterwarnings("ignore:.*SpooledTemporaryFile:pytest.PytestUnraisableExceptionWarning")
 async def test_the_gateway_stands_hostile_bytes(
     mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:

@@ -61,6 +61,19 @@ async def test_an_upload_over_the_limit_leaves_nothing(
         assert not gateway.workspace.files
 
 
+async def test_a_form_that_ends_before_its_end_is_refused_and_leaves_nothing(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    url = f"/api/sessions/{await gateway.session(anna)}/files"
+    named = 'Content-Disposition: form-data; name="files"; filename='
+    whole = f'--b\r\n{named}"a"\r\n\r\none\r\n--b\r\n{named}"b"\r\n\r\ntwo\r\n--b--\r\n'.encode()
+    kind = {"Content-Type": "multipart/form-data; boundary=b"}
+    for length in range(0, len(whole) - len("--\r\n"), 5):
+        answer = await gateway.client.post(url, content=whole[:length], headers=anna | kind)
+        assert (answer.status_code, answer.json()["detail"]) == (422, "The form is cut off."), length
+        assert not gateway.workspace.files
+    assert (await gateway.client.post(url, content=whole, headers=anna | kind)).status_code == 201
+
+
 async def test_a_computer_that_cannot_be_had_gives_its_reason(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     gateway.computers.fault = "The engine is full."

@@ -23,6 +23,7 @@ from backend_api.interfaces.http.file_schemas import (
     SignedLinkBody,
     UploadedBody,
 )
+from backend_api.interfaces.http.forms import multipart_form
 from backend_api.interfaces.http.use_cases import Calls, Options, UseCases
 from backend_api.interfaces.http.user_content import content_headers
 
@@ -95,7 +96,7 @@ async def upload_files(
     """Put files into the workspace."""
     await calls.sessions.get(SessionId(session_id), caller.user.id)
     await calls.upload_files.admit(caller.user.id)
-    async with request.form(max_files=options.max_files, max_fields=10) as form:
+    async with multipart_form(request, max_files=options.max_files) as form:
         files = [value for value in form.getlist("files") if isinstance(value, UploadFile)]
         if not files:
             raise InvalidError("Send at least one file.", field="body.files")
