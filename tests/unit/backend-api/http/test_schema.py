@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from backend_api.application.conversation.event_json import event_fields, event_from
-from backend_api.domain.agent.events import Event, LivePayload, SessionUpdated, StoredPayload
+from backend_api.domain.agent.events import Event, LivePayload, SessionUpdated, StoredPayload, Usage, UsageUpdated
 from backend_api.interfaces.http.event_schema import event_schema
 from backend_api.interfaces.http.schema import schema_files
 from backend_api.interfaces.ws import close_codes
@@ -47,3 +47,12 @@ def test_of_a_session_that_changed_only_what_changed_is_told() -> None:
     fields = event_fields(event)
     assert set(fields) == {"seq", "type", "at", "session_id", "run_id", "title"}
     assert event_from(fields).payload == event.payload
+
+
+def test_the_numbers_of_a_usage_stand_in_its_event() -> None:
+    payload = UsageUpdated(usage=Usage(input=3, cached=1, output=2, by_model={"m": {"input": 3}}))
+    event = Event(seq=1, at=datetime.now(UTC), session_id="s", run_id="r", payload=payload)
+    fields = event_fields(event)
+    assert {name: fields[name] for name in fields["usage"]} == fields["usage"]
+    assert set(fields) == set(event_schema()["$defs"]["UsageUpdatedEvent"]["properties"])
+    assert event_from(fields).payload == payload

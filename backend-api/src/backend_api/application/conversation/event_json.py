@@ -15,6 +15,7 @@ from backend_api.domain.agent.events import (
     Payload,
     StoredPayload,
     Usage,
+    UsageUpdated,
 )
 
 _CLASSES: dict[str, type[Any]] = {
@@ -72,7 +73,7 @@ def payload_from(values: dict[str, Any]) -> Payload:
 
 
 def event_fields(event: Event) -> dict[str, Any]:
-    """One flat object: the envelope, then the payload."""
+    """One flat object: the envelope, then the payload; the numbers of a usage stand in it, too."""
     result: dict[str, Any] = {
         "seq": event.seq,
         "type": event.payload.type,
@@ -82,6 +83,8 @@ def event_fields(event: Event) -> dict[str, Any]:
     }
     run_id = event.run_id
     result.update(payload_fields(event.payload))
+    if isinstance(event.payload, UsageUpdated):
+        result.update(result["usage"])
     if result["run_id"] is None:
         result["run_id"] = run_id
     return result

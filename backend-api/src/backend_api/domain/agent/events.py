@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-VOCABULARY_VERSION = 3
+VOCABULARY_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

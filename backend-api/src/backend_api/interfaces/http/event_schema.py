@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, get_args
 
 from pydantic import TypeAdapter
 
-from backend_api.domain.agent.events import CHANGE_TYPES, LIVE_TYPES, VOCABULARY_VERSION, LivePayload, StoredPayload
+from backend_api.domain.agent.events import (
+    CHANGE_TYPES,
+    LIVE_TYPES,
+    VOCABULARY_VERSION,
+    LivePayload,
+    StoredPayload,
+    UsageUpdated,
+)
 from contracts.tools import Display
 
 _ENVELOPE = ("seq", "type", "at", "session_id", "run_id")
@@ -63,6 +71,8 @@ def _event(payload: type, definitions: dict[str, Any]) -> tuple[str, dict[str, A
     merged = envelope | {key: value for key, value in properties.items() if key != "type"}
     if "display" in merged:
         merged["display"] = {"anyOf": [{"$ref": "#/$defs/Display"}, {"type": "null"}], "default": None}
+    if payload is UsageUpdated:
+        merged |= deepcopy(definitions["Usage"]["properties"])
     schema["properties"] = merged
     schema["additionalProperties"] = False
     name = payload.__name__ if payload.__name__.endswith("Event") else f"{payload.__name__}Event"
