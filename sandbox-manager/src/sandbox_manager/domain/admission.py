@@ -147,8 +147,8 @@ def _check_running(own: Sequence[Sandbox], limits: Limits) -> None:
     active = sum(1 for one in own if one.runs or one.waits or not one.lives)
     if active >= limits.max_per_user:
         raise UserLimitError(
-            f"You already have {active} running computers, as many as allowed. Delete a session or wait until one has "
-            "been idle long enough.",
+            f"You already have {active} running {'computer' if active == 1 else 'computers'}, as many as allowed. "
+            "Delete a session or wait until one has been idle long enough.",
             retry_after_s=_RETRY_AFTER_S,
         )
 

@@ -260,3 +260,15 @@ async def test_a_limit_of_the_manager_is_told_as_one_with_its_time(header: dict[
     assert raised.value.retry_after_s == seconds
     told = domain_problem(raised.value)
     assert (told.status_code, told.headers["retry-after"]) == (429, str(seconds))
+
+
+async def test_a_manager_that_hangs_holds_up_no_page_that_opens() -> None:
+    async def hang(_: httpx.Request) -> httpx.Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(hang), base_url="http://manager") as http:
+        client = SandboxManagerClient(http, look_s=0.05)
+        with pytest.raises(ComputerUnavailableError, match="can't be reached"):
+            async with asyncio.timeout(10):
+                await client.status("s")

@@ -31,7 +31,10 @@ BELIEVE_FOR_S = 20.0
 RENEW_TOKEN_BEFORE_S = 30.0
 TOKEN_TTL_S = 300
 LEAVE_S = 2.0
+LOOK_S = 5.0
+"""A page that opens waits no longer for what a manager says that hangs."""
 MAX_CACHED = 2_000
+_UNREACHED = "The sandbox manager can't be reached. Try again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,12 @@ class SandboxManagerClient:
         *,
         clock: Callable[[], float] = time.monotonic,
         reach_for_s: float = REACH_FOR_S,
+        look_s: float = LOOK_S,
     ) -> None:
         self._http = http
         self._clock = clock
         self._reach_for_s = reach_for_s
+        self._look_s = look_s
         self._computers: dict[str, _Believed] = {}
         self._tokens: dict[tuple[str, int, frozenset[Scope]], DoorToken] = {}
         self._kept_alive: dict[str, float] = {}
@@ -73,6 +78,13 @@ class SandboxManagerClient:
             return computer
 
     async def status(self, session_id: str) -> ComputerStatus:
+        try:
+            async with asyncio.timeout(self._look_s):
+                return await self._looked_at(session_id)
+        except TimeoutError as error:
+            raise ComputerUnavailableError(_UNREACHED) from error
+
+    async def _looked_at(self, session_id: str) -> ComputerStatus:
         found = await self._find(session_id, reach_for_s=0.0)
         if not found:
             return ComputerStatus(status="none")
@@ -197,8 +209,7 @@ class SandboxManagerClient:
                     return response
             except httpx.TransportError as error:
                 if loop.time() >= until:
-                    reason = "The sandbox manager can't be reached. Try again in a moment."
-                    raise ComputerUnavailableError(reason) from error
+                    raise ComputerUnavailableError(_UNREACHED) from error
             await asyncio.sleep(pause)
             pause = min(pause * 2, 1.0)
 
