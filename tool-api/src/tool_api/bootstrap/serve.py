@@ -28,6 +28,7 @@ _GOODBYE_S = 2
 _KEEP_ALIVE_S = 75
 _OVERTIME_S = 60.0
 _HEAD_START_S = 0.2
+_TICK_S = 1.0
 _LOOK_AT_CLOCK_S = 30.0
 
 
@@ -37,6 +38,19 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.answers = asyncio.Event()
+        self._leaving = asyncio.Event()
+
+    def leave(self) -> None:
+        """End it."""
+        self.should_exit = True
+        self._leaving.set()
+
+    async def main_loop(self) -> None:
+        # Theirs looks ten times a second whether it is to end, which is most of what a sandbox that waits would do.
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_TICK_S):
+                    await self._leaving.wait()
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         await super().startup(sockets)
@@ -115,7 +129,7 @@ async def serve(settings: Settings) -> None:
         goodbye: set[asyncio.Task[None]] = set()
 
         def end() -> None:
-            server.should_exit = True
+            server.leave()
             goodbye.add(loop.create_task(services.calls.cancel_all()))
 
         for number in (signal.SIGTERM, signal.SIGINT):
