@@ -66,7 +66,12 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
           again(mine)
         }
       })
-      screen = new Rfb(element, socket, { shared: true })
+      try {
+        screen = new Rfb(element, socket, { shared: true })
+      } catch (error) {
+        socket.close()
+        throw error
+      }
       screen.scaleViewport = true
       screen.viewOnly = !control.value
       screen.focusOnClick = true
