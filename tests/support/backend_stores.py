@@ -66,21 +66,26 @@ class ConversationStores:
 
     async def session(self, user_id: UserId = ANNA, title: str = "") -> SessionId:
         """A fresh session."""
-        now = datetime.now(UTC)
-        now = now.replace(microsecond=now.microsecond // 1000 * 1000)
-        session_id = SessionId(uuid.uuid4().hex)
-        await self.sessions.add(
-            Session(
-                id=session_id,
-                user_id=user_id,
-                title=title,
-                status=SessionStatus.IDLE,
-                model=None,
-                created_at=now,
-                updated_at=now,
-            )
+        return await add_session(self.sessions, user_id, title)
+
+
+async def add_session(sessions: SessionRepository, user_id: UserId, title: str = "") -> SessionId:
+    """A fresh session; its times are as exact as a database keeps them."""
+    now = datetime.now(UTC)
+    now = now.replace(microsecond=now.microsecond // 1000 * 1000)
+    session_id = SessionId(uuid.uuid4().hex)
+    await sessions.add(
+        Session(
+            id=session_id,
+            user_id=user_id,
+            title=title,
+            status=SessionStatus.IDLE,
+            model=None,
+            created_at=now,
+            updated_at=now,
         )
-        return session_id
+    )
+    return session_id
 
 
 def memory_stores(

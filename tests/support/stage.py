@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -19,7 +18,7 @@ from backend_api.application.runs.worker import Worker
 from backend_api.domain.agent.events import Event, LivePayload, MessageCompleted, RunFinished
 from backend_api.domain.agent.model import ChatModel
 from backend_api.domain.agent.tools import ToolBox
-from backend_api.domain.conversation.entity import Lease, OwnerMessage, Run, RunId, Session, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import Lease, OwnerMessage, Run, RunId, SessionId
 from backend_api.domain.conversation.ports import EventLog, WorkQueue
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals, MemoryWorkQueue
@@ -27,6 +26,7 @@ from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository
 from backend_api.infrastructure.memory.store import MemoryStore
+from support.backend_stores import add_session
 from support.scripted import HandlerBox, OneModel
 
 USER = UserId("user_1")
@@ -102,19 +102,7 @@ class Stage:
         self._stop = StopRun(self.sessions, self.ledger, self.log, self.tail, self.signals)
 
     async def open_session(self, title: str = "") -> SessionId:
-        session_id, now = SessionId(uuid.uuid4().hex), datetime.now(UTC)
-        await self.sessions.add(
-            Session(
-                id=session_id,
-                user_id=USER,
-                title=title,
-                status=SessionStatus.IDLE,
-                model=None,
-                created_at=now,
-                updated_at=now,
-            )
-        )
-        return session_id
+        return await add_session(self.sessions, USER, title)
 
     async def say(self, session_id: SessionId, text: str, *, interrupt: bool = False) -> RunId:
         return (await self._send(session_id, USER, Message(text=text, interrupt=interrupt))).run_id

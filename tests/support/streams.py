@@ -55,10 +55,15 @@ class FrameReader:
 
 @asynccontextmanager
 async def reading(
-    client: httpx.AsyncClient, path: str, headers: dict[str, str], *, last_id: str | None = None
+    client: httpx.AsyncClient,
+    path: str,
+    headers: dict[str, str],
+    *,
+    last_id: str | None = None,
+    body: dict[str, Any] | None = None,
 ) -> AsyncGenerator[FrameReader]:
-    """Follow a stream from a frame's id on."""
+    """Follow a stream from a frame's id on, or what a body that is posted begins."""
     resumed = headers if last_id is None else headers | {"Last-Event-ID": last_id}
-    async with client.stream("GET", path, headers=resumed) as response:
+    async with client.stream("POST" if body else "GET", path, headers=resumed, json=body) as response:
         assert response.status_code == 200, (await response.aread(), response.status_code)
         yield FrameReader(response)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 
 import httpx
 import pytest
 
 from backend_api.application.computer.tell_news import TellNews
 from backend_api.domain.agent.events import Notice
-from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
 from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
@@ -22,7 +21,7 @@ from backend_api.infrastructure.mongo.news_marks import MongoNewsMarks
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.sandbox_manager.news import ManagerNews
 from contracts.sandboxes import Sandbox
-from support.backend_stores import ANNA
+from support.backend_stores import ANNA, add_session
 from support.servers import Server
 
 ENDS = "2026-01-02T00:00:00Z"
@@ -45,22 +44,6 @@ def frame(number: int, session_id: str, status: str, **fields: object) -> str:
         }
     )
     return f"id: {number:02}\nevent: sandbox\ndata: {sandbox.model_dump_json()}\n\n"
-
-
-async def mongo_session(database: Database) -> SessionId:
-    session_id, now = SessionId("s1"), datetime(2026, 1, 1, tzinfo=UTC)
-    await MongoSessionRepository(database).add(
-        Session(
-            id=session_id,
-            user_id=ANNA,
-            title="",
-            status=SessionStatus.IDLE,
-            model=None,
-            created_at=now,
-            updated_at=now,
-        )
-    )
-    return session_id
 
 
 class Manager:
@@ -100,7 +83,7 @@ async def test_each_news_is_told_once_by_two_gateways_and_only_what_is_worth_it(
 ) -> None:
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(connect(mongo_server.uri, mongo_database_name))
-        session_id = await mongo_session(database)
+        session_id = await add_session(MongoSessionRepository(database), ANNA)
         manager = Manager(
             [
                 frame(1, session_id, "starting"),
@@ -151,7 +134,7 @@ async def test_a_gateway_that_comes_back_hears_what_it_missed_and_so_it_does_whe
 ) -> None:
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(connect(mongo_server.uri, mongo_database_name))
-        session_id = await mongo_session(database)
+        session_id = await add_session(MongoSessionRepository(database), ANNA)
         manager = Manager([frame(1, session_id, "ready", notice="Soon.")])
         client = await stack.enter_async_context(
             httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
@@ -178,7 +161,7 @@ async def test_files_that_take_up_nearly_all_they_may_are_told_once_for_each_tim
 ) -> None:
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(connect(mongo_server.uri, mongo_database_name))
-        session_id = await mongo_session(database)
+        session_id = await add_session(MongoSessionRepository(database), ANNA)
         manager = Manager(
             [
                 frame(2, session_id, "ready", disk_notice="Over 80 %.", disk_revision=2),

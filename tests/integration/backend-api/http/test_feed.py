@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, ExitStack, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +21,6 @@ from support.streams import Frame, reading
 
 FEED = "/api/events"
 SHOWN = ("title", "status", "model", "options", "pinned", "archived", "read_seq", "unread", "sandbox")
-
-
-@pytest.fixture
-async def gateways(
-    mongo_server: Server, redis_server: Server, mongo_database_name: str
-) -> AsyncGenerator[list[Gateway]]:
-    """Two over the same stores."""
-    async with AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri))
-            for _ in range(2)
-        ]
 
 
 def shown(frame: Frame) -> tuple[str, dict[str, Any]]:

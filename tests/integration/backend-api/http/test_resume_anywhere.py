@@ -9,7 +9,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -27,24 +27,12 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.ports import Recorded
-from support.gateway import Gateway, run_gateway
+from support.gateway import Gateway
 from support.servers import Server
 from support.streams import WAIT_S, reading
 
 ANSWERS = 12
 LETTERS = "aß中\U0001f600 \n"
-
-
-@pytest.fixture
-async def gateways(
-    mongo_server: Server, redis_server: Server, mongo_database_name: str
-) -> AsyncGenerator[list[Gateway]]:
-    """Two over the same stores."""
-    async with AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri))
-            for _ in range(2)
-        ]
 
 
 class Writer:

@@ -3,53 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from typing import Any
 
-import httpx
 import pytest
 
 from backend_api.domain.agent.events import BodyReference, MessageCompleted, MessageDelta, RunFinished, ToolFinished
 from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.ports import Body, Recorded
 from support.gateway import Gateway
-
-Frame = tuple[str | None, str, dict[str, Any]]
-
-
-class Reader:
-    """Reads frames of an SSE answer."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self.response = response
-        self._lines = response.aiter_lines()
-
-    async def next(self) -> Frame:
-        identifier, kind = None, ""
-        async with asyncio.timeout(30):
-            async for line in self._lines:
-                if line.startswith("id: "):
-                    identifier = line[4:]
-                elif line.startswith("event: "):
-                    kind = line[7:]
-                elif line.startswith("data: "):
-                    return identifier, kind, json.loads(line[6:])
-        raise EOFError
-
-    async def until(self, kind: str) -> list[Frame]:
-        frames = [await self.next()]
-        while frames[-1][1] != kind:
-            frames.append(await self.next())
-        return frames
-
-
-@asynccontextmanager
-async def reading(gateway: Gateway, url: str, headers: dict[str, str], **request: Any) -> AsyncGenerator[Reader]:
-    async with gateway.client.stream(request.pop("method", "GET"), url, headers=headers, **request) as response:
-        assert response.status_code == 200
-        yield Reader(response)
+from support.streams import reading
 
 
 async def claimed(gateway: Gateway) -> Lease:
@@ -99,7 +61,7 @@ async def test_a_message_is_answered_over_the_stream_and_resumes_anywhere(gatewa
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
     url = f"/api/sessions/{session_id}"
-    async with reading(gateway, f"{url}/events", anna) as reader:
+    async with reading(gateway.client, f"{url}/events", anna) as reader:
         assert reader.response.headers["x-accel-buffering"] == "no"
         assert reader.response.headers["cache-control"] == "no-cache"
         body = {"text": "hello", "client_message_id": "c1"}
@@ -109,13 +71,13 @@ async def test_a_message_is_answered_over_the_stream_and_resumes_anywhere(gatewa
         assert again == accepted.json() | {"duplicate": True}
         await answered(gateway)
         frames = await reader.until("run.finished")
-    stored = [frame for frame in frames if frame[0] is not None]
+    stored = [frame for frame in frames if frame.id is not None]
     kinds = ["message.user", "run.queued", "run.started", "message.completed", "run.finished"]
-    assert [(frame[0], frame[1]) for frame in stored] == [(str(n + 1), kind) for n, kind in enumerate(kinds)]
-    assert [frame[2]["text"] for frame in frames if frame[1] == "message.delta"] in ([], ["Hi there"])
-    assert all(frame[2]["seq"] is None for frame in frames if frame[0] is None)
-    async with reading(gateway, f"{url}/events?after=1", anna | {"Last-Event-ID": "3"}) as reader:
-        assert [frame[0] for frame in await reader.until("run.finished")] == ["4", "5"]
+    assert [(frame.id, frame.event) for frame in stored] == [(str(n + 1), kind) for n, kind in enumerate(kinds)]
+    assert [frame.data["text"] for frame in frames if frame.event == "message.delta"] in ([], ["Hi there"])
+    assert all(frame.data["seq"] is None for frame in frames if frame.id is None)
+    async with reading(gateway.client, f"{url}/events?after=1", anna, last_id="3") as reader:
+        assert [frame.id for frame in await reader.until("run.finished")] == ["4", "5"]
     page = (await gateway.client.get(f"{url}/events?format=json&after=1&limit=2", headers=anna)).json()
     assert [item["seq"] for item in page["items"]] == [2, 3]
     assert (page["last_seq"], page["has_more"]) == (5, True)
@@ -159,11 +121,11 @@ async def test_a_reader_that_comes_late_gets_the_text_so_far_first(gateway: Gate
         await tail.publish_delta(
             lease.run.session_id, lease.run.id, MessageDelta(message_id="a", offset=offset, text=text)
         )
-    async with reading(gateway, f"{url}/events", anna) as reader:
+    async with reading(gateway.client, f"{url}/events", anna) as reader:
         frames = await reader.until("message.delta")
-        assert (frames[-1][2]["offset"], frames[-1][2]["text"]) == (0, "Gr\U0001f600üße")
+        assert (frames[-1].data["offset"], frames[-1].data["text"]) == (0, "Gr\U0001f600üße")
         await tail.publish_delta(run.session_id, run.id, MessageDelta(message_id="a", offset=6, text="!"))
-        _, _, data = await reader.next()
+        data = (await reader.next()).data
         assert (data["offset"], data["text"]) == (6, "!")
 
 
@@ -175,9 +137,9 @@ async def test_runs_wait_for_the_end_or_stream_to_it(gateway: Gateway) -> None:
     result = (await waiting).json()
     assert (result["status"], [item["text"] for item in result["messages"]]) == ("completed", ["hello", "One"])
     worker = asyncio.create_task(answered(gateway, "Two"))
-    async with reading(gateway, f"{url}/runs/stream", anna, method="POST", json={"text": "more"}) as reader:
+    async with reading(gateway.client, f"{url}/runs/stream", anna, body={"text": "more"}) as reader:
         frames = await reader.until("run.finished")
-        assert {frame[2]["run_id"] for frame in frames} == {frames[-1][2]["run_id"]}
+        assert {frame.data["run_id"] for frame in frames} == {frames[-1].data["run_id"]}
         with pytest.raises(EOFError):
             await reader.next()
     await worker
@@ -192,7 +154,7 @@ async def test_a_message_its_run_ended_without_reading_is_waited_for_in_the_next
     await gateway.client.post(f"{url}/messages", json={"text": "hello"}, headers=anna)
     lease = await claimed(gateway)
     waiting = asyncio.create_task(gateway.client.post(f"{url}/{call}", json={"text": "and this"}, headers=anna))
-    async with reading(gateway, f"{url}/events?after=3", anna) as reader:
+    async with reading(gateway.client, f"{url}/events?after=3", anna) as reader:
         await reader.until("message.user")
     failed = RunFinished(run_id=lease.run.id, status="failed", reason="The model is away.")
     await gateway.ports.tail.publish(lease.run.session_id, await gateway.ports.ledger.finish(lease, failed, seen_seq=1))

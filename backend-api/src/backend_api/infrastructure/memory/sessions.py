@@ -12,8 +12,8 @@ from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import Body, SessionPage
 from backend_api.domain.conversation.usage import total_usage
-from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.memory.newest_first import newest_first
 from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
 
 _CHANGEABLE = frozenset({"title", "model", "options", "pinned", "archived"})
@@ -37,20 +37,12 @@ class MemorySessionRepository:
         return self._store.own(session_id, user_id).session
 
     async def page(self, user_id: UserId, *, limit: int, cursor: str | None, query: str | None) -> SessionPage:
-        """The cursor is the last id."""
+        """See `newest_first`."""
         own = [row.session for row in self._store.sessions.values() if row.session.user_id == user_id]
-        own.sort(key=lambda session: (session.created_at, session.id), reverse=True)
         if query:
             own = [session for session in own if query.casefold() in session.title.casefold()]
-        start = 0
-        if cursor is not None:
-            ids: list[str] = [session.id for session in own]
-            if cursor not in ids:
-                raise InvalidError("This cursor is not one of ours.", field="query.cursor")
-            start = ids.index(cursor) + 1
-        items = own[start : start + limit]
-        has_more = len(own) > start + limit
-        return SessionPage(items=items, next_cursor=items[-1].id if has_more else None)
+        items, next_cursor = newest_first(own, limit=limit, cursor=cursor)
+        return SessionPage(items=items, next_cursor=next_cursor)
 
     async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
         """Only what a user may change."""
