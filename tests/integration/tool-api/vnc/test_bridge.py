@@ -118,6 +118,14 @@ async def test_a_viewer_sees_the_screen_and_several_see_it_at_once(path: Path) -
     assert len(pictures[0]) == 1280 * 800 * 4
 
 
+async def test_viewers_cut_in_their_handshake_lock_nobody_out(path: Path) -> None:
+    for _ in range(8):
+        async with viewer(path, token(Scope.VNC_VIEW)) as (socket, _client):
+            assert await asyncio.wait_for(socket.recv(), 30) == b"RFB 003.008\n"
+    async with viewer(path, token(Scope.VNC_VIEW)) as (_, last):
+        await last.connect()
+
+
 async def test_a_pointer_is_moved_by_who_may_control_and_not_by_who_may_view(path: Path, desktop: Desktop) -> None:
     async with viewer(path, token(Scope.VNC_CONTROL)) as (_, client):
         await client.connect()
