@@ -1,3 +1,4 @@
+import type { SandboxUpdatedEvent } from './generated/events'
 import type { SandboxBody, SessionBody, SessionPageBody, StateBody } from './generated/openapi'
 
 export type * from './generated/events'
@@ -34,7 +35,7 @@ export interface Problem {
 export type SessionStatus = 'idle' | 'queued' | 'running' | 'waiting'
 export type Session = Omit<SessionBody, 'status'> & { status: SessionStatus }
 export type SessionPage = Omit<SessionPageBody, 'items'> & { items: Session[] }
-export type ComputerStatus = 'none' | 'queued' | 'starting' | 'ready' | 'paused' | 'failed' | 'gone'
+export type ComputerStatus = SandboxUpdatedEvent['status']
 export type SandboxState = Omit<SandboxBody, 'status'> & { status: ComputerStatus }
 export type SessionState = Pick<StateBody, 'last_seq'> & {
   session: Session

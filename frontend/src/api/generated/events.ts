@@ -261,7 +261,7 @@ export interface SessionUpdatedEvent {
   } | null
 }
 /**
- * `queue_position` is 1 for the next one to be let in.
+ * One that waits for room is `starting` with a `queue_position`, 1 for the next one to be let in.
  */
 export interface SandboxUpdatedEvent {
   seq: number
@@ -269,7 +269,7 @@ export interface SandboxUpdatedEvent {
   at: string
   session_id: string
   run_id: string | null
-  status: 'none' | 'queued' | 'starting' | 'ready' | 'paused' | 'failed' | 'gone'
+  status: 'none' | 'starting' | 'ready' | 'paused' | 'failed' | 'gone'
   reason: string | null
   expires_at: string | null
   has_desktop: boolean

@@ -9,8 +9,9 @@ beforeEach(() => localStorage.clear())
 afterEach(cleanup)
 
 function show(props: { isRunning?: boolean; sessionId?: string | null } = {}) {
+  const ensureSession = () => Promise.resolve('s')
   return render(ComposerBox, {
-    props: { sessionId: 's', isRunning: false, isStopping: false, ensureSession: () => Promise.resolve('s'), ...props },
+    props: { writer: 'u', sessionId: 's', isRunning: false, isStopping: false, ensureSession, ...props },
     global: { plugins: [i18n] },
   })
 }
@@ -69,5 +70,13 @@ describe('ComposerBox', () => {
     expect(field()).toHaveProperty('value', '')
     await rerender({ sessionId: 's' })
     expect(field()).toHaveProperty('value', 'first')
+  })
+  it('shows what somebody began to write to nobody else', async () => {
+    const { rerender } = show({ sessionId: null })
+    await userEvent.type(field(), 'mine')
+    await rerender({ writer: 'another' })
+    expect(field()).toHaveProperty('value', '')
+    await rerender({ writer: 'u' })
+    expect(field()).toHaveProperty('value', 'mine')
   })
 })

@@ -126,7 +126,8 @@ function place(state: Transcript, item: Item, seenSeq: number): Transcript {
 export function computerView(
   told: Pick<SandboxUpdatedEvent, 'status' | 'reason' | 'has_desktop' | 'queue_position'>,
 ): ComputerView {
-  const { status, reason, has_desktop: hasDesktop, queue_position: queuePosition } = told
+  const { reason, has_desktop: hasDesktop, queue_position: queuePosition } = told
+  const status = told.status === 'starting' && queuePosition ? 'queued' : told.status
   return { status, reason, hasDesktop, queuePosition }
 }
 

@@ -79,7 +79,8 @@ export interface RunView {
   readonly startedAt: string
 }
 export interface ComputerView {
-  readonly status: ComputerStatus
+  /** Queued is one that is to start once there is room. */
+  readonly status: ComputerStatus | 'queued'
   readonly reason: string | null
   readonly hasDesktop: boolean
   /** 1 is the next one to be let in. */

@@ -101,7 +101,8 @@ async def test_a_computer_that_stands_in_line_is_waited_for_step_by_step() -> No
     assert (await manager.client().ensure("s", "u")).id == "b1"
     assert manager.calls.count("GET /sandboxes/b1") == 3
     manager.statuses = [SandboxStatus.QUEUED]
-    assert (await manager.client().status("s")).queue_position == 2
+    told = await manager.client().status("s")
+    assert (told.status, told.queue_position) == ("starting", 2)
 
 
 async def test_keeping_a_computer_is_told_at_once_and_needs_one() -> None:
@@ -211,7 +212,7 @@ class SlowComputers(MemoryComputers):
 
 class QueuedComputers(SlowComputers):
     async def status(self, session_id: str) -> Any:
-        return ComputerStatus(status="queued", queue_position=3)
+        return ComputerStatus(status="starting", queue_position=3)
 
 
 async def test_the_place_in_the_line_is_told() -> None:
@@ -224,7 +225,7 @@ async def test_the_place_in_the_line_is_told() -> None:
     release.set()
     await asking
     told = [(event.status, event.queue_position) for event in stage.payloads(session, SandboxUpdated)]
-    assert told == [("queued", 3), ("ready", None)]
+    assert told == [("starting", 3), ("ready", None)]
 
 
 async def test_starting_ready_and_failed_are_told_once() -> None:

@@ -72,8 +72,7 @@ class AnnouncedComputers:
     async def _waiting(self, session_id: str) -> SandboxUpdated:
         with contextlib.suppress(ComputerUnavailableError):
             status = await self._inner.status(session_id)
-            if status.status == "queued":
-                return SandboxUpdated(status="queued", queue_position=status.queue_position)
+            return SandboxUpdated(status="starting", queue_position=status.queue_position)
         return SandboxUpdated(status="starting")
 
     async def _tell(self, session_id: str, event: SandboxUpdated, told: tuple[str, int] | None) -> None:

@@ -182,12 +182,12 @@ class SessionUpdated:
     options: dict[str, Any] | None = None
 
 
-SandboxState = Literal["none", "queued", "starting", "ready", "paused", "failed", "gone"]
+SandboxState = Literal["none", "starting", "ready", "paused", "failed", "gone"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxUpdated:
-    """`queue_position` is 1 for the next one to be let in."""
+    """One that waits for room is `starting` with a `queue_position`, 1 for the next one to be let in."""
 
     type: Literal["sandbox.updated"] = "sandbox.updated"
     status: SandboxState

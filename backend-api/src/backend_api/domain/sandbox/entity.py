@@ -31,9 +31,9 @@ class Computer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputerStatus:
-    """Present state for the UI: none, queued, starting, ready, paused, failed or gone, with the reason.
+    """Present state for the UI: none, starting, ready, paused, failed or gone, with the reason.
 
-    `queue_position` is 1 for the next one to be let in; `notice` tells of an end that comes near, at `ends_at` unless
+    One that waits for room is `starting` with a `queue_position`, 1 for the next one to be let in; `notice` tells of an end that comes near, at `ends_at` unless
     it is used, at `expires_at` in any case.
     """
 

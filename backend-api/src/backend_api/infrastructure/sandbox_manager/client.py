@@ -253,7 +253,7 @@ def _is_passing(response: httpx.Response) -> bool:
 
 def _status(sandbox: Sandbox) -> ComputerStatus:
     return ComputerStatus(
-        status=sandbox.status.value,
+        status="starting" if sandbox.status is SandboxStatus.QUEUED else sandbox.status.value,
         reason=sandbox.reason,
         retryable=sandbox.retryable,
         has_desktop=sandbox.has_desktop,
