@@ -10,14 +10,8 @@ import httpx
 import pytest
 
 from sandbox_manager.bootstrap.app import create_app
-from sandbox_manager.bootstrap.settings import Settings
-from sandbox_manager.bootstrap.wiring import keep
-from sandbox_manager.infrastructure.clock import SystemClock
-from sandbox_manager.infrastructure.mongo.connect import connected, load_door_keys
-from sandbox_manager.infrastructure.mongo.leases import MongoLeases
-from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
-from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from sandbox_manager.interfaces.http.use_cases import UseCases
+from support.listening_manager import listening_manager
 from support.route_rules import MANAGER, Kind, routes_of, without_rule
 from support.servers import Server
 
@@ -45,20 +39,11 @@ async def client(
     monkeypatch.setenv("MONGO_URI", mongo_server.uri)
     monkeypatch.setenv("SANDBOX_MANAGER_TOKEN", SERVICE_TOKEN)
 
-    @asynccontextmanager
-    async def wiring() -> AsyncGenerator[UseCases]:
-        async with connected(mongo_server.uri, mongo_database_name):
-            keys = await load_door_keys()
-            async with keep(
-                Settings(), MongoRegistry(), MongoLeases(), FakeRuntime(), keys, SystemClock()
-            ) as use_cases:
-                yield use_cases
-
-    app = create_app(wiring)
-    async with app.router.lifespan_context(app):
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        async with httpx.AsyncClient(transport=transport, base_url="http://manager") as made:
-            yield made
+    async with (
+        listening_manager(mongo_server.uri, mongo_database_name) as url,
+        httpx.AsyncClient(base_url=url, timeout=30) as made,
+    ):
+        yield made
 
 
 async def ask(
@@ -67,7 +52,10 @@ async def ask(
     method, _, path = name.partition(" ")
     headers = {} if authorization is None else {"Authorization": authorization}
     request: dict[str, Any] = {"json": MANAGER[name].json, "params": dict(MANAGER[name].params)}
-    return await client.request(method, path.format_map(things), headers=headers, **request)
+    async with client.stream(method, path.format_map(things), headers=headers, **request) as answer:
+        if answer.headers.get("content-type", "").partition(";")[0] != "text/event-stream":  # which goes on and on
+            await answer.aread()
+    return answer
 
 
 async def _sandbox(client: httpx.AsyncClient) -> tuple[dict[str, str], str]:

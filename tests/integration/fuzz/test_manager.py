@@ -3,46 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 
 import httpx
 import pytest
-import uvicorn
 
-from sandbox_manager.bootstrap.app import create_app
-from sandbox_manager.bootstrap.settings import Settings
-from sandbox_manager.bootstrap.wiring import keep
-from sandbox_manager.infrastructure.clock import SystemClock
-from sandbox_manager.infrastructure.mongo.connect import connected, load_door_keys
-from sandbox_manager.infrastructure.mongo.leases import MongoLeases
-from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
-from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
-from sandbox_manager.interfaces.http.use_cases import UseCases
 from support.background import in_background
 from support.fuzzing import fuzz
 from support.hostile import bodies, heads, post, tried
-from support.listening import on_loopback
+from support.listening_manager import listening_manager
 from support.servers import Server
 
 SERVICE_TOKEN = "k7" * 20
 HEADERS = {"Authorization": f"Bearer {SERVICE_TOKEN}"}
-
-
-@asynccontextmanager
-async def _manager(mongo_uri: str, database_name: str) -> AsyncGenerator[str]:
-    """Address of a manager that listens."""
-
-    @asynccontextmanager
-    async def wiring() -> AsyncGenerator[UseCases]:
-        async with connected(mongo_uri, database_name):
-            keys = await load_door_keys()
-            async with keep(Settings(), MongoRegistry(), MongoLeases(), FakeRuntime(), keys, SystemClock()) as made:
-                yield made
-
-    server = uvicorn.Server(uvicorn.Config(create_app(wiring), log_config=None, timeout_graceful_shutdown=1))
-    async with on_loopback(server) as url:
-        yield url
 
 
 @pytest.mark.timeout(300)
@@ -51,7 +23,7 @@ def test_no_call_breaks_the_manager_or_its_word(
 ) -> None:
     monkeypatch.setenv("MONGO_URI", mongo_server.uri)
     monkeypatch.setenv("SANDBOX_MANAGER_TOKEN", SERVICE_TOKEN)
-    with in_background(_manager(mongo_server.uri, mongo_database_name)) as (url, _):
+    with in_background(listening_manager(mongo_server.uri, mongo_database_name)) as (url, _):
 
         def opened(label: str) -> tuple[dict[str, str], dict[str, str]]:
             with httpx.Client(base_url=url, headers=HEADERS, timeout=30) as client:
@@ -73,7 +45,7 @@ async def test_the_manager_stands_hostile_bytes(
     monkeypatch.setenv("MONGO_URI", mongo_server.uri)
     monkeypatch.setenv("SANDBOX_MANAGER_TOKEN", SERVICE_TOKEN)
     async with (
-        _manager(mongo_server.uri, mongo_database_name) as url,
+        listening_manager(mongo_server.uri, mongo_database_name) as url,
         httpx.AsyncClient(base_url=url, headers=HEADERS, timeout=30) as client,
     ):
         port = int(url.rpartition(":")[2])
