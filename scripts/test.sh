@@ -35,7 +35,7 @@ run_kind() {
     chaos) run_pytest chaos tests/chaos ;;
     quiet) run_pytest quiet tests/contract tests/integration tests/e2e -m quiet ;;
     frontend) (cd "$ROOT/frontend" && npm test --silent) ;;
-    *) fail "no such kind of test: $1 (unit contract integration e2e docker chaos frontend all)" ;;
+    *) fail "no such kind of test: $1 (unit contract integration e2e docker chaos quiet frontend all)" ;;
   esac
 }
 
