@@ -33,8 +33,8 @@ class Computer:
 class ComputerStatus:
     """Present state for the UI: none, starting, ready, paused, failed or gone, with the reason.
 
-    One that waits for room is `starting` with a `queue_position`, 1 for the next one to be let in; `notice` tells of an end that comes near, at `ends_at` unless
-    it is used, at `expires_at` in any case.
+    One that waits for room is `starting` with a `queue_position`, 1 for the next one to be let in; `notice` tells of an
+    end that comes near, at `ends_at` unless it is used, at `expires_at` in any case.
     """
 
     status: str
