@@ -33,7 +33,7 @@ class Stack:
 
     @property
     def mongo_uri(self) -> str:
-        return self.settings.mongo_uri or f"mongodb://{_LOOPBACK}:{self.ports['mongod']}/?directConnection=true"
+        return self.settings.mongo_uri or f"mongodb://{_LOOPBACK}:{self.ports['mongod']}/?replicaSet={NAME}"
 
     @property
     def redis_url(self) -> str:
@@ -81,6 +81,8 @@ def _mongod(stack: Stack) -> ChildSpec:
         *("--replSet", NAME, "--bind_ip", _LOOPBACK, "--port", str(port), "--nounixsocket"),
         *("--dbpath", str(stack.folder / "mongo"), "--wiredTigerCacheSizeGB", "0.5", "--oplogSize", "256"),
         *("--setParameter", "diagnosticDataCollectionEnabled=false"),
+        # Also after a restart of its own (docs/decisions/0007).
+        *("--setParameter", "transactionLifetimeLimitSeconds=5"),
     )
     return ChildSpec(
         name="mongod",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextlib
 import json
 from collections.abc import AsyncIterator
@@ -77,19 +78,28 @@ class ApiClient:
     async def until(self, session_id: str, event_type: str, *, after: int = 0, timeout_s: float = 60) -> list[Json]:
         """Events up to and with the first of `event_type`."""
         seen: list[Json] = []
-        async with asyncio.timeout(timeout_s):
-            stream = self.events(session_id, after=after)
-            async with contextlib.aclosing(stream):  # type: ignore[type-var]
-                async for event in stream:
-                    seen.append(event)
-                    if event["type"] == event_type:
-                        return seen
-        raise AssertionError(f"the stream ended before {event_type}: {[e['type'] for e in seen]}")
+        try:
+            async with asyncio.timeout(timeout_s):
+                stream = self.events(session_id, after=after)
+                async with contextlib.aclosing(stream):  # type: ignore[type-var]
+                    async for event in stream:
+                        seen.append(event)
+                        if event["type"] == event_type:
+                            return seen
+        except TimeoutError:
+            raise AssertionError(f"no {event_type} within {timeout_s:.0f} s, but {_told(seen)}") from None
+        raise AssertionError(f"the stream ended before {event_type}, after {_told(seen)}")
 
     async def ask(self, session_id: str, text: str, *, timeout_s: float = 120) -> list[Json]:
         """Send a message and answer all events from it to the end of its run."""
         accepted = await self.send(session_id, text)
         return await self.until(session_id, "run.finished", after=accepted["seq"] - 1, timeout_s=timeout_s)
+
+
+def _told(events: list[Json]) -> str:
+    """How often each type came, and the last event whole."""
+    counts = collections.Counter(event["type"] for event in events)
+    return f"{dict(counts)}, at last {events[-1] if events else None}"
 
 
 async def register(base_url: str, username: str, password: str = "correct horse battery") -> ApiClient:

@@ -73,8 +73,8 @@ def run_server(arguments: list[str], log: Path) -> Iterator[subprocess.Popen[byt
 
 
 @contextmanager
-def run_mongod(folder: Path, port: int | None = None) -> Iterator[Server]:
-    """A replica set of one, writable when it is handed out."""
+def run_mongod(folder: Path, port: int | None = None, *, initiated: bool = True) -> Iterator[Server]:
+    """A replica set of one, writable when it is handed out; or a server that answers and was never told its set."""
     port = port or free_port()
     data = folder / "data"
     data.mkdir(parents=True, exist_ok=True)
@@ -83,18 +83,18 @@ def run_mongod(folder: Path, port: int | None = None) -> Iterator[Server]:
     with run_server(arguments, folder / "mongod.log") as process:
         uri = f"mongodb://127.0.0.1:{port}/?directConnection=true"
         with pymongo.MongoClient[dict[str, object]](uri, serverSelectionTimeoutMS=500) as client:
-            _initiate(client, port, folder / "mongod.log", process)
+            _until(client, "isWritablePrimary" if initiated else "isreplicaset", port, folder / "mongod.log", process)
         yield Server(uri, port, process)
 
 
-def _initiate(
-    client: pymongo.MongoClient[dict[str, object]], port: int, log: Path, process: subprocess.Popen[bytes]
+def _until(
+    client: pymongo.MongoClient[dict[str, object]], state: str, port: int, log: Path, process: subprocess.Popen[bytes]
 ) -> None:
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
             hello = client.admin.command("hello")
-            if hello.get("isWritablePrimary"):
+            if hello.get(state):
                 return
             if not hello.get("setName"):
                 members = [{"_id": 0, "host": f"127.0.0.1:{port}"}]
@@ -102,7 +102,7 @@ def _initiate(
         except pymongo.errors.PyMongoError:
             pass
         time.sleep(0.05)
-    pytest.fail(f"mongod did not become writable: {log.read_text(errors='replace')[-2000:]}")
+    pytest.fail(f"mongod did not come to {state}: {log.read_text(errors='replace')[-2000:]}")
 
 
 @contextmanager

@@ -63,6 +63,16 @@ class Stack:
         """What it has said on the terminal so far."""
         return self.output.read_text(encoding="utf-8", errors="replace")
 
+    def troubles(self, *, at_most: int = 12_000) -> str:
+        """Warnings and errors its services logged last, and what it said on the terminal."""
+        lines = [
+            f"{log.stem}: {line[:2_000]}"
+            for log in sorted((self.data_dir / "logs").glob("*.log"))
+            for line in log.read_text(encoding="utf-8", errors="replace").splitlines()
+            if '"level": "warning"' in line or '"level": "error"' in line
+        ]
+        return "\n".join([*lines, self.printed()])[-at_most:]
+
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Ask it to end, wait, and fail the test if a process of its stays."""
         started = self.descendants()

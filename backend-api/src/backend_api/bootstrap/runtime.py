@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from backend_api.application.files.link_file import LinkFile
 from backend_api.application.runs.announced_computers import AnnouncedComputers
 from backend_api.bootstrap.agent import Agent, AgentPorts, build_catalogue, open_agent
 from backend_api.bootstrap.computers import ComputerPorts, open_computers
+from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.settings import Settings, SettingsError, signing_secret
 from backend_api.bootstrap.stores import Stores, open_stores
 from backend_api.infrastructure.llm.catalogue import Catalogue
@@ -59,17 +59,6 @@ class Runtime:
     def optional(self) -> Mapping[str, Probe]:
         """What some things work without."""
         return {"redis": self.stores.probe_redis, "sandbox_manager": self.computers.probe}
-
-
-@asynccontextmanager
-async def going_on(work: Coroutine[None, None, None], name: str) -> AsyncGenerator[None]:
-    """The work goes on until the block ends."""
-    task = asyncio.create_task(work, name=name)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
 
 
 def plan(settings: Settings) -> Plan:

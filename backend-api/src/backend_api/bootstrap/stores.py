@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.conversation.ports import WorkQueue
 from backend_api.infrastructure.mongo.connection import Database, connect
@@ -48,27 +48,21 @@ async def open_stores(settings: Settings) -> AsyncGenerator[Stores]:
         redis = connect_redis(settings.redis_address, connect_s=COMMAND_S, reads_for_s=COMMAND_S)
         listener = connect_redis(settings.redis_address, connect_s=COMMAND_S, reads_for_s=None)
         hub = Hub(listener)
-        listening = asyncio.create_task(hub.run(), name="hub")
-        try:
-            async with AsyncExitStack() as stack:
-                signals = await stack.enter_async_context(RedisRunSignals(redis, hub))
-                queue = (
-                    SaqWorkQueue(settings.redis_address)
-                    if settings.use_background_jobs
-                    else RedisWorkBroadcast(redis, hub)
-                )
-                await stack.enter_async_context(queue)
-                tail = RedisLiveTail(redis, hub)
-                yield Stores(
-                    database=database,
-                    redis=redis,
-                    tail=tail,
-                    signals=signals,
-                    log_ins=RedisLogInSignals(redis, hub),
-                    queue=queue,
-                )
-        finally:
-            listening.cancel()
-            await asyncio.gather(listening, return_exceptions=True)
-            await listener.aclose()
-            await redis.aclose()
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(redis.aclose)
+            stack.push_async_callback(listener.aclose)
+            await stack.enter_async_context(going_on(hub.run(), "hub"))
+            signals = await stack.enter_async_context(RedisRunSignals(redis, hub))
+            queue = (
+                SaqWorkQueue(settings.redis_address) if settings.use_background_jobs else RedisWorkBroadcast(redis, hub)
+            )
+            await stack.enter_async_context(queue)
+            tail = RedisLiveTail(redis, hub)
+            yield Stores(
+                database=database,
+                redis=redis,
+                tail=tail,
+                signals=signals,
+                log_ins=RedisLogInSignals(redis, hub),
+                queue=queue,
+            )

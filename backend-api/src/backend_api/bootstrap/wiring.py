@@ -14,7 +14,8 @@ from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.closing import Closing
-from backend_api.bootstrap.runtime import Plan, Runtime, going_on, open_runtime, plan
+from backend_api.bootstrap.going_on import going_on
+from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.conversation.feed import SessionFeed
 from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
@@ -32,7 +33,6 @@ from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 
 LEAVE_S = 6.0
 """Runs may take so long to come to the end of their present step; then they are cut."""
-HANDOVER_S = 3.0
 
 
 def settle_memory() -> None:
@@ -89,14 +89,12 @@ async def working(worker: Worker | None, closing: Closing) -> AsyncGenerator[Non
     if worker is None:
         yield
         return
-    task = asyncio.create_task(worker.run(), name="worker")
-    closing.then(worker.leave)
-    try:
-        yield
-    finally:
-        await asyncio.wait({task}, timeout=closing.rest(LEAVE_S))
-        task.cancel()
-        await asyncio.wait({task}, timeout=HANDOVER_S)
+    async with going_on(worker.run(), "worker") as at_work:
+        closing.then(worker.leave)
+        try:
+            yield
+        finally:
+            await asyncio.wait({at_work}, timeout=closing.rest(LEAVE_S))
 
 
 def _policy(settings: Settings) -> Policy:

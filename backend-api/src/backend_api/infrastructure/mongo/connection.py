@@ -35,20 +35,42 @@ ORPHAN_S = 5
 @asynccontextmanager
 async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerator[Database]:
     """A database whose documents and indexes exist. Raises `StoreUnavailableError` when it does not answer in time."""
-    client: Client = AsyncMongoClient(
-        uri, tz_aware=True, serverSelectionTimeoutMS=5000, timeoutMS=None, maxPoolSize=100, appname="backend-api"
-    )
-    try:
-        await ensure_replica_set(client, wait_s=wait_s)
-        await _bound_transactions(client)
+    async with _client(uri) as first:
+        await ensure_replica_set(first, wait_s=wait_s)
+        await _bound_transactions(first)
+        as_set = await _as_set(first)
+    async with _client(uri, **as_set) as client:
         database = client.get_database(name, read_concern=DURABLE_READS)
         try:
             await init_beanie(database=database, document_models=list(DOCUMENTS))
         except PyMongoError as error:
             raise StoreUnavailableError("The database refused the indexes.") from error
         yield database
-    finally:
-        await client.close()
+
+
+def _client(uri: str, **as_set: Any) -> Client:
+    return AsyncMongoClient(
+        uri,
+        tz_aware=True,
+        serverSelectionTimeoutMS=5000,
+        timeoutMS=None,
+        maxPoolSize=100,
+        appname="backend-api",
+        **as_set,
+    )
+
+
+async def _as_set(client: Client) -> Document:
+    """How to speak to the set rather than to one server of it, where it calls that server as we do.
+
+    The driver asks one server directly whatever state it is in, and a connection opened before the server can be read,
+    as after its restart, is taken to know no transactions for as long as it lives (docs/decisions/0021).
+    """
+    hello = await client.admin.command("hello")
+    host, port = await client.address or ("", 0)
+    if f"{host}:{port}" not in hello.get("hosts", ()):
+        return {}
+    return {"directConnection": False, "replicaSet": hello["setName"]}
 
 
 async def ensure_replica_set(client: Client, *, wait_s: float) -> None:

@@ -1,0 +1,37 @@
+"""Work beside the requests, for as long as the process lives."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
+
+logger = logging.getLogger(__name__)
+
+CUT_S = 3.0
+"""How long what is cut may take to wind down."""
+
+
+@asynccontextmanager
+async def going_on(work: Coroutine[None, None, None], name: str) -> AsyncGenerator[asyncio.Task[None]]:
+    """The work goes on until the block ends.
+
+    Where it fails the process ends as if by SIGTERM: one that lacks a part of itself looks well and lets people wait,
+    while whoever watches over the process starts a whole one.
+    """
+    task = asyncio.create_task(work, name=name)
+    task.add_done_callback(_end_process_if_failed)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait({task}, timeout=CUT_S)
+
+
+def _end_process_if_failed(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.critical("the process ends, as a part of it failed", exc_info=error, extra={"part": task.get_name()})
+        os.kill(os.getpid(), signal.SIGTERM)
