@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback that cuts every connection when told to: the network a phone has."""
+"""A TCP proxy on loopback that cuts every connection when told to: the network a phone has. Or lets nothing through."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import contextlib
 
 
 class FlakyProxy:
-    """Forwards `127.0.0.1:port` to a target; `cut` resets all open connections, and new ones are accepted again.
+    """Forwards `127.0.0.1:port` to a target, a host and port or the path of a socket; `cut` resets all open
+    connections, and new ones are accepted again. Between `freeze` and `thaw` nothing passes and nothing is lost.
 
     What a client sends with `tripwire` in it does the same, `trips` times, and goes nowhere.
     """
 
-    def __init__(self, target_host: str, target_port: int) -> None:
+    def __init__(self, target_host: str, target_port: int = 0) -> None:
         self._target = (target_host, target_port)
+        self._flows = asyncio.Event()
+        self._flows.set()
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -41,12 +44,22 @@ class FlakyProxy:
         for writer in list(self._writers):
             writer.transport.abort()
 
+    def freeze(self) -> None:
+        """Connections are taken and nobody answers."""
+        self._flows.clear()
+
+    def thaw(self) -> None:
+        """What waited goes on."""
+        self._flows.set()
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
         try:
-            up_reader, up_writer = await asyncio.open_connection(*self._target)
+            host, port = self._target
+            opening = asyncio.open_connection(host, port) if port else asyncio.open_unix_connection(host)
+            up_reader, up_writer = await opening
             self._writers |= {writer, up_writer}
             try:
                 await asyncio.gather(self._pump(reader, up_writer, may_trip=True), self._pump(up_reader, writer))
@@ -68,6 +81,7 @@ class FlakyProxy:
                     self.trips -= 1
                     self.cut()
                     return
+                await self._flows.wait()
                 writer.write(data)
                 await writer.drain()
         with contextlib.suppress(OSError, RuntimeError):

@@ -11,8 +11,8 @@ import httpx
 from backend_api.application.identity.limits import Limits
 from backend_api.bootstrap.app import create_app
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
+from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.listening import server_for
-from backend_api.bootstrap.runtime import going_on
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import Tool
 from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryScreens, MemoryWorkspace

@@ -47,6 +47,7 @@ async def test_a_session_is_created_changed_listed_and_deleted(gateway: Gateway)
         ({"title": 7}, "body.title"),
         ({"title": "x" * 201}, "body.title"),
         ({"model": "unknown"}, "body.model"),
+        ({"preset": "unknown"}, "body.preset"),
         ({"options": {"magic": True}}, "body.options.magic"),
     ):
         refused = await gateway.client.patch(url, json=body, headers=anna)

@@ -13,7 +13,7 @@ import websockets
 from websockets.asyncio.client import ClientConnection
 from websockets.typing import Origin, Subprotocol
 
-from backend_api.domain.agent.events import MessageCompleted, MessageDelta, RunFinished
+from backend_api.domain.agent.events import MessageCompleted, MessageDelta, MessageUser, RunFinished
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import Recorded
 from backend_api.interfaces.http.use_cases import WebOptions
@@ -22,6 +22,8 @@ from support.servers import Server
 from support.streams import FrameReader, reading
 
 WAIT_S = 20.0
+STREAMS = 3
+"""Places of a user in the gateway of these tests."""
 
 
 def address(gateway: Gateway, session_id: str, after: object = 0) -> str:
@@ -251,6 +253,29 @@ async def test_one_stream_too_many_is_refused_and_a_place_that_is_left_is_free_a
         async with asyncio.timeout(WAIT_S):
             while await status(gateway, anna) == 429:
                 await asyncio.sleep(0.05)
+
+
+async def test_of_messages_that_want_the_last_place_to_follow_their_run_only_one_is_said(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    async with AsyncExitStack() as stack:
+        for _ in range(STREAMS - 1):
+            await stack.enter_async_context(reading(gateway.client, "/api/events", anna))
+        for _ in range(STREAMS):
+            stranger = await gateway.client.post(
+                "/api/sessions/unknown/runs/stream", json={"text": "hello"}, headers=anna
+            )
+            assert stranger.status_code == 404
+        asked = [
+            gateway.client.stream(
+                "POST", f"/api/sessions/{session_id}/runs/stream", json={"text": f"hello {number}"}, headers=anna
+            )
+            for number in range(5)
+        ]
+        answers = await asyncio.gather(*(stack.enter_async_context(question) for question in asked))
+        assert sorted(answer.status_code for answer in answers) == [200, 429, 429, 429, 429]
+        events = await gateway.ports.log.read(SessionId(session_id), after=0, limit=20)
+        assert sum(isinstance(event.payload, MessageUser) for event in events) == 1
 
 
 async def test_who_leaves_a_run_that_is_waited_for_gives_up_the_place_and_not_the_run(gateway: Gateway) -> None:

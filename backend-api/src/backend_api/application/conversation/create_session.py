@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from backend_api.application.conversation.session_rules import check_model, check_title
+from backend_api.application.conversation.session_rules import check_model, check_preset, check_title
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
@@ -25,9 +25,12 @@ class CreateSession:
     limiter: RateLimiter
     limits: Limits
 
-    async def __call__(self, user_id: UserId, title: str | None, model: str | None, options: dict[str, Any]) -> Session:
+    async def __call__(
+        self, user_id: UserId, title: str | None, model: str | None, options: dict[str, Any], preset: str | None = None
+    ) -> Session:
         check_title(title)
         check_model(model, self.models)
+        check_preset(preset)
         await self.limiter.hit(f"sessions:{user_id}", limit=self.limits.sessions_per_minute, window_s=60)
         now = datetime.now(UTC)
         now = now.replace(microsecond=now.microsecond // 1000 * 1000)

@@ -19,3 +19,9 @@ def check_model(model: str | None, models: Sequence[ModelInfo]) -> None:
     """Raises `InvalidError` for a model that is not on offer."""
     if model is not None and all(model != offered.id for offered in models):
         raise InvalidError("This model is not on offer: see GET /api/models.", field="body.model")
+
+
+def check_preset(preset: str | None) -> None:
+    """Raises `InvalidError`: none is on offer yet."""
+    if preset is not None:
+        raise InvalidError("This preset is not on offer: see GET /api/presets.", field="body.preset")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 
 from fastapi import APIRouter, Request, Response
 
 from backend_api.application.conversation.follow_run import RunTakesTooLongError
+from backend_api.application.identity.open_log_ins import HeldLogIn
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame, gone
@@ -54,11 +57,19 @@ async def stream_run(
     session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options
 ) -> Response:
     """Say something and read the events of the run until `run.finished`."""
-    calls.stream_places.check(caller.user.id)
-    accepted = await calls.follow_run.start(SessionId(session_id), caller.user.id, body.message())
-    events = calls.follow_run.follow(SessionId(session_id), caller.user.id, accepted)
-    place = calls.stream_places.take(caller.claims, "sse")
-    return EventStream(events, event_frame, place=place, heartbeat_s=options.heartbeat_s)
+    with ExitStack() as taking:
+        # Before the message: whoever is refused a place has said nothing.
+        held = taking.enter_context(calls.stream_places.take(caller.claims, "sse"))
+        accepted = await calls.follow_run.start(SessionId(session_id), caller.user.id, body.message())
+        events = calls.follow_run.follow(SessionId(session_id), caller.user.id, accepted)
+        return EventStream(events, event_frame, place=_kept(held, taking.pop_all()), heartbeat_s=options.heartbeat_s)
+
+
+@contextmanager
+def _kept(held: HeldLogIn, taken: ExitStack) -> Generator[HeldLogIn]:
+    """The place that was taken before, given back at the end of the block."""
+    with taken:
+        yield held
 
 
 @router.post("/stop", status_code=202, responses={204: {"description": "The session is idle."}}, response_model=None)

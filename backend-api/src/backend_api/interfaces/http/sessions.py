@@ -25,7 +25,7 @@ router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 async def create_session(caller: CurrentCaller, calls: Calls, body: CreateSessionBody | None = None) -> SessionBody:
     """Open a session."""
     body = body or CreateSessionBody()
-    session = await calls.create_session(caller.user.id, body.title, body.model, body.options.chosen())
+    session = await calls.create_session(caller.user.id, body.title, body.model, body.options.chosen(), body.preset)
     return SessionBody.of(session)
 
 
