@@ -121,7 +121,9 @@ class Admission:
         place, room = await self.runtime.place(), await self.room()
 
         def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
-            over = {one.id: gone for one in occupied if (gone := given_up(one, now, self.limits, room)) is not None}
+            over = {
+                one.id: gone for one in occupied if (gone := given_up(one, now, self.limits, room, place)) is not None
+            }
             known = [left for one in occupied if (left := over.get(one.id, one)).occupied]
             if new is not None:
                 if any(one.identity.session_id == new.identity.session_id for one in known):

@@ -107,7 +107,7 @@ def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: st
     admitted: list[Sandbox] = []
     is_full = False
     for one in line(occupied):
-        if one.place not in ("", ANY_PLACE, here):
+        if not _may_be(one, here):
             continue
         if one.status is Status.PAUSED:
             if room.wakes(starting):
@@ -122,15 +122,16 @@ def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: st
     return admitted
 
 
-def given_up(sandbox: Sandbox, now: datetime, limits: Limits, room: Room) -> Sandbox | None:
-    """One that waited in vain, or that nobody waits for any more; None while it may go on waiting."""
+def given_up(sandbox: Sandbox, now: datetime, limits: Limits, room: Room, here: str) -> Sandbox | None:
+    """One that waited in vain, or that nobody waits for any more; None while it may go on waiting. The room is that of
+    this place."""
     if not sandbox.waits:
         return None
     is_paused = sandbox.status is Status.PAUSED
     if (sandbox.asked_at or sandbox.created_at) + limits.abandoned <= now:
         over = sandbox.left_asleep() if is_paused else sandbox.retired(_ABANDONED, Cleanup.KEEP_WORKSPACE)
     elif _since(sandbox) + limits.queue <= now:
-        reason = _in_vain(sandbox, limits, room)
+        reason = _in_vain(sandbox, limits, room, here)
         over = sandbox.left_asleep(reason) if is_paused else sandbox.failed(reason, retryable=True)
     else:
         return None
@@ -153,8 +154,17 @@ def _check_running(own: Sequence[Sandbox], limits: Limits) -> None:
         )
 
 
-def _in_vain(sandbox: Sandbox, limits: Limits, room: Room) -> str:
+def _may_be(sandbox: Sandbox, here: str) -> bool:
+    return sandbox.place in ("", ANY_PLACE, here)
+
+
+def _in_vain(sandbox: Sandbox, limits: Limits, room: Room, here: str) -> str:
     waited = f"{limits.queue.total_seconds() / 60:g} minutes"
+    if not _may_be(sandbox, here):
+        return (
+            f"The machine that holds this session's files is away, or had no room within {waited}. "
+            "Try again later, and tell whoever runs this deployment if it stays so."
+        )
     if sandbox.status is Status.PAUSED:
         return f"There was not enough free memory to wake this computer within {waited}. Try again later."
     if not room.fits(0):

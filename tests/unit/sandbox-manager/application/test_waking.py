@@ -168,6 +168,24 @@ async def test_waiting_in_vain_to_be_woken_ends_with_a_reason_and_nothing_lost()
     assert (await keeping.resume(sandbox.id)).reason is None
 
 
+async def test_whose_machine_is_away_is_told_so_rather_than_of_room_elsewhere() -> None:
+    here = Keeping()
+    sandbox = await paused(here)
+    elsewhere = at_another_place(here)
+    await elsewhere.create("s1", "u1")
+    for _ in range(31):
+        here.clock.move(timedelta(seconds=10))
+        if (await elsewhere.get(sandbox.id)).waits:
+            await elsewhere.renew(sandbox.id)
+        await elsewhere.resume.in_line()
+
+    left = await elsewhere.get(sandbox.id)
+
+    assert left.shown is Status.PAUSED
+    assert left.reason is not None
+    assert left.reason.startswith("The machine that holds this session's files is away, or had no room within 5 min")
+
+
 async def test_the_managers_of_its_place_wake_one_and_others_let_it_be() -> None:
     here = Keeping()
     sandbox = await paused(here)
