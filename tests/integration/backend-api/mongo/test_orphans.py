@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
+
+from pymongo.errors import PyMongoError
 
 from backend_api.domain.agent.events import MessageUser
+from backend_api.infrastructure.mongo.connection import ORPHAN_S, Database, connect
 from support.backend_stores import ANNA, mongo_stores
-from support.servers import Server
+from support.servers import Server, run_mongod
 
 HOLD = """
 import sys, time
@@ -38,3 +42,24 @@ async def test_a_transaction_of_a_killed_process_is_over_within_ten_seconds(
         async with asyncio.timeout(20):
             accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="still there?"))
         assert accepted.seq == 1
+
+
+async def test_a_server_that_was_restarted_is_told_again(tmp_path: Path) -> None:
+    with run_mongod(tmp_path) as server:
+        connected = connect(server.uri, "app")
+        database = await connected.__aenter__()
+    try:
+        with run_mongod(tmp_path, server.port):
+            async with asyncio.timeout(20):
+                while await _limit_of(database) != ORPHAN_S:
+                    await asyncio.sleep(0.1)
+    finally:
+        await connected.__aexit__(None, None, None)
+
+
+async def _limit_of(database: Database) -> int | None:
+    try:
+        told = await database.client.admin.command("getParameter", 1, transactionLifetimeLimitSeconds=1)
+    except PyMongoError:
+        return None
+    return int(told["transactionLifetimeLimitSeconds"])

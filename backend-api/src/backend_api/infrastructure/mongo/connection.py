@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from beanie import init_beanie  # pyright: ignore[reportUnknownVariableType] -- its database is untyped
@@ -30,6 +30,7 @@ DURABLE_READS = ReadConcern("majority")
 
 ORPHAN_S = 5
 """How long a transaction lives at most; the server's default is 60 s."""
+LOOK_AGAIN_S = 5.0
 
 
 @asynccontextmanager
@@ -37,7 +38,6 @@ async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerato
     """A database whose documents and indexes exist. Raises `StoreUnavailableError` when it does not answer in time."""
     async with _client(uri) as first:
         await ensure_replica_set(first, wait_s=wait_s)
-        await _bound_transactions(first)
         as_set = await _as_set(first)
     async with _client(uri, **as_set) as client:
         database = client.get_database(name, read_concern=DURABLE_READS)
@@ -45,7 +45,13 @@ async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerato
             await init_beanie(database=database, document_models=list(DOCUMENTS))
         except PyMongoError as error:
             raise StoreUnavailableError("The database refused the indexes.") from error
-        yield database
+        process = await _bound_transactions(client, None)
+        binding = asyncio.create_task(_keep_transactions_bound(client, process), name="transactions-bound")
+        try:
+            yield database
+        finally:
+            binding.cancel()
+            await asyncio.wait({binding})
 
 
 def _client(uri: str, **as_set: Any) -> Client:
@@ -101,12 +107,26 @@ async def _is_writable(client: Client) -> bool:
     return False
 
 
-async def _bound_transactions(client: Client) -> None:
-    """What a killed process had begun holds its session and run until the server ends it (docs/decisions/0007)."""
-    try:
-        await client.admin.command({"setParameter": 1, "transactionLifetimeLimitSeconds": ORPHAN_S})
-    except PyMongoError:
-        logger.warning("may not set transactionLifetimeLimitSeconds; set it to 5 on the server", exc_info=True)
+async def _keep_transactions_bound(client: Client, process: object) -> None:
+    while True:
+        await asyncio.sleep(LOOK_AGAIN_S)
+        with suppress(PyMongoError):
+            process = await _bound_transactions(client, process)
+
+
+async def _bound_transactions(client: Client, process: object) -> object:
+    """What a killed process had begun holds its session and run until the server ends it (docs/decisions/0007).
+
+    The server forgets what it was told when it restarts: answers which process of it knows now.
+    """
+    hello = await client.admin.command("hello")
+    current = hello["topologyVersion"]["processId"]
+    if current != process:
+        try:
+            await client.admin.command({"setParameter": 1, "transactionLifetimeLimitSeconds": ORPHAN_S})
+        except OperationFailure:
+            logger.warning("may not set transactionLifetimeLimitSeconds; set it to 5 on the server", exc_info=True)
+    return current
 
 
 async def _initiate(client: Client) -> None:
