@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import httpx
+import pytest
 
 from support.api_client import ApiClient
 from support.stack import Stack
@@ -54,7 +55,11 @@ async def test_a_run_whose_gateway_was_killed_in_mid_command_goes_on_within_15_s
         assert again[-1]["status"] == "completed"
 
 
-async def test_an_answer_cut_by_a_killed_gateway_is_given_after_the_restart(stack: Stack) -> None:
+@pytest.mark.parametrize("database", ["as it was", "restarted under the gateway"])
+async def test_an_answer_cut_by_a_killed_gateway_is_given_after_the_restart(stack: Stack, database: str) -> None:
+    if database != "as it was":
+        await stack.kill("mongod")
+        await wait_until_ready(stack)
     async with ApiClient(stack.base_url) as api:
         session = await api.new_session()
         accepted = await api.send(session, "stream 300")
@@ -64,7 +69,7 @@ async def test_an_answer_cut_by_a_killed_gateway_is_given_after_the_restart(stac
                     break
         await stack.kill(stack.runner)
         await wait_until_ready(stack)
-        events = await api.until(session, "run.finished", after=accepted["seq"], timeout_s=60)
+        events = await api.until(session, "run.finished", after=accepted["seq"], timeout_s=40)
         assert events[-1]["status"] == "completed"
         stored = await api.stored_events(session)
         assert [event["seq"] for event in stored] == list(range(1, len(stored) + 1))
