@@ -14,22 +14,23 @@ from sandbox_manager.infrastructure.runtimes.threads import Threads
 
 
 async def remove_all(engine: Engine, pool: Threads, stack: str, identity: Identity, *, keep_workspace: bool) -> None:
-    """What nothing holds goes while the container ends; network and workspace go side by side after it.
+    """The network is emptied first, so that it goes while the container ends; the workspace goes after it.
 
     Raises `EngineUnavailableError`; each part is there in whole or not at all then.
     """
+    network = naming.network_name(stack, identity)
     archives = [] if keep_workspace else [lambda: engine.remove_volume(naming.archives_name(stack, identity))]
+    is_empty = await pool.run(lambda: _is_emptied(engine, network))
+    early = [lambda: engine.remove_network(network)] if is_empty else []
     await _side_by_side(
         pool,
         lambda: engine.remove_container(guard_name(stack, identity)),
         lambda: engine.remove_container(naming.container_name(stack, identity)),
+        *early,
         *archives,
     )
-    await _side_by_side(
-        pool,
-        lambda: _remove_network(engine, naming.network_name(stack, identity)),
-        lambda: _remove_workspace(engine, stack, identity, keep=keep_workspace),
-    )
+    late = [] if early else [lambda: _remove_network(engine, network)]
+    await _side_by_side(pool, lambda: _remove_workspace(engine, stack, identity, keep=keep_workspace), *late)
 
 
 async def _side_by_side(pool: Threads, *calls: Callable[[], None]) -> None:
@@ -41,10 +42,23 @@ async def _side_by_side(pool: Threads, *calls: Callable[[], None]) -> None:
             raise outcome
 
 
+def _is_emptied(engine: Engine, network: str) -> bool:
+    """False where a container would not let go of it yet; it does when it ends."""
+    try:
+        _empty(engine, network)
+    except (EngineUnavailableError, StartFailedError):
+        return False
+    return True
+
+
 def _remove_network(engine: Engine, name: str) -> None:
-    for container in dig(engine.network(name), "Containers") or ():
-        engine.disconnect(container, name)
+    _empty(engine, name)
     engine.remove_network(name)
+
+
+def _empty(engine: Engine, network: str) -> None:
+    for container in dig(engine.network(network), "Containers") or ():
+        engine.disconnect(container, network)
 
 
 def _remove_workspace(engine: Engine, stack: str, identity: Identity, *, keep: bool) -> None:
