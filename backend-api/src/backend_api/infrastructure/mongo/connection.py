@@ -45,8 +45,7 @@ async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerato
             await init_beanie(database=database, document_models=list(DOCUMENTS))
         except PyMongoError as error:
             raise StoreUnavailableError("The database refused the indexes.") from error
-        process = await _bound_transactions(client, None)
-        binding = asyncio.create_task(_keep_transactions_bound(client, process), name="transactions-bound")
+        binding = asyncio.create_task(_keep_transactions_bound(client), name="transactions-bound")
         try:
             yield database
         finally:
@@ -73,10 +72,10 @@ async def _as_set(client: Client) -> Document:
     as after its restart, is taken to know no transactions for as long as it lives (docs/decisions/0021).
     """
     hello = await client.admin.command("hello")
-    host, port = await client.address or ("", 0)
-    if f"{host}:{port}" not in hello.get("hosts", ()):
+    if "setName" not in hello:
         return {}
-    return {"directConnection": False, "replicaSet": hello["setName"]}
+    host, port = await client.address or ("", 0)
+    return {"directConnection": False, "replicaSet": hello["setName"]} if f"{host}:{port}" in hello["hosts"] else {}
 
 
 async def ensure_replica_set(client: Client, *, wait_s: float) -> None:
@@ -107,11 +106,12 @@ async def _is_writable(client: Client) -> bool:
     return False
 
 
-async def _keep_transactions_bound(client: Client, process: object) -> None:
+async def _keep_transactions_bound(client: Client) -> None:
+    process: object = None
     while True:
-        await asyncio.sleep(LOOK_AGAIN_S)
         with suppress(PyMongoError):
             process = await _bound_transactions(client, process)
+        await asyncio.sleep(LOOK_AGAIN_S)
 
 
 async def _bound_transactions(client: Client, process: object) -> object:
@@ -120,7 +120,7 @@ async def _bound_transactions(client: Client, process: object) -> object:
     The server forgets what it was told when it restarts: answers which process of it knows now.
     """
     hello = await client.admin.command("hello")
-    current = hello["topologyVersion"]["processId"]
+    current = hello.get("topologyVersion", {}).get("processId", "unknown")
     if current != process:
         try:
             await client.admin.command({"setParameter": 1, "transactionLifetimeLimitSeconds": ORPHAN_S})
