@@ -35,20 +35,23 @@ async def test_a_server_asked_before_it_can_be_read_takes_messages_when_it_can(t
     try:
         sessions, ledger = MongoSessionRepository(database), MongoRunLedger(database)
         with run_mongod(tmp_path / "second", server.port, initiated=False):
-            with pytest.raises(StoreUnavailableError):
-                await ledger.accept(SessionId("s"), ANNA, HELLO)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(1):
+                    await ledger.accept(SessionId("s"), ANNA, HELLO)
             members = [{"_id": 0, "host": f"127.0.0.1:{server.port}"}]
             with pymongo.MongoClient[dict[str, object]](server.uri) as client:
                 client.admin.command("replSetInitiate", {"_id": "rs0", "members": members})
-
-            async with asyncio.timeout(15):
-                while True:
-                    try:
-                        session_id = await add_session(sessions, ANNA)
-                        break
-                    except StoreUnavailableError:
-                        await asyncio.sleep(0.1)
-            accepted = await ledger.accept(session_id, ANNA, HELLO)
+            accepted = await ledger.accept(await _added(sessions), ANNA, HELLO)
             assert accepted.seq == 1
     finally:
         await connected.__aexit__(None, None, None)
+
+
+async def _added(sessions: MongoSessionRepository) -> SessionId:
+    """A session, once the server is elected."""
+    async with asyncio.timeout(15):
+        while True:
+            try:
+                return await add_session(sessions, ANNA)
+            except StoreUnavailableError:
+                await asyncio.sleep(0.05)

@@ -36,10 +36,11 @@ LOOK_AGAIN_S = 5.0
 @asynccontextmanager
 async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerator[Database]:
     """A database whose documents and indexes exist. Raises `StoreUnavailableError` when it does not answer in time."""
-    async with _client(uri) as first:
-        await ensure_replica_set(first, wait_s=wait_s)
-        as_set = await _as_set(first)
-    async with _client(uri, **as_set) as client:
+    client: Client = AsyncMongoClient(
+        uri, tz_aware=True, serverSelectionTimeoutMS=5000, timeoutMS=None, maxPoolSize=100, appname="backend-api"
+    )
+    async with client:
+        await ensure_replica_set(client, wait_s=wait_s)
         database = client.get_database(name, read_concern=DURABLE_READS)
         try:
             await init_beanie(database=database, document_models=list(DOCUMENTS))
@@ -53,29 +54,11 @@ async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerato
             await asyncio.wait({binding})
 
 
-def _client(uri: str, **as_set: Any) -> Client:
-    return AsyncMongoClient(
-        uri,
-        tz_aware=True,
-        serverSelectionTimeoutMS=5000,
-        timeoutMS=None,
-        maxPoolSize=100,
-        appname="backend-api",
-        **as_set,
-    )
-
-
-async def _as_set(client: Client) -> Document:
-    """How to speak to the set rather than to one server of it, where it calls that server as we do.
-
-    The driver asks one server directly whatever state it is in, and a connection opened before the server can be read,
-    as after its restart, is taken to know no transactions for as long as it lives (docs/decisions/0021).
-    """
-    hello = await client.admin.command("hello")
-    if "setName" not in hello:
-        return {}
-    host, port = await client.address or ("", 0)
-    return {"directConnection": False, "replicaSet": hello["setName"]} if f"{host}:{port}" in hello["hosts"] else {}
+async def forget_connections(client: Client) -> None:
+    """Have what is asked from now on asked over new connections (docs/decisions/0021)."""
+    # The driver has no public way, and keeps what a connection was told when it was opened for as long as it lives.
+    for server in client._topology._servers.values():  # pyright: ignore[reportPrivateUsage]
+        await server.pool.reset_without_pause()
 
 
 async def ensure_replica_set(client: Client, *, wait_s: float) -> None:

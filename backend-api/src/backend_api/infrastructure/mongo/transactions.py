@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 from pymongo.asynchronous.client_session import AsyncClientSession
-from pymongo.errors import ConnectionFailure, DuplicateKeyError, ExecutionTimeout, PyMongoError
+from pymongo.errors import ConfigurationError, ConnectionFailure, DuplicateKeyError, ExecutionTimeout, PyMongoError
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
@@ -18,7 +18,7 @@ from backend_api.application import measures
 from backend_api.application.runs.stored_events import count_stored
 from backend_api.domain.agent.events import Event
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.connection import Database, forget_connections
 
 DURABLE = WriteConcern("majority")
 """Waits for the journal of a majority: nothing shown is lost with a server."""
@@ -54,6 +54,10 @@ async def in_transaction(database: Database, work: Callable[[AsyncClientSession]
                     result = await _attempt(session, work)
                     outcome = "committed"
                     return result
+                except ConfigurationError:
+                    # A connection that was opened before the server could be read says that there are no sessions.
+                    await forget_connections(database.client)
+                    await asyncio.sleep(_ASK_AGAIN_S)
                 except PyMongoError as error:
                     if not error.has_error_label("TransientTransactionError"):
                         raise

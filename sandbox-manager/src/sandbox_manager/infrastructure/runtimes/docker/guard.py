@@ -1,14 +1,16 @@
 """Routes that lead nowhere, set in a sandbox's network before it is used.
 
-Docker keeps bridges from each other, yet lets a container reach link-local addresses (a cloud's metadata) and the ports
-of its host. A container of one breath joins the sandbox's network namespace, the only one here with a capability, sets
-the routes, and is gone; the sandbox itself has no right to change them.
+Docker lets a container reach link-local addresses (a cloud's metadata) and the ports of its host. It keeps bridges from
+each other, but takes that rule out and puts it back whenever any network is made, and what is sent in that moment
+arrives: so other networks are closed from within, too. A container of one breath joins the sandbox's network namespace,
+the only one here with a capability, sets the routes, and is gone; the sandbox itself has no right to change them.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import logging
+from collections.abc import Iterable
 from typing import Any
 
 from sandbox_manager.domain.errors import StartFailedError
@@ -17,6 +19,7 @@ from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.container import why_ended
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, dig
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
+from sandbox_manager.infrastructure.runtimes.docker.subnets import subnets_of
 
 _log = logging.getLogger(__name__)
 
@@ -41,16 +44,22 @@ def guard_name(stack: str, identity: Identity) -> str:
     return f"{stack}-guard-{identity.sandbox_id}"
 
 
-def closed_routes(subnet: str, *, host_enters: bool) -> list[str]:
-    """What is closed. Where the gateway runs on the host it comes by the host's address, which then stays open."""
-    return [_LINK_LOCAL] if host_enters else [_LINK_LOCAL, f"{ipaddress.ip_network(subnet)[1]}/32"]
+def closed_routes(subnet: str, others: Iterable[ipaddress.IPv4Network], *, host_enters: bool) -> list[str]:
+    """What is closed: link-local addresses, the engine's other networks, and the host.
+
+    Where the gateway runs on the host it comes by the host's address, which then stays open.
+    """
+    own = ipaddress.IPv4Network(subnet)
+    host = [] if host_enters else [f"{own[1]}/32"]
+    return [_LINK_LOCAL, *host, *sorted({str(other) for other in others} - {subnet})]
 
 
 def close_routes(engine: Engine, options: DockerOptions, identity: Identity, subnet: str) -> None:
     """Blocks until they are. Raises `StartFailedError`."""
     name, sandbox = guard_name(options.stack, identity), naming.container_name(options.stack, identity)
     clients = options.door_clients
-    closed = closed_routes(subnet, host_enters=not (clients.names or clients.labels))
+    others = [*subnets_of(engine.networks()), ipaddress.IPv4Network(options.subnet_pool)]
+    closed = closed_routes(subnet, others, host_enters=not (clients.names or clients.labels))
     engine.create_container(name, guard_config(options.image, options.stack, identity, closed))
     try:
         engine.start_container(name)

@@ -12,14 +12,16 @@ from sandbox_manager.infrastructure.runtimes.docker.engine import dig
 _PREFIX = 28
 
 
+def subnets_of(networks: Iterable[dict[str, Any]]) -> list[ipaddress.IPv4Network]:
+    """Those the engine gave its networks."""
+    configs = [config for network in networks for config in dig(network, "IPAM", "Config") or ()]
+    subnets = [ipaddress.ip_network(dig(config, "Subnet") or "::/128", strict=False) for config in configs]
+    return [subnet for subnet in subnets if isinstance(subnet, ipaddress.IPv4Network)]
+
+
 def free_subnets(pool: str, networks: Iterable[dict[str, Any]]) -> Iterator[str]:
     """The pool's subnets that no known network overlaps, from a random place, so that managers seldom collide."""
-    taken: list[ipaddress.IPv4Network] = []
-    for network in networks:
-        for config in dig(network, "IPAM", "Config") or ():
-            subnet = ipaddress.ip_network(dig(config, "Subnet") or "::/128", strict=False)
-            if isinstance(subnet, ipaddress.IPv4Network):
-                taken.append(subnet)
+    taken = subnets_of(networks)
     subnets = list(ipaddress.IPv4Network(pool).subnets(new_prefix=_PREFIX))
     first = random.randrange(len(subnets))
     for subnet in subnets[first:] + subnets[:first]:
