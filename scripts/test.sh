@@ -23,7 +23,7 @@ run_pytest() {
 
 run_kind() {
   case "$1" in
-    unit | contract | integration) run_pytest "$1" "tests/$1" "${@:2}" ;;
+    unit | contract | integration | hostile) run_pytest "$1" "tests/$1" "${@:2}" ;;
     e2e) run_pytest e2e tests/e2e --ignore=tests/e2e/compose "${@:2}" ;;
     docker)
       if ! docker info >/dev/null 2>&1; then skip_kind docker "no Docker engine answers"
@@ -33,9 +33,9 @@ run_kind() {
       ;;
     # The seed and what was broken are told also where all is well.
     chaos) run_pytest chaos tests/chaos ;;
-    quiet) run_pytest quiet tests/contract tests/integration tests/e2e -m quiet ;;
+    quiet) run_pytest quiet tests/contract tests/integration tests/e2e tests/hostile -m quiet ;;
     frontend) (cd "$ROOT/frontend" && npm test --silent) ;;
-    *) fail "no such kind of test: $1 (unit contract integration e2e docker chaos quiet frontend all)" ;;
+    *) fail "no such kind of test: $1 (unit contract integration e2e hostile docker chaos quiet frontend all)" ;;
   esac
 }
 
@@ -98,14 +98,14 @@ run_tests() {
   ensure_python dev
   ensure_servers
   case " ${kinds[*]} " in *" frontend "* | *" e2e "* | *" all "*) ensure_node_modules ;; esac
-  case " ${kinds[*]} " in *" e2e "* | *" all "*) ensure_frontend ;; esac
-  case " ${kinds[*]} " in *" contract "* | *" integration "* | *" e2e "* | *" chaos "* | *" all "*) ensure_desktop ;; esac
+  case " ${kinds[*]} " in *" e2e "* | *" hostile "* | *" all "*) ensure_frontend ;; esac
+  case " ${kinds[*]} " in *" contract "* | *" integration "* | *" e2e "* | *" hostile "* | *" chaos "* | *" all "*) ensure_desktop ;; esac
   rm -rf "$REPORTS"
   mkdir -p "$REPORTS"
   export REQUIRE_ALL
   if [ "${kinds[0]}" = all ]; then
     # The long ones first.
-    run_side_by_side integration e2e contract docker unit frontend
+    run_side_by_side integration e2e hostile contract docker unit frontend
     kinds=(quiet chaos)
   fi
   for kind in "${kinds[@]}"; do try_kind "$kind"; done

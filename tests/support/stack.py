@@ -22,6 +22,8 @@ from typing import TypeVar
 import psutil
 import pytest
 
+from support.ordinary_user import as_ordinary_user, hand_to_ordinary_user
+
 _T = TypeVar("_T")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,11 +90,13 @@ class Stack:
         return status
 
 
-def start_stack(data_dir: Path, **settings: str) -> Stack:
-    """Start a stack and wait until its page answers."""
+def start_stack(data_dir: Path, *, ordinary: bool = False, **settings: str) -> Stack:
+    """Start a stack and wait until its page answers; an `ordinary` one is run by somebody who is not root."""
     data_dir.mkdir(parents=True, exist_ok=True)
+    if ordinary:
+        hand_to_ordinary_user(data_dir)
     output = data_dir / "terminal.txt"
-    process = spawn_stack(data_dir, output, **settings)
+    process = spawn_stack(data_dir, output, ordinary=ordinary, **settings)
     stack = Stack(base_url="", data_dir=data_dir, process=process, output=output)
     ready = wait_until(lambda: re.search(r"Ready: (\S+)", stack.printed()) or process.poll() is not None)
     if not isinstance(ready, re.Match):
@@ -105,8 +109,9 @@ def start_stack(data_dir: Path, **settings: str) -> Stack:
     return Stack(base_url=ready.group(1), data_dir=data_dir, process=process, output=output)
 
 
-def spawn_stack(data_dir: Path, output: Path, **settings: str) -> subprocess.Popen[bytes]:
+def spawn_stack(data_dir: Path, output: Path, *, ordinary: bool = False, **settings: str) -> subprocess.Popen[bytes]:
     """Start a stack and wait for nothing."""
+    command = [sys.executable, "-m", "local_stack"]
     given = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environ = {
         **given,
@@ -118,7 +123,7 @@ def spawn_stack(data_dir: Path, output: Path, **settings: str) -> subprocess.Pop
     }
     with output.open("wb") as file:
         return subprocess.Popen(
-            [sys.executable, "-m", "local_stack"],
+            as_ordinary_user(command) if ordinary else command,
             env=environ | {"DATA_DIR": str(data_dir)},
             cwd=data_dir,
             stdin=subprocess.DEVNULL,
@@ -136,9 +141,9 @@ def wait_until(question: Callable[[], _T], timeout_s: float = START_TIMEOUT_S) -
 
 
 @contextmanager
-def run_stack(data_dir: Path, **settings: str) -> Iterator[Stack]:
+def run_stack(data_dir: Path, *, ordinary: bool = False, **settings: str) -> Iterator[Stack]:
     """A stack of one's own for the length of the block."""
-    stack = start_stack(data_dir, **settings)
+    stack = start_stack(data_dir, ordinary=ordinary, **settings)
     try:
         yield stack
     finally:

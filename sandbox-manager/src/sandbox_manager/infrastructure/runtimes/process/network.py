@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
+import os
 import shutil
 
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
@@ -12,12 +13,13 @@ from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError,
 RESOLVER = "10.0.2.3"
 _LINK_LOCAL = "169.254.0.0/16"
 _OWN = ipaddress.ip_network("10.0.2.0/24")
+_TUN = "/dev/net/tun"
 _READY_FD, _EXIT_FD = 3, 4
 
 
 def available() -> bool:
-    """Whether the programs it takes are there."""
-    return all(shutil.which(name) for name in ("slirp4netns", "ip", "unshare"))
+    """Whether the programs it takes are there, and the device they make networks of is open to this user."""
+    return all(shutil.which(name) for name in ("slirp4netns", "ip", "unshare")) and os.access(_TUN, os.R_OK | os.W_OK)
 
 
 def blocked_addresses(subnets: tuple[str, ...], folder: str = "/proc/net/fib_trie") -> list[str]:

@@ -1,0 +1,73 @@
+"""Somebody who may do in a sandbox of a running stack all that its agent may: run any command as its user.
+
+intruder = await enter(stack, session_id)
+told = await intruder.run("id")
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from support.sandboxes import SCOPES, client_at, run_through
+from support.stack import Stack
+
+START_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Intruder:
+    """Inside one sandbox."""
+
+    sandbox: dict[str, Any]
+    door: httpx.AsyncClient
+    manager: httpx.AsyncClient
+
+    @property
+    def sandbox_id(self) -> str:
+        return str(self.sandbox["id"])
+
+    async def run(self, command: str) -> str:
+        """What it writes, and `exit=<code>` on a last line."""
+        return await run_through(self.door, command)
+
+    async def python(self, source: str) -> str:
+        """A program of any size, run inside."""
+        coded = base64.b64encode(source.encode()).decode()
+        return await self.run(f"echo {coded} | base64 -d > /tmp/program.py; python3 -I /tmp/program.py")
+
+
+def manager_client(stack: Stack) -> httpx.AsyncClient:
+    """The stack's sandbox manager, with the token only the gateway should have."""
+    ports = json.loads((stack.data_dir / "ports.json").read_text())
+    token = json.loads((stack.data_dir / "secrets.json").read_text())["manager_token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    return httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{ports['manager']}", headers=headers, timeout=90, trust_env=False
+    )
+
+
+@asynccontextmanager
+async def enter(stack: Stack, session_id: str, user_id: str = "intruder") -> AsyncGenerator[Intruder]:
+    """A ready sandbox for the session; it is removed with its workspace at the end of the block."""
+    async with manager_client(stack) as manager:
+        made = (
+            await manager.post("/sandboxes", json={"session_id": session_id, "user_id": user_id})
+        ).raise_for_status()
+        sandbox = made.json()
+        ready = await manager.get(f"/sandboxes/{sandbox['id']}", params={"wait_ms": START_MS})
+        sandbox = ready.raise_for_status().json()
+        assert sandbox["status"] == "ready", sandbox
+        try:
+            minted = await manager.post(f"/sandboxes/{sandbox['id']}/tokens", json={"scopes": SCOPES})
+            token = minted.raise_for_status().json()
+            async with client_at(token["door"], {"Authorization": f"Bearer {token['token']}"}) as door:
+                yield Intruder(sandbox, door, manager)
+        finally:
+            await manager.delete(f"/sandboxes/{sandbox['id']}", params={"keep_workspace": "false"})
