@@ -117,8 +117,7 @@ class ProcessLab(_DoorLab):
     def kill(self, identity: Identity) -> None:
         state = self._store.state(identity.sandbox_id)
         assert state is not None
-        assert state.first is not None
-        os.kill(state.first.pid, signal.SIGKILL)
+        os.kill(state.root.pid, signal.SIGKILL)
 
     def left(self, identity: Identity) -> list[str]:
         paths = [self._store.live(identity.sandbox_id).folder, self._store.workspace(identity.session_id)]

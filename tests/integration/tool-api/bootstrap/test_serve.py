@@ -11,8 +11,10 @@ import time
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
+from contracts.sandboxes import UNCLAIMED
 from support.door import KeyPair, await_true, door_environment, processes_with, running_door
 
 
@@ -26,6 +28,7 @@ from support.door import KeyPair, await_true, door_environment, processes_with, 
         ("SANDBOX_PUBLIC_KEY", None),
         ("SANDBOX_PUBLIC_KEY", "short"),
         ("SANDBOX_DOOR", "http://x"),
+        ("SANDBOX_DOOR", "fd:2"),
         ("WORKSPACE", "here"),
         ("BASH_TIMEOUT", "0"),
         ("MAX_UPLOAD_BYTES", "lots"),
@@ -80,6 +83,36 @@ def test_a_door_on_a_port_answers(tmp_path: Path) -> None:
         finally:
             process.terminate()
             process.wait(30)
+
+
+def test_a_door_handed_over_open_answers_and_is_inherited_by_nobody(tmp_path: Path) -> None:
+    keys, path = KeyPair(), tmp_path / "handed.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        number = listener.fileno()
+        inode = f"socket:[{os.fstat(number).st_ino}]"
+        environment = door_environment(
+            keys, path, tmp_path, SANDBOX_DOOR=f"fd:{number}", SANDBOX_GENERATION=str(UNCLAIMED)
+        )
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tool_api"], env=environment, stdout=subprocess.PIPE, text=True, pass_fds=[number]
+        )
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "tool-api: ready desktop=no\n"
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), base_url="http://door") as client:
+            assert client.get("/healthz").status_code == 200
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert children, "the shell of one that waits to be claimed"
+        held = [os.readlink(one) for child in children for one in Path(f"/proc/{child.pid}/fd").iterdir()]
+        assert inode not in held
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stdout.close()
+    with socket.socket(socket.AF_UNIX) as late, pytest.raises(ConnectionRefusedError):
+        late.connect(str(path))
 
 
 def test_only_the_allowed_commands_run_where_they_are_named(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Callable, Generator
 from socket import socket
+from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -56,6 +57,15 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         self.answers.set()
 
+    async def accept(self, connection: socket) -> None:
+        """Serve a connection that did not come through the door."""
+
+        def protocol() -> asyncio.Protocol:
+            kind = cast("Callable[..., asyncio.Protocol]", self.config.http_protocol_class)
+            return kind(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+        await asyncio.get_running_loop().connect_accepted_socket(protocol, connection)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
@@ -63,7 +73,8 @@ class _Server(uvicorn.Server):
 
 def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     unix_door = settings.unix_door
-    host, port = ("127.0.0.1", 0) if unix_door is not None else settings.tcp_door
+    is_tcp = unix_door is None and settings.inherited_door is None
+    host, port = settings.tcp_door if is_tcp else ("127.0.0.1", 0)
     return uvicorn.Config(
         app,
         uds=str(unix_door) if unix_door is not None else None,
@@ -82,13 +93,22 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     )
 
 
+def _inherited(settings: Settings) -> list[socket] | None:
+    """The listening socket this was started with; nothing that is started from here inherits it."""
+    if settings.inherited_door is None:
+        return None
+    listener = socket(fileno=settings.inherited_door)
+    listener.set_inheritable(False)
+    return [listener]
+
+
 async def _announce(server: _Server, services: Services) -> None:
     await server.answers.wait()
     desktop = services.desktop
     if desktop is not None:
         await desktop.wait_settled(_DESKTOP_WAIT_S)
     if services.door.is_unclaimed:
-        await warm_up(services, server.servers[0].sockets[0])
+        await warm_up(services, server.accept)
     has_desktop = desktop is not None and desktop.has_desktop
     print(READY_LINE.format("yes" if has_desktop else "no"), flush=True)  # noqa: T201
 
@@ -123,6 +143,7 @@ async def _full(services: Services) -> None:
 
 async def serve(settings: Settings) -> None:
     """Run the sandbox's parts and the door; returns after SIGTERM or SIGINT, when all children have ended."""
+    listeners = _inherited(settings)
     async with open_services(settings) as services:
         server = _Server(_config(create_app(services), settings))
         loop = asyncio.get_running_loop()
@@ -143,7 +164,7 @@ async def serve(settings: Settings) -> None:
             loop.create_task(services.keeper.disk.watch(lambda: _full(services)), name="disk"),
         ]
         try:
-            await server.serve()
+            await server.serve(listeners)
         finally:
             for task in beside:
                 task.cancel()

@@ -16,6 +16,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from contracts.sandboxes import UNCLAIMED
 
+_STANDARD_STREAMS = 2
+
 
 class SettingsError(Exception):
     """The start is refused; the message names each setting at fault."""
@@ -39,7 +41,9 @@ def _door(address: str) -> str:
         return address
     if parts.scheme == "tcp" and parts.hostname and parts.port is not None and not parts.path:
         return address
-    raise ValueError("must be tcp://<address>:<port> or unix:/<path>")
+    if parts.scheme == "fd" and parts.path.isdecimal() and int(parts.path) > _STANDARD_STREAMS:
+        return address
+    raise ValueError("must be tcp://<address>:<port>, unix:/<path> or fd:<number>")
 
 
 def _absolute(path: Path) -> Path:
@@ -70,6 +74,12 @@ class Settings(BaseSettings):
         """The socket the door listens on, or None when it listens on a port."""
         parts = urlsplit(self.sandbox_door)
         return Path(parts.path) if parts.scheme == "unix" else None
+
+    @property
+    def inherited_door(self) -> int | None:
+        """Descriptor of a listening socket this process was started with, or None when it makes its own."""
+        parts = urlsplit(self.sandbox_door)
+        return int(parts.path) if parts.scheme == "fd" else None
 
     @property
     def tcp_door(self) -> tuple[str, int]:

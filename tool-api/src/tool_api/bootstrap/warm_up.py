@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from contracts.tools import ToolCall
@@ -25,16 +25,16 @@ _QUIET_LOOKS = 3
 _LONGEST_S = 6.0
 
 
-async def warm_up(services: Services, door: socket.socket) -> None:
+async def warm_up(services: Services, serve: Callable[[socket.socket], Awaitable[None]]) -> None:
     """Start the shell, answer a first request, wait until the desktop has settled, for a bounded time, and hold it."""
     await services.shells.open(DEFAULT_SHELL).warm_up()
-    await _knock(door)
+    await _knock(serve)
     if services.desktop is not None:
         await come_to_rest(_spent_s)
         await services.desktop.rest()
 
 
-async def _knock(door: socket.socket) -> None:
+async def _knock(serve: Callable[[socket.socket], Awaitable[None]]) -> None:
     """A call without a valid token: it is refused, and by then all that a first request loads is there."""
     call = ToolCall(call_id="warm-up", arguments=ShellExec(command="true").model_dump())
     body = call.model_dump_json().encode()
@@ -44,7 +44,9 @@ async def _knock(door: socket.socket) -> None:
     )
     try:
         async with asyncio.timeout(_ANSWER_S):
-            reader, writer = await _connected(door)
+            ours, theirs = socket.socketpair()
+            await serve(theirs)
+            reader, writer = await asyncio.open_unix_connection(sock=ours)
             try:
                 writer.write(head.encode() + body)
                 await reader.read()
@@ -52,13 +54,6 @@ async def _knock(door: socket.socket) -> None:
                 writer.close()
     except (OSError, TimeoutError):
         return  # it is only slower then
-
-
-async def _connected(door: socket.socket) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    address = door.getsockname()
-    if door.family == socket.AF_UNIX:
-        return await asyncio.open_unix_connection(address)
-    return await asyncio.open_connection(address[0], address[1])
 
 
 async def come_to_rest(spent_s: Callable[[], float], *, look_s: float = _LOOK_S, longest_s: float = _LONGEST_S) -> None:

@@ -31,7 +31,6 @@ async def keep_alive(door: Path, token: str) -> Report:
     except OSError as error:
         raise EngineUnavailableError(_SILENT) from error
     try:
-        # The folder is the sandbox's own: what is not a socket, or leads elsewhere, is not spoken to.
         if not stat.S_ISSOCK(os.fstat(held).st_mode):
             raise EngineUnavailableError(_SILENT)
         transport = httpx.AsyncHTTPTransport(uds=f"/proc/self/fd/{held}", verify=_NO_TLS)

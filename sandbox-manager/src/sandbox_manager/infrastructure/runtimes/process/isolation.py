@@ -17,7 +17,7 @@ from sandbox_manager.infrastructure.runtimes.process.etc import FROM_HOST
 from sandbox_manager.infrastructure.runtimes.process.python_home import python_folders
 
 STAGE = Path("/mnt")
-SYNC_FD, GO_FD, ARGS_FD, INFO_FD = 3, 4, 5, 6
+SYNC_FD, GO_FD, ARGS_FD, INFO_FD, DOOR_FD = 3, 4, 5, 6, 8
 _LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _MIB = 1024 * 1024
 
@@ -44,7 +44,6 @@ class Shell:
     python: Path
     python_path: tuple[Path, ...]
     workspace: Path
-    door: Path
     etc: list[Path]
     environment: dict[str, str]
     has_network: bool
@@ -63,7 +62,6 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
     for folder in (*python_folders(shell.python), *shell.python_path):
         arguments += ["--ro-bind", sources.at(folder), str(folder)]
     arguments += ["--bind", sources.at(shell.workspace, writable=True), "/workspace"]
-    arguments += ["--bind", sources.at(shell.door, writable=True), "/run/door"]
     arguments += ["--remount-ro", "/", "--chdir", "/workspace", "--clearenv"]
     for name, value in shell.environment.items():
         arguments += ["--setenv", name, value]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sandbox_manager.domain.ports import SandboxSpec
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.infrastructure.runtimes.process import isolation, network
+from sandbox_manager.infrastructure.runtimes.process.door import listening_socket
 from sandbox_manager.infrastructure.runtimes.process.etc import write_etc
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
@@ -55,24 +56,24 @@ class Launch:
         live, uid = self.store.make(self.spec.identity)
         groups = self.limits.group(self.spec.identity.sandbox_id)
         prefix = [*isolation.join(groups), *self.limits.prlimit()]
-        if self.isolated:
-            return live, self._isolated(live, uid, prefix)
-        return live, self._bare(live, prefix)
+        with listening_socket(live.door) as listener:
+            if self.isolated:
+                return live, self._isolated(live, uid, prefix, listener.fileno())
+            return live, self._bare(live, prefix, listener.fileno())
 
     @property
     def _mark(self) -> dict[str, str]:
         return {"PATH": _PATH, MARK: mark_of(self.spec.identity, self.options.stack)}
 
-    def _isolated(self, live: Live, uid: int | None, prefix: list[str]) -> ProcessRef:
+    def _isolated(self, live: Live, uid: int | None, prefix: list[str], listener: int) -> ProcessRef:
         resolver = network.RESOLVER if self.has_network else None
         sources = isolation.Sources(stage=uid is not None)
         shell = isolation.Shell(
             python=self.options.python,
             python_path=self.options.python_path,
             workspace=self.store.workspace(self.spec.identity.session_id),
-            door=live.door,
             etc=write_etc(live.etc, resolver=resolver),
-            environment=self._environment("unix:/run/door/door.sock"),
+            environment=self._environment(),
             has_network=self.has_network,
         )
         inner = isolation.inner_arguments(shell, sources)
@@ -87,6 +88,7 @@ class Launch:
                 isolation.GO_FD: go.reader,
                 isolation.ARGS_FD: arguments.reader,
                 isolation.INFO_FD: info.writer,
+                isolation.DOOR_FD: listener,
             }
             if not self.has_network:
                 del files[isolation.SYNC_FD], files[isolation.GO_FD]
@@ -109,20 +111,22 @@ class Launch:
         go.write(b"go\n")
         return attached
 
-    def _bare(self, live: Live, prefix: list[str]) -> ProcessRef:
-        environment = self._environment(f"unix:{live.door / 'door.sock'}")
-        home = str(live.door)
+    def _bare(self, live: Live, prefix: list[str], listener: int) -> ProcessRef:
+        home = str(live.home)
+        live.home.mkdir(mode=0o700)
+        environment = self._environment()
         environment |= self._mark | {
             "WORKSPACE": str(self.store.workspace(self.spec.identity.session_id)),
             "HOME": home,
             "TMPDIR": home,
         }
         command = [*prefix, str(self.options.python), *self.options.command]
-        outer = _running(spawn(command, environment, files={}, output=live.output, errors=live.errors))
+        files = {isolation.DOOR_FD: listener}
+        outer = _running(spawn(command, environment, files=files, output=live.output, errors=live.errors))
         self.store.remember(self.spec.identity.sandbox_id, State(first=None, outer=outer, network=None))
         return outer
 
-    def _environment(self, door: str) -> dict[str, str]:
+    def _environment(self) -> dict[str, str]:
         return {
             "PATH": _PATH,
             "HOME": "/home/agent",
@@ -134,7 +138,7 @@ class Launch:
             "PYTHONPATH": ":".join(str(one) for one in self.options.python_path),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUNBUFFERED": "1",
-            **self.options.inside.environment(self.spec, door),
+            **self.options.inside.environment(self.spec, f"fd:{isolation.DOOR_FD}"),
         }
 
 

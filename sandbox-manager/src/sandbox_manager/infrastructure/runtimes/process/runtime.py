@@ -16,6 +16,7 @@ from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of, fingerprint
 from sandbox_manager.infrastructure.runtimes.process import attendance, network
+from sandbox_manager.infrastructure.runtimes.process import door as socket_file
 from sandbox_manager.infrastructure.runtimes.process.archives import ProcessArchives
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
 from sandbox_manager.infrastructure.runtimes.process.launch import MARK, Launch, mark_start, marked_identity
@@ -31,7 +32,6 @@ _log = logging.getLogger(__name__)
 _LOOK_S = 0.02
 _KILL_S = 5.0
 _LOG_BYTES = 10 * 1024 * 1024
-_SOCKET_PATH_BYTES = 107
 
 
 class ProcessRuntime:
@@ -57,10 +57,6 @@ class ProcessRuntime:
     async def check(self) -> None:
         if not self._options.python.exists():
             raise EngineUnavailableError(f"SANDBOX_PYTHON: {self._options.python} does not exist.")
-        socket = self._store.live("0" * 16).door / "door.sock"
-        # In isolation the socket is made under a short path, and the gateway opens it by its folder.
-        if not self._isolated and len(os.fsencode(socket)) > _SOCKET_PATH_BYTES:
-            raise EngineUnavailableError(f"SANDBOX_PROCESS_DIR: {self._options.folder} is too long for a unix socket.")
 
     async def start(self, spec: SandboxSpec) -> Started:
         await self.check()
@@ -83,7 +79,7 @@ class ProcessRuntime:
         line = await self._ready_line(live, outer)
         phase_reached("ready")
         return Started(
-            door=f"unix:{live.door / 'door.sock'}",
+            door=f"unix:{live.door / socket_file.NAME}",
             has_desktop=desktop_of(line),
             has_network=self._has_network or not self._isolated,
         )
@@ -102,7 +98,7 @@ class ProcessRuntime:
             await asyncio.sleep(_LOOK_S)
 
     async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
-        return await attendance.keep_alive(self._store.live(identity.sandbox_id).door / "door.sock", token)
+        return await attendance.keep_alive(self._store.live(identity.sandbox_id).door / socket_file.NAME, token)
 
     async def usage(self, identity: Identity) -> Usage | None:
         return await self._threads.run(lambda: self._usage(identity))

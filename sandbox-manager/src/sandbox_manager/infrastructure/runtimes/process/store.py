@@ -3,7 +3,7 @@
 folder/workspaces/<session id>      the workspace, owned by the session's uid on the host
 folder/archives/<session id>/       its snapshots
 folder/uids/<uid>                   names the session that has this uid
-folder/live/<sandbox id>/           identity.json, state.json, logs, etc/, door/ (owned by the sandbox)
+folder/live/<sandbox id>/           identity.json, state.json, logs, etc/, door/ with its socket; the manager's own
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ class Live:
     def door(self) -> Path:
         return self.folder / "door"
 
+    @property
+    def home(self) -> Path:
+        """Of what runs without isolation."""
+        return self.folder / "home"
+
 
 class Store:
     """The folder of one deployment. Runs as root when every sandbox gets a uid of its own."""
@@ -109,10 +114,7 @@ class Store:
         _write(live.folder / "identity.json", {"stack": self._stack, **asdict(identity)})
         live.etc.mkdir(mode=0o755)
         live.door.mkdir(mode=0o700)
-        uid = self.make_workspace(identity.session_id)
-        if uid is not None:
-            os.chown(live.door, uid, uid)
-        return live, uid
+        return live, self.make_workspace(identity.session_id)
 
     def make_workspace(self, session_id: str) -> int | None:
         """The folder, unless it is there; answers its owner's uid (None: the manager's own)."""
