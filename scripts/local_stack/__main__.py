@@ -49,7 +49,7 @@ async def _run(settings: StackSettings, folder: Path) -> int:
 
 async def _until_the_end(stack: Stack, supervisor: Supervisor, waiting: asyncio.Task[bool]) -> int:
     _say("Starting ...")
-    starting = asyncio.create_task(supervisor.start(_say))
+    starting = asyncio.create_task(_start(stack, supervisor))
     await asyncio.wait({starting, waiting}, return_when=asyncio.FIRST_COMPLETED)
     if not starting.done():
         starting.cancel()
@@ -67,6 +67,12 @@ async def _until_the_end(stack: Stack, supervisor: Supervisor, waiting: asyncio.
     if supervisor.failure.done():
         raise StackError(supervisor.failure.result())
     return 0
+
+
+async def _start(stack: Stack, supervisor: Supervisor) -> None:
+    if stack.mongo_user is not None:
+        await stack.mongo_user.ensure()
+    await supervisor.start(_say)
 
 
 def _say(text: str) -> None:

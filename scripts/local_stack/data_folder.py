@@ -8,8 +8,9 @@ import os
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import cast
 
 from local_stack.errors import StackError
 
@@ -19,6 +20,7 @@ class StackSecrets:
     jwt_secret_key: str
     manager_token: str
     redis_password: str
+    mongo_password: str
 
 
 @contextmanager
@@ -50,17 +52,26 @@ def locked_data_folder(folder: Path) -> Generator[Path]:
 def load_secrets(folder: Path) -> StackSecrets:
     """Secrets of this folder, made at the first start and kept."""
     path = folder / "secrets.json"
-    if path.is_file():
-        try:
-            return StackSecrets(**json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError) as error:
-            raise StackError(f"{path} is damaged. Remove it and start again; people must log in anew.") from error
-    made = StackSecrets(
-        jwt_secret_key=secrets.token_hex(32),
-        manager_token=secrets.token_hex(32),
-        redis_password=secrets.token_hex(32),
-    )
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(asdict(made), file)
+    kept = _read(path) if path.is_file() else {}
+    # One that a later version asks for is made for a folder of an earlier one too.
+    made = StackSecrets(**{one.name: kept.get(one.name) or secrets.token_hex(32) for one in fields(StackSecrets)})
+    if asdict(made) != kept:
+        draft = path.with_suffix(".new")
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(asdict(made), file)
+        draft.replace(path)
     return made
+
+
+def _read(path: Path) -> dict[str, str]:
+    damaged = StackError(f"{path} is damaged. Remove it and start again; people must log in anew.")
+    try:
+        kept: object = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise damaged from error
+    if not isinstance(kept, dict):
+        raise damaged
+    found = cast("dict[object, object]", kept)
+    return {str(name): value for name, value in found.items() if isinstance(value, str)}

@@ -14,13 +14,19 @@ _NOT_YET_INITIALIZED = 94
 class ReplicaSet:
     """The set with one member, `host:port`."""
 
-    def __init__(self, member: str) -> None:
+    def __init__(self, member: str, user: str, password: str) -> None:
         self._member = member
+        self._user = user
+        self._password = password
 
     async def is_primary(self) -> bool:
         """Whether it takes writes; moves it one step in that direction where it does not."""
         client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
-            f"mongodb://{self._member}/", directConnection=True, serverSelectionTimeoutMS=1000
+            f"mongodb://{self._member}/",
+            directConnection=True,
+            serverSelectionTimeoutMS=1000,
+            username=self._user,
+            password=self._password,
         )
         async with client:
             try:

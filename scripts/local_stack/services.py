@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from local_stack import mongo_user
 from local_stack.binaries import find_server
 from local_stack.child import ChildSpec
 from local_stack.data_folder import StackSecrets
+from local_stack.mongo_user import MongoUser
 from local_stack.ports import inner_ports
 from local_stack.probes import answers_http, answers_redis, body_of
 from local_stack.replica_set import NAME, ReplicaSet
@@ -33,7 +35,21 @@ class Stack:
 
     @property
     def mongo_uri(self) -> str:
-        return self.settings.mongo_uri or f"mongodb://{_LOOPBACK}:{self.ports['mongod']}/?replicaSet={NAME}"
+        return self.settings.mongo_uri or mongo_uri(self.ports["mongod"], self.secrets.mongo_password)
+
+    @property
+    def mongo_user(self) -> MongoUser | None:
+        """Whom our own mongod knows; None where another's is used. Raises `StackError` when there is no mongod."""
+        if self.settings.mongo_uri:
+            return None
+        return MongoUser(
+            mongod=find_server("mongod"),
+            data=self.folder / "mongo",
+            key_file=self.folder / "mongo.key",
+            password=self.secrets.mongo_password,
+            environ=_plain_environ(self),
+            logs=self.folder / "logs",
+        )
 
     @property
     def redis_url(self) -> str:
@@ -55,6 +71,11 @@ class Stack:
             return f"http://{_LOOPBACK}:{self.ports['vite']}"
         host = f"[{self.settings.host}]" if ":" in self.settings.host else self.settings.host
         return f"http://{'127.0.0.1' if host in ('0.0.0.0', '[::]') else host}:{self.port}"
+
+
+def mongo_uri(port: int, password: str) -> str:
+    """Of our own mongod."""
+    return f"mongodb://{mongo_user.NAME}:{password}@{_LOOPBACK}:{port}/?replicaSet={NAME}&authSource=admin"
 
 
 def plan_stack(settings: StackSettings, secrets: StackSecrets, folder: Path, port: int) -> Stack:
@@ -81,6 +102,7 @@ def _mongod(stack: Stack) -> ChildSpec:
         *("--replSet", NAME, "--bind_ip", _LOOPBACK, "--port", str(port), "--nounixsocket"),
         *("--dbpath", str(stack.folder / "mongo"), "--wiredTigerCacheSizeGB", "0.5", "--oplogSize", "256"),
         *("--setParameter", "diagnosticDataCollectionEnabled=false"),
+        *("--keyFile", str(stack.folder / "mongo.key"), "--setParameter", "enableLocalhostAuthBypass=false"),
         # Also after a restart of its own (docs/decisions/0007).
         *("--setParameter", "transactionLifetimeLimitSeconds=5"),
     )
@@ -89,7 +111,7 @@ def _mongod(stack: Stack) -> ChildSpec:
         command=command,
         environ=_plain_environ(stack),
         working_dir=stack.folder / "mongo",
-        is_ready=ReplicaSet(f"{_LOOPBACK}:{port}").is_primary,
+        is_ready=ReplicaSet(f"{_LOOPBACK}:{port}", mongo_user.NAME, stack.secrets.mongo_password).is_primary,
         stop_within=30,
     )
 

@@ -28,6 +28,7 @@ from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Client
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
+from local_stack.services import mongo_uri
 
 LOCAL = UserId("local")
 EVENTS_A_RUN = 40
@@ -98,7 +99,8 @@ async def idle_readers(base_url: str, gateway_pid: int, readers: int, *, watched
 def mongo_uri_of(data_dir: Path) -> str:
     """The mongod of a local stack."""
     port = json.loads((data_dir / "ports.json").read_text(encoding="utf-8"))["mongod"]
-    return f"mongodb://127.0.0.1:{port}/?directConnection=true"
+    password = json.loads((data_dir / "secrets.json").read_text(encoding="utf-8"))["mongo_password"]
+    return mongo_uri(port, password)
 
 
 async def fill_session(mongo_uri: str, database: str, session_id: str, events: int) -> int:
