@@ -14,7 +14,7 @@ _NOT_YET_INITIALIZED = 94
 class ReplicaSet:
     """The set with one member, `host:port`."""
 
-    def __init__(self, member: str, user: str, password: str) -> None:
+    def __init__(self, member: str, user: str | None = None, password: str | None = None) -> None:
         self._member = member
         self._user = user
         self._password = password

@@ -65,7 +65,7 @@ def door(*scopes: str, **request: Any) -> Rule:
 
 _HELLO = {"text": "hello"}
 _NOBODY = {"username": "nobody", "password": "nobody-password"}
-_DOCS = {"GET /openapi.json": OPEN, "GET /docs": OPEN, "GET /docs/oauth2-redirect": OPEN, "GET /redoc": OPEN}
+_DOCS = {"GET /openapi.json": OPEN, "GET /docs": OPEN, "GET /docs/assets/{name}": OPEN}
 _SESSION = "/api/sessions/{session_id}"
 
 GATEWAY: dict[str, Rule] = _DOCS | {
@@ -129,7 +129,8 @@ _WORKSPACE = "/workspaces/{session_id}"
 _OF_USER = {"user_id": "u1"}
 _OWNED = {"session_id": "s1", "user_id": "u1"}
 
-MANAGER: dict[str, Rule] = _DOCS | {
+MANAGER: dict[str, Rule] = {
+    "GET /openapi.json": OPEN,
     "GET /healthz": OPEN,
     "GET /readyz": OPEN,
     "GET /metrics": OPEN,

@@ -27,7 +27,15 @@ def create_app(wiring: Wiring) -> FastAPI:
             app.state.use_cases = use_cases
             yield
 
-    app = FastAPI(title="Sandbox manager", version="1", lifespan=lifespan, max_body_size=MAX_BODY_BYTES)
+    app = FastAPI(
+        title="Sandbox manager",
+        version="1",
+        lifespan=lifespan,
+        max_body_size=MAX_BODY_BYTES,
+        # Nobody reads it in a browser, and the page would run scripts of another host.
+        docs_url=None,
+        redoc_url=None,
+    )
     app.add_middleware(RequestMiddleware, count=_count, service="sandbox-manager", span="manager request")
     install_problems(app, own_headers=own_headers)
     app.include_router(health.router)

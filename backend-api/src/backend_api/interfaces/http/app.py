@@ -21,6 +21,7 @@ from backend_api.interfaces.http import (
     sessions,
     snapshots,
 )
+from backend_api.interfaces.http.documentation import documentation_router
 from backend_api.interfaces.http.edge import Edge
 from backend_api.interfaces.http.page import page_router
 from backend_api.interfaces.http.use_cases import WebOptions
@@ -72,6 +73,8 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         openapi_tags=_TAGS,
         lifespan=lifespan,
         redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
     )
     app.state.options = options
     install_problems(app)
@@ -90,6 +93,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         session_socket.router,
     ):
         app.include_router(router)
+    app.include_router(documentation_router(app.title, "/openapi.json"))
     if options.frontend is not None:
         app.include_router(page_router(options.frontend))
     if options.cors_origins:

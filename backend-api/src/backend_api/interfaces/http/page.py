@@ -10,7 +10,7 @@ from starlette.responses import FileResponse, Response
 
 CSP = (
     "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "font-src 'self' data:; connect-src 'self' ws: wss:; frame-src blob:; worker-src 'self' blob:; "
+    "font-src 'self' data:; connect-src 'self'; frame-src blob:; worker-src 'self' blob:; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 _YEAR = "public, max-age=31536000, immutable"
