@@ -125,19 +125,13 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     places = StreamPlaces(policy.streams_per_user, log_ins)
     stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.signals)
     get_job = GetJob(ports.ledger)
+    remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
+    log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.log_in_signals)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.is_registration_open),
         log_in=LogIn(ports.users, ports.passwords, issue_grant, limiter, limits),
-        refresh=Refresh(
-            ports.users,
-            ports.refresh_tokens,
-            issue_grant,
-            policy.refresh_lifetime,
-            limiter,
-            limits,
-            ports.log_in_signals,
-        ),
-        log_out=LogOut(ports.users, ports.refresh_tokens, policy.refresh_lifetime, ports.log_in_signals),
+        refresh=Refresh(ports.users, ports.refresh_tokens, issue_grant, log_out, limiter, limits),
+        log_out=log_out,
         open_log_ins=log_ins,
         authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
         users=ports.users,

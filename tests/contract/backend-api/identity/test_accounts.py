@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from backend_api.domain.identity.entity import User, UserId
+from backend_api.domain.identity.entity import RefreshGrant, User, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
-from backend_api.domain.identity.ports import RefreshTokens, Users
+from backend_api.domain.identity.ports import RefreshTokens, Standings, Users
 from backend_api.domain.sandbox.tickets import ScreenTicket, Tickets
 from backend_api.infrastructure.memory.identity import MemoryRefreshTokens, MemoryTickets, MemoryUsers
 from backend_api.infrastructure.mongo.connection import connect
@@ -26,6 +26,7 @@ from support.servers import Server
 @dataclass(frozen=True, slots=True)
 class Accounts:
     users: Users
+    standings: Standings
     tokens: RefreshTokens
     tickets: Tickets
 
@@ -33,13 +34,15 @@ class Accounts:
 @pytest.fixture(params=["memory", "real"])
 async def accounts(request: pytest.FixtureRequest) -> AsyncGenerator[Accounts]:
     if request.param == "memory":
-        yield Accounts(MemoryUsers(), MemoryRefreshTokens(), MemoryTickets())
+        users = MemoryUsers()
+        yield Accounts(users, users, MemoryRefreshTokens(), MemoryTickets())
         return
     mongo: Server = request.getfixturevalue("mongo_server")
     redis: Server = request.getfixturevalue("redis_server")
     client = connect_redis(redis.uri, connect_s=1, reads_for_s=1)
     async with connect(mongo.uri, request.getfixturevalue("mongo_database_name")) as database:
-        yield Accounts(MongoUsers(database), MongoRefreshTokens(database), RedisTickets(client))
+        users = MongoUsers(database)
+        yield Accounts(users, users, MongoRefreshTokens(database), RedisTickets(client))
     await client.aclose()
 
 
@@ -87,26 +90,74 @@ async def test_revoked_log_ins_are_remembered(accounts: Accounts) -> None:
     assert account.token_version == 1
 
 
+def of(user_id: str, family: str, version: int | None = 0) -> RefreshGrant:
+    return RefreshGrant(user_id=UserId(user_id), family=family, token_version=version)
+
+
+async def revoked(accounts: Accounts, user_id: UserId, families: list[str]) -> set[str]:
+    """Which of the families ended, as one account and as one of several tells it."""
+    account = await accounts.users.get(user_id, families)
+    standing = (await accounts.standings.standings({user_id: families, UserId("nobody"): ["x"]}))[user_id]
+    assert account is not None
+    told = account.revoked_families.intersection(families)
+    assert told == standing.revoked_families.intersection(families)
+    return set(told)
+
+
+async def test_however_many_log_ins_ended_none_is_forgotten_before_its_time(accounts: Accounts) -> None:
+    anna = await accounts.users.add(user("anna"))
+    families = [f"family-{number}" for number in range(250)]
+    for family in families:
+        await accounts.users.revoke_tokens(anna.id, family, later())
+    assert await revoked(accounts, anna.id, [*families, "going on"]) == set(families)
+    await accounts.users.revoke_tokens(anna.id, None, later())
+    account = await accounts.users.get(anna.id)
+    assert account is not None
+    assert account.token_version == 1
+
+
+async def test_log_ins_that_end_at_once_are_all_remembered(accounts: Accounts) -> None:
+    anna = await accounts.users.add(user("anna"))
+    families = [f"family-{number}" for number in range(240)]
+    for begin in range(0, len(families), 60):
+        await asyncio.gather(
+            *(accounts.users.revoke_tokens(anna.id, one, later()) for one in families[begin : begin + 60])
+        )
+    assert await revoked(accounts, anna.id, families) == set(families)
+
+
 async def test_a_token_is_used_once_and_reuse_revokes_its_family(accounts: Accounts) -> None:
-    anna = UserId("anna")
-    await accounts.tokens.add("one", anna, "f", later())
-    await accounts.tokens.add("two", anna, "f", later())
-    await accounts.tokens.add("other", anna, "g", later())
+    await accounts.tokens.add("one", of("anna", "f"), later())
+    await accounts.tokens.add("two", of("anna", "f"), later())
+    await accounts.tokens.add("other", of("anna", "g", 3), later())
     uses = await asyncio.gather(*(accounts.tokens.use("one") for _ in range(5)), return_exceptions=True)
     assert sum(isinstance(use, TokenReusedError) for use in uses) == 4
     with pytest.raises(TokenInvalidError):
         await accounts.tokens.use("two")
-    assert (await accounts.tokens.use("other")).family == "g"
+    assert await accounts.tokens.find("other") == of("anna", "g", 3)
+    assert await accounts.tokens.use("other") == of("anna", "g", 3)
 
 
 async def test_tokens_that_expired_were_revoked_or_never_were_do_not_hold(accounts: Accounts) -> None:
-    anna = UserId("anna")
-    await accounts.tokens.add("old", anna, "f", later(-1))
-    await accounts.tokens.add("gone", anna, "g", later())
-    await accounts.tokens.revoke(anna, None)
+    await accounts.tokens.add("old", of("anna", "f"), later(-1))
+    await accounts.tokens.add("gone", of("anna", "g"), later())
+    await accounts.tokens.revoke(UserId("anna"), "g")
     for digest in ("old", "gone", "never"):
         with pytest.raises(TokenInvalidError):
             await accounts.tokens.use(digest)
+
+
+async def test_all_tokens_of_a_generation_are_revoked_and_those_that_name_none(accounts: Accounts) -> None:
+    await accounts.tokens.add("before", of("anna", "f", None), later())
+    await accounts.tokens.add("now", of("anna", "g", 4), later())
+    await accounts.tokens.add("next", of("anna", "h", 5), later())
+    await accounts.tokens.add("another's", of("bert", "i", 1), later())
+    await accounts.tokens.revoke_all(UserId("anna"), 4)
+    for digest in ("before", "now"):
+        with pytest.raises(TokenInvalidError):
+            await accounts.tokens.use(digest)
+    for digest in ("next", "another's"):
+        await accounts.tokens.use(digest)
 
 
 async def test_a_ticket_holds_once(accounts: Accounts) -> None:

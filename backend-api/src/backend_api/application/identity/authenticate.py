@@ -43,7 +43,7 @@ class Authenticate:
             user = await self._local_user()
             return Caller(user=user, claims=AccessClaims(user_id=user.id, family="", token_version=0))
         claims = self.access_tokens.read(token)
-        account = await self.users.get(claims.user_id)
+        account = await self.users.get(claims.user_id, (claims.family,))
         if account is None or not claims.holds(account):
             raise TokenInvalidError("This token does not hold. Log in again.")
         return Caller(user=account.user, claims=claims)

@@ -12,27 +12,37 @@ from backend_api.domain.identity.ports import LogInSignals, RefreshTokens, Users
 
 @dataclass(frozen=True, slots=True)
 class LogOut:
-    """Refresh and access tokens of the log-in hold no longer, and what is open under it ends."""
+    """Refresh and access tokens of the log-in hold no longer, and what is open under it ends.
+
+    `remembered_for` is how long the last tokens of a log-in may hold.
+    """
 
     users: Users
     refresh_tokens: RefreshTokens
-    refresh_lifetime: timedelta
+    remembered_for: timedelta
     signals: LogInSignals
 
     async def __call__(self, user_id: UserId, family: str, refresh_token: str | None) -> None:
         families = {family} if family else set[str]()
         if refresh_token is not None:
-            grant = await self.refresh_tokens.family_of(digest_of(refresh_token))
+            grant = await self.refresh_tokens.find(digest_of(refresh_token))
             if grant is not None and grant.user_id == user_id:
                 families.add(grant.family)
-        until = datetime.now(UTC) + self.refresh_lifetime
         for ended in families:
-            await self.refresh_tokens.revoke(user_id, ended)
-            await self.users.revoke_tokens(user_id, ended, until)
+            await self.end(user_id, ended)
+
+    async def end(self, user_id: UserId, family: str) -> None:
+        """One log-in. A refresh at the same time may still answer; what it answers does not hold."""
+        await self.users.revoke_tokens(user_id, family, datetime.now(UTC) + self.remembered_for)
+        await self.refresh_tokens.revoke(user_id, family)
         await self.signals.tell(user_id)
 
     async def everywhere(self, user_id: UserId) -> None:
-        """Every log-in of the user."""
-        await self.refresh_tokens.revoke(user_id, None)
+        """Every log-in of the user: also one that a refresh or log-in is just about to give out."""
+        account = await self.users.get(user_id)
+        if account is None:
+            return
+        # First the tokens: one without a generation takes on that of the account as it is read before the token's use.
+        await self.refresh_tokens.revoke_all(user_id, account.token_version)
         await self.users.revoke_tokens(user_id, None, datetime.now(UTC))
         await self.signals.tell(user_id)

@@ -82,7 +82,7 @@ class OpenLogIns:
     async def check(self, claims: AccessClaims) -> None:
         """Raises `TokenInvalidError`."""
         is_late = claims.expires_at is not None and claims.expires_at < self._clock()
-        account = (await self._standings.standings([claims.user_id])).get(claims.user_id)
+        account = (await self._standings.standings({claims.user_id: (claims.family,)})).get(claims.user_id)
         if is_late or not claims.holds(account):
             raise TokenInvalidError("This log-in ended. Log in again.")
 
@@ -106,11 +106,12 @@ class OpenLogIns:
             self._told.set()
 
     async def _look(self) -> None:
-        users = list(self._held)
-        if not users:
+        families = {user_id: {held.claims.family for held in beside} for user_id, beside in self._held.items()}
+        if not families:
             return
-        found = await self._standings.standings(users)
-        for user_id in users:
+        found = await self._standings.standings(families)
+        for user_id, asked in families.items():
             for held in tuple(self._held.get(user_id, ())):
-                if not held.claims.holds(found.get(user_id)):
+                # What was opened meanwhile was checked then.
+                if held.claims.family in asked and not held.claims.holds(found.get(user_id)):
                     held.end(TokenInvalidError("This log-in ended. Log in again."))

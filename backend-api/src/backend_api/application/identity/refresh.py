@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
 from backend_api.application.identity.issue_grant import IssueGrant, digest_of
 from backend_api.application.identity.limits import Limits
-from backend_api.domain.identity.entity import Grant
+from backend_api.application.identity.log_out import LogOut
+from backend_api.domain.identity.entity import Account, Grant, RefreshGrant
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
-from backend_api.domain.identity.ports import LogInSignals, RateLimiter, RefreshTokens, Users
+from backend_api.domain.identity.ports import RateLimiter, RefreshTokens, Users
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +19,27 @@ class Refresh:
     users: Users
     refresh_tokens: RefreshTokens
     issue_grant: IssueGrant
-    refresh_lifetime: timedelta
+    log_out: LogOut
     limiter: RateLimiter
     limits: Limits
-    signals: LogInSignals
 
     async def __call__(self, refresh_token: str, *, address: str) -> Grant:
         await self.limiter.hit(f"refresh:{address}", limit=self.limits.refresh_per_minute, window_s=60)
+        digest = digest_of(refresh_token)
+        found = await self.refresh_tokens.find(digest)
+        # Read before the token is used up: all log-ins ended after this reading end what is issued here.
+        account = await self.users.get(found.user_id, (found.family,)) if found else None
         try:
-            used = await self.refresh_tokens.use(digest_of(refresh_token))
+            used = await self.refresh_tokens.use(digest)
         except TokenReusedError as error:
-            until = datetime.now(UTC) + self.refresh_lifetime
-            await self.users.revoke_tokens(error.grant.user_id, error.grant.family, until)
-            await self.signals.tell(error.grant.user_id)
+            await self.log_out.end(error.grant.user_id, error.grant.family)
             raise
-        account = await self.users.get(used.user_id)
-        if account is None or not account.user.is_active or used.family in account.revoked_families:
+        if account is None or not _holds(used, account):
             raise TokenInvalidError("This refresh token does not hold. Log in again.")
         return await self.issue_grant(account, used.family)
+
+
+def _holds(used: RefreshGrant, account: Account) -> bool:
+    if not account.user.is_active or used.family in account.revoked_families:
+        return False
+    return used.token_version is None or used.token_version == account.token_version

@@ -24,7 +24,8 @@ class User:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """A user with what decides whether an access token still holds."""
+    """A user with what decides whether tokens still hold. `revoked_families` has, of the log-ins that were asked about,
+    those that ended; of others it may know nothing."""
 
     user: User
     token_version: int = 0
@@ -52,10 +53,12 @@ class AccessClaims:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshGrant:
-    """A refresh token that was just used up: log in again as this user, in this family."""
+    """What a refresh token stands for: this user, in this family, as long as the user's tokens are of this generation.
+    Tokens stored before generations were kept with them have none: their `token_version` is None."""
 
     user_id: UserId
     family: str
+    token_version: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

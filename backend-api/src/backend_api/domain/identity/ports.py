@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -19,7 +19,9 @@ class Users(Protocol):
 
     async def by_username(self, username: str) -> Account | None: ...
 
-    async def get(self, user_id: UserId) -> Account | None: ...
+    async def get(self, user_id: UserId, families: Collection[str] = ()) -> Account | None:
+        """By id; of the log-ins `families` it tells surely which ended."""
+        ...
 
     async def has_any(self) -> bool: ...
 
@@ -31,8 +33,8 @@ class Users(Protocol):
 class Standings(Protocol):
     """How accounts stand now, many at once."""
 
-    async def standings(self, user_ids: Collection[UserId]) -> dict[UserId, Account]:
-        """The accounts there are. Raises `UnavailableError`."""
+    async def standings(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
+        """The accounts there are, each asked about some of its log-ins. Raises `UnavailableError`."""
         ...
 
 
@@ -47,17 +49,21 @@ class LogInSignals(Protocol):
 class RefreshTokens(Protocol):
     """Refresh tokens, kept as digests. A family is one log-in and what came of it by rotation."""
 
-    async def add(self, digest: str, user_id: UserId, family: str, expires_at: datetime) -> None: ...
+    async def add(self, digest: str, grant: RefreshGrant, expires_at: datetime) -> None: ...
 
     async def use(self, digest: str) -> RefreshGrant:
         """Use a token up, once. Raises `TokenReusedError` for one used before, after revoking its family, and
         `TokenInvalidError` for an unknown, expired or revoked one."""
         ...
 
-    async def family_of(self, digest: str) -> RefreshGrant | None: ...
+    async def find(self, digest: str) -> RefreshGrant | None:
+        """What it stands for, whether it still holds or not."""
+        ...
 
-    async def revoke(self, user_id: UserId, family: str | None) -> None:
-        """Revoke one family, or all of the user for None."""
+    async def revoke(self, user_id: UserId, family: str) -> None: ...
+
+    async def revoke_all(self, user_id: UserId, through_version: int) -> None:
+        """Revoke the user's tokens up to this generation, and those that name none."""
         ...
 
 
@@ -73,6 +79,11 @@ class PasswordHasher(Protocol):
 
 class AccessTokens(Protocol):
     """Signs and reads access tokens."""
+
+    @property
+    def lifetime_s(self) -> int:
+        """How long they hold at most."""
+        ...
 
     def sign(self, claims: AccessClaims) -> tuple[str, int]:
         """The token and its lifetime in seconds."""

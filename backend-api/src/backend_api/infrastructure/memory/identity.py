@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator, Callable, Collection
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -33,13 +33,14 @@ class MemoryUsers:
         wanted = username.casefold()
         return next((own for own in self._accounts.values() if own.user.username.casefold() == wanted), None)
 
-    async def get(self, user_id: UserId) -> Account | None:
-        """By id."""
+    async def get(self, user_id: UserId, families: Collection[str] = ()) -> Account | None:
+        """By id; it knows of all log-ins."""
+        del families
         return self._accounts.get(user_id)
 
-    async def standings(self, user_ids: Collection[UserId]) -> dict[UserId, Account]:
+    async def standings(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
         """Those there are."""
-        return {user_id: self._accounts[user_id] for user_id in user_ids if user_id in self._accounts}
+        return {user_id: self._accounts[user_id] for user_id in families if user_id in self._accounts}
 
     async def has_any(self) -> bool:
         """Whether anybody registered."""
@@ -71,9 +72,9 @@ class MemoryRefreshTokens:
         self._tokens: dict[str, _Token] = {}
         self._clock = clock
 
-    async def add(self, digest: str, user_id: UserId, family: str, expires_at: datetime) -> None:
+    async def add(self, digest: str, grant: RefreshGrant, expires_at: datetime) -> None:
         """Keep it."""
-        self._tokens[digest] = _Token(RefreshGrant(user_id=user_id, family=family), expires_at)
+        self._tokens[digest] = _Token(grant, expires_at)
 
     async def use(self, digest: str) -> RefreshGrant:
         """Once."""
@@ -86,15 +87,22 @@ class MemoryRefreshTokens:
         token.is_used = True
         return token.grant
 
-    async def family_of(self, digest: str) -> RefreshGrant | None:
+    async def find(self, digest: str) -> RefreshGrant | None:
         """Whose it is."""
         token = self._tokens.get(digest)
         return token.grant if token else None
 
-    async def revoke(self, user_id: UserId, family: str | None) -> None:
+    async def revoke(self, user_id: UserId, family: str) -> None:
         """Mark them."""
         for token in self._tokens.values():
-            if token.grant.user_id == user_id and family in (None, token.grant.family):
+            if token.grant.user_id == user_id and token.grant.family == family:
+                token.is_revoked = True
+
+    async def revoke_all(self, user_id: UserId, through_version: int) -> None:
+        """Mark them."""
+        for token in self._tokens.values():
+            version = token.grant.token_version
+            if token.grant.user_id == user_id and (version is None or version <= through_version):
                 token.is_revoked = True
 
 

@@ -11,7 +11,8 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 
 
 class UserDocument(Document):
-    """An account. `first` is set on exactly one document: a unique index makes the first user the only first."""
+    """An account. `first` is set on exactly one document: a unique index makes the first user the only first.
+    `revoked_families` are the latest log-ins that ended; with `more_revoked_until` there are others beside."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     username: str
@@ -23,6 +24,7 @@ class UserDocument(Document):
     created_at: datetime
     token_version: int = 0
     revoked_families: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    more_revoked_until: datetime | None = None
     first: bool | None = None
 
     class Settings:
@@ -33,12 +35,25 @@ class UserDocument(Document):
         ]
 
 
+class RevokedFamilyDocument(Document):
+    """A log-in that ended before its tokens, of a user with many such; MongoDB removes it after they expired."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the family
+    user_id: str
+    until: datetime
+
+    class Settings:
+        name = "revoked_families"
+        indexes: ClassVar = [IndexModel([("until", ASCENDING)], expireAfterSeconds=0)]
+
+
 class RefreshTokenDocument(Document):
     """A refresh token by its digest; MongoDB removes it after it expired."""
 
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the digest
     user_id: str
     family: str
+    token_version: int | None = None
     expires_at: datetime
     used_at: datetime | None = None
     revoked: bool = False
@@ -185,6 +200,7 @@ class BodyDocument(Document):
 
 DOCUMENTS = [
     UserDocument,
+    RevokedFamilyDocument,
     RefreshTokenDocument,
     SessionDocument,
     RunDocument,

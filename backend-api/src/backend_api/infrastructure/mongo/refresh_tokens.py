@@ -6,7 +6,7 @@ from datetime import datetime
 
 from backend_api.domain.identity.entity import RefreshGrant, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
-from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.transactions import DURABLE, store_errors
 
 
@@ -16,14 +16,15 @@ class MongoRefreshTokens:
     def __init__(self, database: Database) -> None:
         self._tokens = database["refresh_tokens"].with_options(write_concern=DURABLE)
 
-    async def add(self, digest: str, user_id: UserId, family: str, expires_at: datetime) -> None:
+    async def add(self, digest: str, grant: RefreshGrant, expires_at: datetime) -> None:
         """One insert."""
         async with store_errors():
             await self._tokens.insert_one(
                 {
                     "_id": digest,
-                    "user_id": user_id,
-                    "family": family,
+                    "user_id": grant.user_id,
+                    "family": grant.family,
+                    "token_version": grant.token_version,
                     "expires_at": expires_at,
                     "used_at": None,
                     "revoked": False,
@@ -43,22 +44,35 @@ class MongoRefreshTokens:
                 [{"$set": {"used_at": "$$NOW"}}],
             )
             if found is not None:
-                return RefreshGrant(user_id=UserId(found["user_id"]), family=found["family"])
+                return _grant_from(found)
             known = await self._tokens.find_one({"_id": digest})
         if known is not None and known["used_at"] is not None:
-            grant = RefreshGrant(user_id=UserId(known["user_id"]), family=known["family"])
+            grant = _grant_from(known)
             await self.revoke(grant.user_id, grant.family)
             raise TokenReusedError("This refresh token was used before. Log in again.", grant=grant)
         raise TokenInvalidError("This refresh token does not hold. Log in again.")
 
-    async def family_of(self, digest: str) -> RefreshGrant | None:
+    async def find(self, digest: str) -> RefreshGrant | None:
         """Whose it is."""
         async with store_errors():
             found = await self._tokens.find_one({"_id": digest})
-        return RefreshGrant(user_id=UserId(found["user_id"]), family=found["family"]) if found else None
+        return _grant_from(found) if found else None
 
-    async def revoke(self, user_id: UserId, family: str | None) -> None:
+    async def revoke(self, user_id: UserId, family: str) -> None:
         """Mark, so that a later use is told from an unknown token."""
-        wanted = {"user_id": user_id} if family is None else {"user_id": user_id, "family": family}
+        async with store_errors():
+            await self._tokens.update_many({"user_id": user_id, "family": family}, {"$set": {"revoked": True}})
+
+    async def revoke_all(self, user_id: UserId, through_version: int) -> None:
+        """Mark; one that names no generation is not of a later one."""
+        wanted = {"user_id": user_id, "revoked": False, "token_version": {"$not": {"$gt": through_version}}}
         async with store_errors():
             await self._tokens.update_many(wanted, {"$set": {"revoked": True}})
+
+
+def _grant_from(document: Document) -> RefreshGrant:
+    return RefreshGrant(
+        user_id=UserId(document["user_id"]),
+        family=document["family"],
+        token_version=document.get("token_version"),
+    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from pymongo import ReplaceOne, ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.identity.entity import Account, User, UserId
@@ -13,12 +14,21 @@ from backend_api.domain.identity.errors import UsernameTakenError
 from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.transactions import DURABLE, store_errors
 
+NOTED_WITH_USER = 100
+"""So many ended log-ins are noted in the account, which every call reads; more are looked up one by one."""
+
+_NEXT_GENERATION: Document = {
+    "$inc": {"token_version": 1},
+    "$set": {"revoked_families": [], "more_revoked_until": None},
+}
+
 
 class MongoUsers:
-    """`Users` and `Standings` on the collection users."""
+    """`Users` and `Standings` on the collections users and revoked_families."""
 
     def __init__(self, database: Database) -> None:
         self._users = database["users"].with_options(write_concern=DURABLE)
+        self._revoked = database["revoked_families"].with_options(write_concern=DURABLE)
 
     async def add(self, user: User) -> User:
         """Whoever gets the one document marked first is admin."""
@@ -33,6 +43,7 @@ class MongoUsers:
             "created_at": user.created_at,
             "token_version": 0,
             "revoked_families": [],
+            "more_revoked_until": None,
             "first": True,
         }
         async with store_errors():
@@ -54,15 +65,27 @@ class MongoUsers:
         """Without regard to case."""
         return await self._find({"username_key": username.casefold()})
 
-    async def get(self, user_id: UserId) -> Account | None:
-        """By id."""
-        return await self._find({"_id": user_id})
+    async def get(self, user_id: UserId, families: Collection[str] = ()) -> Account | None:
+        """One read by id; a second only for a user who ended very many log-ins."""
+        async with store_errors():
+            document = await self._users.find_one({"_id": user_id})
+            if document is None:
+                return None
+            beside = await self._revoked_beside(families) if document.get("more_revoked_until") else ()
+        return _account_from(document, beside)
 
-    async def standings(self, user_ids: Collection[UserId]) -> dict[UserId, Account]:
+    async def standings(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
         """By primary key, in few round trips."""
         async with store_errors():
-            found = self._users.find({"_id": {"$in": list(user_ids)}})
-            return {UserId(document["_id"]): _account_from(document) async for document in found}
+            documents = [document async for document in self._users.find({"_id": {"$in": list(families)}})]
+            asked = {
+                family
+                for document in documents
+                if document.get("more_revoked_until")
+                for family in families[UserId(document["_id"])]
+            }
+            beside = await self._revoked_beside(asked) if asked else ()
+        return {UserId(document["_id"]): _account_from(document, beside) for document in documents}
 
     async def _find(self, wanted: dict[str, Any]) -> Account | None:
         async with store_errors():
@@ -75,14 +98,49 @@ class MongoUsers:
             return await self._users.find_one({}, projection={"_id": 1}) is not None
 
     async def revoke_tokens(self, user_id: UserId, family: str | None, until: datetime) -> None:
-        """A short list of families that ended before their tokens, or the next generation for all."""
-        change: Document = (
-            {"$inc": {"token_version": 1}, "$set": {"revoked_families": []}}
-            if family is None
-            else {"$push": {"revoked_families": {"$each": [{"id": family, "until": until}], "$slice": -200}}}
-        )
+        """The next generation for all; of one family a note, forgotten when its time is over and never before."""
+        if family is None:
+            async with store_errors():
+                await self._users.update_one({"_id": user_id}, _NEXT_GENERATION)
+            return
+        noted = {"id": {"$literal": family}, "until": until}
+        change = {"revoked_families": {"$concatArrays": [_still_noted({"$ne": ["$$this.id", noted["id"]]}), [noted]]}}
         async with store_errors():
-            await self._users.update_one({"_id": user_id}, change)
+            document = await self._users.find_one_and_update(
+                {"_id": user_id},
+                [{"$set": change | {"more_revoked_until": _unless_over("$more_revoked_until")}}],
+                return_document=ReturnDocument.AFTER,
+            )
+            if document is not None and len(document["revoked_families"]) > NOTED_WITH_USER:
+                await self._move(user_id, document["revoked_families"])
+
+    async def _move(self, user_id: UserId, noted: Sequence[Document]) -> None:
+        """Into a collection of their own, so that a user who logs in and out all day does not grow the account. First
+        there, then away here: whoever reads between sees both."""
+        entries = [{"_id": entry["id"], "user_id": user_id, "until": entry["until"]} for entry in noted]
+        await self._revoked.bulk_write(
+            [ReplaceOne({"_id": entry["_id"]}, entry, upsert=True) for entry in entries], ordered=False
+        )
+        moved = {"$literal": [entry["_id"] for entry in entries]}
+        last = max(entry["until"] for entry in entries)
+        change: Document = {
+            "revoked_families": _still_noted({"$not": {"$in": ["$$this.id", moved]}}),
+            "more_revoked_until": {"$max": ["$more_revoked_until", last]},
+        }
+        await self._users.update_one({"_id": user_id}, [{"$set": change}])
+
+    async def _revoked_beside(self, families: Collection[str]) -> frozenset[str]:
+        found = self._revoked.find({"_id": {"$in": list(families)}}, projection={"_id": 1})
+        return frozenset([str(document["_id"]) async for document in found])
+
+
+def _still_noted(wanted: Document) -> Document:
+    noted: Document = {"$ifNull": ["$revoked_families", []]}
+    return {"$filter": {"input": noted, "cond": {"$and": [{"$gt": ["$$this.until", "$$NOW"]}, wanted]}}}
+
+
+def _unless_over(until: str) -> Document:
+    return {"$cond": [{"$gt": [until, "$$NOW"]}, until, None]}
 
 
 def _refuse_taken(error: DuplicateKeyError) -> None:
@@ -90,7 +148,7 @@ def _refuse_taken(error: DuplicateKeyError) -> None:
         raise UsernameTakenError("This user name is taken.") from error
 
 
-def _account_from(document: Document) -> Account:
+def _account_from(document: Document, beside: Collection[str] = ()) -> Account:
     user = User(
         id=UserId(document["_id"]),
         username=document["username"],
@@ -100,5 +158,5 @@ def _account_from(document: Document) -> Account:
         is_active=document["is_active"],
         created_at=document["created_at"],
     )
-    families = frozenset(str(entry["id"]) for entry in document.get("revoked_families", []))
+    families = frozenset(str(entry["id"]) for entry in document.get("revoked_families", [])).union(beside)
     return Account(user=user, token_version=document.get("token_version", 0), revoked_families=families)

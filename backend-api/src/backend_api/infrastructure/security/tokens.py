@@ -61,6 +61,11 @@ class JwtAccessTokens:
         self._signer = _Signer(secret, algorithm, AUDIENCE, "access", clock)
         self._expires_s = expires_s
 
+    @property
+    def lifetime_s(self) -> int:
+        """As configured."""
+        return self._expires_s
+
     def sign(self, claims: AccessClaims) -> tuple[str, int]:
         """A token of the log-in `claims.family`."""
         token = self._signer.sign(
