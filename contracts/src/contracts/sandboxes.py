@@ -161,9 +161,10 @@ class KeepAlive(BaseModel):
 
 
 class KeptAlive(BaseModel):
-    """What the sandbox answers: for how long nobody has used it, what its workspace holds, once it has looked, and
-    whether nobody has claimed it yet and all its desktop runs is held still."""
+    """What the sandbox answers: for how long nobody has used it, what its workspace holds, in bytes and in files, once
+    it has looked, and whether nobody has claimed it yet and all its desktop runs is held still."""
 
     unused_s: float
     disk_bytes: int | None = None
+    disk_files: int | None = None
     resting: bool = False

@@ -44,3 +44,30 @@ def test_a_full_workspace_takes_nothing_more_until_files_are_deleted(tmp_path: P
             assert "freed" in cleaned.output
             assert put(client, "tiny.txt", 10).status_code == 201
             assert door.call("file_write", path="tiny.txt", content="tiny").success
+
+
+@pytest.mark.timeout(120)
+def test_a_workspace_with_as_many_files_as_it_may_have_takes_no_more(tmp_path: Path) -> None:
+    with running_door(tmp_path, SANDBOX_MAX_FILES="200") as door, door.client() as client:
+        assert put(client, "first.txt", 10).status_code == 201
+        make = "mkdir many; for i in $(seq 300); do : > many/$i; done; sleep 60"
+        ended = door.call("shell_exec", command=make, timeout_s=100)
+        assert "files and folders it may" in ended.output
+        assert "exit code" in ended.output, "it ran to its end"
+        refused = put(client, "tiny.txt", 10)
+        assert (refused.status_code, refused.json()["code"]) == (413, "disk_full")
+        assert not door.call("file_write", path="tiny.txt", content="tiny").success
+        assert door.call("shell_exec", command="rm -r many").success
+        assert put(client, "tiny.txt", 10).status_code == 201
+
+
+@pytest.mark.timeout(120)
+def test_bytes_no_path_leads_to_fill_it_as_all_others(tmp_path: Path) -> None:
+    with running_door(tmp_path, SANDBOX_DISK_BYTES=str(3 * LIMIT), MAX_UPLOAD_BYTES="100000") as door:
+        name = "n" * 250
+        deep = f"(for i in $(seq 40); do mkdir {name}; cd {name}; done; head -c 4000000 /dev/zero > big)"
+        assert door.call("shell_exec", command=deep).success
+        held = "exec 7> gone; head -c 4000000 /dev/zero >&7; rm gone; sleep 60"
+        ended = door.call("shell_exec", command=held, timeout_s=100)
+        assert "The workspace is full" in ended.output
+        assert "exit code" in ended.output, "it ran to its end"

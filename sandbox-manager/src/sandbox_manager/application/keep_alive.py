@@ -41,7 +41,7 @@ class KeepAlive:
         report = await self.ask(sandbox)
         if report is None:
             return sandbox
-        sandbox = await self._with_fill(sandbox, report.disk_bytes)
+        sandbox = await self._with_fill(sandbox, report)
         active_at = self.clock.now() - timedelta(seconds=max(report.unused_s, 0.0))
         renewed = sandbox.renewed(active_at, self.idle)
         if renewed is None or renewed.idle_expires_at == sandbox.idle_expires_at:
@@ -49,13 +49,16 @@ class KeepAlive:
         stored = await change_sandbox(self.registry, sandbox.id, lambda now: now.renewed(active_at, self.idle))
         return stored or sandbox
 
-    async def _with_fill(self, sandbox: Sandbox, used_bytes: int | None) -> Sandbox:
-        if used_bytes is None or self.disk.fill(used_bytes, sandbox.fill) is sandbox.fill:
+    async def _with_fill(self, sandbox: Sandbox, report: Report) -> Sandbox:
+        used, files = report.disk_bytes, report.disk_files or 0
+        if used is None or self.disk.fill(used, sandbox.fill, files) is sandbox.fill:
             return sandbox
+        by_files = self.disk.is_by_files(used, files)
 
         def filled(now: Sandbox) -> Sandbox | None:
-            fill = self.disk.fill(used_bytes, now.fill)
-            return now.filled(fill, self.disk.notice(fill), self.disk.limit_mb)
+            fill = self.disk.fill(used, now.fill, files)
+            notice = self.disk.notice(fill, is_by_files=by_files)
+            return now.filled(fill, notice, 0 if by_files else self.disk.limit_mb)
 
         return await change_sandbox(self.registry, sandbox.id, filled) or sandbox
 

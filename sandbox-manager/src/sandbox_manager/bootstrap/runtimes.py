@@ -32,6 +32,7 @@ def _inside(settings: Settings) -> Inside:
         pids=settings.inside.pids,
         orphan_s=round(settings.keeping.orphan_minutes * 60),
         disk_bytes=settings.inside.disk_mb * 1024 * 1024,
+        max_files=settings.inside.max_files,
     )
 
 

@@ -95,6 +95,7 @@ class InsideSettings(BaseSettings):
     cpus: float = Field(default=2.0, gt=0, validation_alias="SANDBOX_CPUS")
     pids: int = Field(default=512, ge=16, validation_alias="SANDBOX_PIDS")
     disk_mb: int = Field(default=10_240, ge=0, validation_alias="SANDBOX_DISK_LIMIT_MB")
+    max_files: int = Field(default=500_000, ge=0, validation_alias="SANDBOX_MAX_FILES")
 
 
 class DockerSettings(BaseSettings):

@@ -106,7 +106,7 @@ async def keep(
         clock=clock,
         wall=wall,
         idle=clocks.idle,
-        disk=DiskLimit(settings.inside.disk_mb * _MIB),
+        disk=DiskLimit(settings.inside.disk_mb * _MIB, settings.inside.max_files),
     )
     pool = Pool(
         PoolParts(

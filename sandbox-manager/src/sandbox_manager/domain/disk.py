@@ -20,13 +20,14 @@ class Fill(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class DiskLimit:
-    """Of one workspace; 0 is none."""
+    """Of one workspace, in bytes and in files and folders; 0 is none."""
 
     limit_bytes: int = 0
+    limit_files: int = 0
 
-    def fill(self, used_bytes: int, before: Fill) -> Fill:
+    def fill(self, used_bytes: int, before: Fill, used_files: int = 0) -> Fill:
         """It falls only when there is some room again, so that nobody is told the same again and again."""
-        percent = used_bytes * 100 // self.limit_bytes if self.limit_bytes else 0
+        percent = max(self._percent_of_bytes(used_bytes), self._percent_of_files(used_files))
         now, calmed = _at(percent), _at(percent + _SLACK)
         return now if now > before else min(before, calmed)
 
@@ -35,8 +36,14 @@ class DiskLimit:
         """As its users are told."""
         return self.limit_bytes // _MIB
 
-    def notice(self, fill: Fill) -> str | None:
+    def is_by_files(self, used_bytes: int, used_files: int) -> bool:
+        """Whether their number is nearer to its limit than what they take up."""
+        return self._percent_of_files(used_files) > self._percent_of_bytes(used_bytes)
+
+    def notice(self, fill: Fill, *, is_by_files: bool = False) -> str | None:
         """What to tell."""
+        if is_by_files:
+            return self._notice_of_files(fill)
         limit = f"{self.limit_mb:,} MB"
         if fill is Fill.FULL:
             return (
@@ -49,6 +56,26 @@ class DiskLimit:
                 "At the limit nothing more is taken: delete what nobody needs."
             )
         return None
+
+    def _notice_of_files(self, fill: Fill) -> str | None:
+        limit = f"{self.limit_files:,} files and folders"
+        if fill is Fill.FULL:
+            return (
+                f"This computer holds all of the {limit} it may. Until some are deleted nothing can be uploaded or "
+                "written, and commands that go on making files are ended."
+            )
+        if fill is Fill.FILLING:
+            return (
+                f"This computer holds over {_FILLING} % of the {limit} it may. "
+                "At the limit nothing more is taken: delete what nobody needs."
+            )
+        return None
+
+    def _percent_of_bytes(self, used: int) -> int:
+        return used * 100 // self.limit_bytes if self.limit_bytes else 0
+
+    def _percent_of_files(self, used: int) -> int:
+        return used * 100 // self.limit_files if self.limit_files else 0
 
 
 def _at(percent: int) -> Fill:

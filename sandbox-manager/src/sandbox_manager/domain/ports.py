@@ -139,6 +139,7 @@ class Report:
 
     unused_s: float
     disk_bytes: int | None = None
+    disk_files: int | None = None
     resting: bool = False
 
 

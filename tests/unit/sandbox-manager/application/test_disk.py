@@ -61,3 +61,18 @@ async def test_what_is_told_says_how_full_and_of_how_much_so_that_others_may_say
         wire = to_wire(sandbox)
         said.append((wire.disk_fill, wire.disk_limit_mb))
     assert said == [(None, 0), ("filling", 20), ("full", 20), (None, 20)]
+
+
+async def test_files_without_number_are_told_as_bytes_are_but_of_their_own_limit() -> None:
+    keeping = Keeping()
+    sandbox = await keeping.ready()
+    keep_alive = replace(keeping.keep_alive, disk=DiskLimit(20 * 1024 * 1024, 1000))
+    said: list[str] = []
+    for files in (10, 850, 1000, 10):
+        keeping.runtime.disk_bytes, keeping.runtime.disk_files = 1024, files
+        sandbox = await keep_alive(sandbox)
+        wire = to_wire(sandbox)
+        said.append(f"{wire.disk_notice} {wire.disk_fill}")
+    assert ["files and folders" in text for text in said] == [False, True, True, False]
+    assert said[1].endswith("None"), "the level is of bytes"
+    assert "all of the 1,000" in said[2]

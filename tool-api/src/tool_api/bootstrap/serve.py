@@ -137,7 +137,8 @@ def _alone(end: Callable[[], None]) -> None:
 
 async def _full(services: Services) -> None:
     """What runs may be what fills it; what frees it again is a new command."""
-    _log.warning("the workspace holds more than it may", extra={"bytes": services.keeper.disk.used_bytes})
+    disk = services.keeper.disk
+    _log.warning("the workspace holds more than it may", extra={"bytes": disk.used_bytes, "files": disk.used_files})
     await services.shells.end_commands()
 
 

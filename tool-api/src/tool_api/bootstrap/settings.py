@@ -68,6 +68,7 @@ class Settings(BaseSettings):
     max_upload_bytes: int = Field(default=10 * 1024 * 1024, ge=1)
     sandbox_orphan_s: int = Field(default=0, ge=0)
     sandbox_disk_bytes: int = Field(default=0, ge=0)
+    sandbox_max_files: int = Field(default=0, ge=0)
 
     @property
     def unix_door(self) -> Path | None:

@@ -41,7 +41,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             Shells(settings.workspace, display=lambda: desktop.display if desktop is not None else None)
         )
         calls = await stack.enter_async_context(Calls())
-        disk = DiskWatch(settings.workspace, settings.sandbox_disk_bytes)
+        disk = DiskWatch(settings.workspace, settings.sandbox_disk_bytes, settings.sandbox_max_files)
         tools = tool_table(
             shells=ShellController(
                 shells=shells,

@@ -8,52 +8,64 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from contracts.tree_size import TreeSize, tree_size, unlinked_size
 from tool_api.errors import DiskFullError
 
 _TICK_S = 1.0
 _LOOK_S = 20.0
-_BLOCK = 512
 _SHARE = 20
 _HURRIED_SHARE = 4
 _GULP = 50
 
 
 class DiskWatch:
-    """Counts what the workspace takes up, seldom enough to cost next to nothing, and at once when the machine's disk
-    fills quickly. With a limit of zero there is room for everything."""
+    """Counts what the workspace takes up, in bytes and in files, seldom enough to cost next to nothing, and at once
+    when the machine's disk fills quickly. With a limit of zero there is room for everything."""
 
-    def __init__(self, workspace: Path, limit_bytes: int) -> None:
+    def __init__(self, workspace: Path, limit_bytes: int, limit_files: int = 0) -> None:
         self._workspace = workspace
         self._limit_bytes = limit_bytes
+        self._limit_files = limit_files
         self._looked_at = float("-inf")
-        self._cost_s = 0.0
-        self._free_bytes = 0
-        self._stopped_at: int | None = None
+        self._cost_s = self._work_s = 0.0
+        self._free_at_look = (0, 0)
+        self._stopped_at: tuple[int, int] | None = None
+        self._deleted = TreeSize(0, 0)
         self.used_bytes: int | None = None
+        self.used_files: int | None = None
 
     @property
     def is_full(self) -> bool:
-        return bool(self._limit_bytes) and (self.used_bytes or 0) >= self._limit_bytes
+        return self._is_full_of_files or (bool(self._limit_bytes) and (self.used_bytes or 0) >= self._limit_bytes)
+
+    @property
+    def _is_full_of_files(self) -> bool:
+        return bool(self._limit_files) and (self.used_files or 0) >= self._limit_files
 
     @property
     def notice(self) -> str | None:
         """What to say to whoever works in a full workspace."""
         if not self.is_full:
             return None
+        holds = f"{_megabytes(self.used_bytes or 0)} of the {_megabytes(self._limit_bytes)}"
+        if self._is_full_of_files:
+            holds = f"{self.used_files or 0:,} of the {self._limit_files:,} files and folders"
         return (
-            f"The workspace is full: it holds {_megabytes(self.used_bytes or 0)} of the "
-            f"{_megabytes(self._limit_bytes)} it may. Commands that go on filling it are ended. Delete files first, "
-            "then try again."
+            f"The workspace is full: it holds {holds} it may. Commands that go on filling it are ended. "
+            "Delete files first, then try again."
         )
 
     async def room(self, wanted: int = 1) -> int | None:
         """Bytes that may still be written, None for any number; counted anew when they seem less than wanted."""
-        if not self._limit_bytes:
+        if not self._limit_bytes and not self._limit_files:
             return None
         since = time.monotonic() - self._looked_at
-        if self.used_bytes is None or (self._left < wanted and since > self._cost_s * _HURRIED_SHARE):
+        seems_full = self._is_full_of_files or (bool(self._limit_bytes) and self._left < wanted)
+        if self.used_bytes is None or (seems_full and since > self._work_s * _HURRIED_SHARE):
             await self._look()
-        return max(self._left, 0)
+        if self._is_full_of_files:
+            return 0
+        return max(self._left, 0) if self._limit_bytes else None
 
     async def demand(self, wanted: int) -> None:
         """Pass when there is room for so many bytes more, which count as written, or raise `DiskFullError`."""
@@ -80,13 +92,19 @@ class DiskWatch:
         """Look for ever; call `on_full` when a look finds too much, and again whenever it became more since."""
         while True:
             if self._is_time(look_s):
+                self._deleted = await asyncio.to_thread(self._count_deleted)
                 await self._look()
                 if not self.is_full:
                     self._stopped_at = None
-                elif self._stopped_at is None or (self.used_bytes or 0) > self._stopped_at:
-                    self._stopped_at = self.used_bytes
+                elif self._grew:
+                    self._stopped_at = (self.used_bytes or 0, self.used_files or 0)
                     await on_full()
             await asyncio.sleep(tick_s)
+
+    @property
+    def _grew(self) -> bool:
+        stopped_at = self._stopped_at or (-1, -1)
+        return (self.used_bytes or 0) > stopped_at[0] or (self.used_files or 0) > stopped_at[1]
 
     @property
     def _left(self) -> int:
@@ -96,44 +114,46 @@ class DiskWatch:
         since = time.monotonic() - self._looked_at
         if since >= max(look_s, self._cost_s * _SHARE):
             return True
-        gulped = self._free_bytes - self._free()
-        return bool(self._limit_bytes) and gulped > self._limit_bytes / _GULP and since > self._cost_s * _HURRIED_SHARE
+        limits = (self._limit_bytes, self._limit_files)
+        gulped = any(
+            limit and before - now > limit / _GULP
+            for limit, before, now in zip(limits, self._free_at_look, self._free(), strict=True)
+        )
+        return gulped and since > self._cost_s * _HURRIED_SHARE
 
     async def _look(self) -> None:
         began = time.monotonic()
-        self._free_bytes = self._free()
-        self.used_bytes = await asyncio.to_thread(used_bytes, self._workspace)
+        self._free_at_look = self._free()
+        found, self._work_s = await asyncio.to_thread(self._count)
+        self.used_bytes = found.bytes + self._deleted.bytes
+        self.used_files = found.files + self._deleted.files
         self._looked_at = time.monotonic()
         self._cost_s = self._looked_at - began
 
-    def _free(self) -> int:
-        """Of the disk the workspace lies on, together with others: one cheap call."""
+    def _count(self) -> tuple[TreeSize, float]:
+        """With the processor time it took."""
+        began = time.thread_time()
+        return tree_size(str(self._workspace)), time.thread_time() - began
+
+    def _count_deleted(self) -> TreeSize:
+        """What was deleted of it and is still held open."""
+        try:
+            device = self._workspace.stat().st_dev
+        except OSError:
+            return TreeSize(0, 0)
+        return unlinked_size(_processes(), device, str(self._workspace))
+
+    def _free(self) -> tuple[int, int]:
+        """Bytes and files of the disk the workspace lies on, together with others: one cheap call."""
         try:
             found = os.statvfs(self._workspace)
         except OSError:
-            return 0
-        return found.f_bavail * found.f_frsize
+            return 0, 0
+        return found.f_bavail * found.f_frsize, found.f_favail
 
 
-def used_bytes(folder: Path) -> int:
-    """What a tree takes up; links are not followed, and a file with several names counts once."""
-    total, seen = 0, set[int]()
-    pending = [str(folder)]
-    while pending:
-        try:
-            with os.scandir(pending.pop()) as entries:
-                for entry in entries:
-                    found = entry.stat(follow_symlinks=False)
-                    if found.st_nlink > 1 and not entry.is_dir(follow_symlinks=False):
-                        if found.st_ino in seen:
-                            continue
-                        seen.add(found.st_ino)
-                    total += found.st_blocks * _BLOCK
-                    if entry.is_dir(follow_symlinks=False):
-                        pending.append(entry.path)
-        except OSError:
-            continue
-    return total
+def _processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
 
 
 def _megabytes(count: int) -> str:

@@ -39,6 +39,7 @@ class Keeper:
         return KeptAlive(
             unused_s=round(self.activity.unused_s, 1),
             disk_bytes=self.disk.used_bytes,
+            disk_files=self.disk.used_files,
             resting=self.door.is_unclaimed and self.desktop_rests(),
         )
 

@@ -31,6 +31,7 @@ class FakeRuntime:
         self.unavailable: DomainError | None = None
         self.unused_s: dict[str, float] = {}
         self.disk_bytes = 0
+        self.disk_files = 0
         self.restless = False
         self.fail_keep: DomainError | None = None
         self.kept: list[str] = []
@@ -104,7 +105,9 @@ class FakeRuntime:
             raise EngineUnavailableError("The sandbox does not answer.")
         self.kept.append(identity.sandbox_id)
         unused_s = self.unused_s.get(identity.sandbox_id, 1e6)
-        return Report(unused_s=unused_s, disk_bytes=self.disk_bytes, resting=not self.restless)
+        return Report(
+            unused_s=unused_s, disk_bytes=self.disk_bytes, disk_files=self.disk_files, resting=not self.restless
+        )
 
     async def usage(self, identity: Identity) -> Usage | None:
         await self.check()

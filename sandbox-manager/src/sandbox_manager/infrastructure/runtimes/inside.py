@@ -29,6 +29,7 @@ class Inside:
     pids: int
     orphan_s: int = 0
     disk_bytes: int = 0
+    max_files: int = 0
 
     def environment(self, spec: SandboxSpec, door: str) -> dict[str, str]:
         """Environment of `python -m tool_api`; nothing in it is secret."""
@@ -44,6 +45,7 @@ class Inside:
             "MAX_UPLOAD_BYTES": str(self.max_upload_bytes),
             "SANDBOX_ORPHAN_S": str(self.orphan_s),
             "SANDBOX_DISK_BYTES": str(self.disk_bytes),
+            "SANDBOX_MAX_FILES": str(self.max_files),
         }
 
 
@@ -66,10 +68,11 @@ def report_of(line: str) -> Report:
     """What its answer says. Raises `EngineUnavailableError`."""
     try:
         told = json.loads(line.removeprefix(KEPT_LINE))
-        disk = told.get("disk_bytes")
+        disk, files = told.get("disk_bytes"), told.get("disk_files")
         return Report(
             unused_s=float(told["unused_s"]),
             disk_bytes=None if disk is None else int(disk),
+            disk_files=None if files is None else int(files),
             resting=told.get("resting") is True,
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -25,7 +25,8 @@ def to_wire(sandbox: domain.Sandbox, *, queue_position: int | None = None) -> Sa
         notice=sandbox.notice,
         disk_notice=sandbox.disk_notice,
         disk_revision=sandbox.disk_revision,
-        disk_fill=None if sandbox.disk_notice is None else sandbox.fill.name.lower(),
+        # Where it is their number that is near its limit, the notice alone says so.
+        disk_fill=sandbox.fill.name.lower() if sandbox.disk_notice and sandbox.disk_limit_mb else None,
         disk_limit_mb=sandbox.disk_limit_mb,
         queue_position=queue_position,
     )
