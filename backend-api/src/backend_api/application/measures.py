@@ -22,6 +22,9 @@ EVENTS_STORED = INSTRUMENTS.counter("agent_events_stored_total", "Events stored.
 DELTAS = INSTRUMENTS.counter("agent_deltas_total", "Pieces of text shown live, after merging.", "type")
 STREAM_READERS = INSTRUMENTS.gauge("agent_stream_readers", "Streams open now.", "transport")
 SLOW_READERS = INSTRUMENTS.counter("agent_slow_readers_total", "Readers cut off as they did not keep up.", "transport")
+CONNECTIONS_CUT = INSTRUMENTS.counter(
+    "agent_connections_cut_total", "Connections refused or ended for want of room, or of manners.", "reason"
+)
 SCREENS = INSTRUMENTS.gauge("agent_screens", "Desktops shown now.")
 
 MODEL_CALLS = INSTRUMENTS.counter("agent_model_calls_total", "Calls of models.", "provider", "model", "outcome")

@@ -9,8 +9,11 @@ from collections.abc import Generator, Sequence
 import uvicorn
 from starlette.types import ASGIApp
 
+from backend_api.application import measures
 from backend_api.bootstrap.slow_peers import HttpProtocol, WebSocketProtocol
 from backend_api.bootstrap.trusted_proxies import TrustedProxies
+from contracts.listening.http import Config
+from contracts.listening.peers import Peers, room_for
 
 
 class Server(uvicorn.Server):
@@ -39,9 +42,11 @@ def server_for(app: ASGIApp, *, graceful_s: int, trusted_proxies: Sequence[str] 
 
     Only a peer among `trusted_proxies` is believed for whom it calls.
     """
+    proxies = TrustedProxies(app, trusted_proxies)
     return Server(
-        uvicorn.Config(
-            TrustedProxies(app, trusted_proxies),
+        Config(
+            proxies,
+            peers=Peers(room_for(), is_proxy=proxies.is_trusted, count=measures.CONNECTIONS_CUT.add),
             log_config=None,
             access_log=False,
             http=HttpProtocol,
@@ -51,6 +56,5 @@ def server_for(app: ASGIApp, *, graceful_s: int, trusted_proxies: Sequence[str] 
             timeout_graceful_shutdown=graceful_s,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=2000,
         )
     )

@@ -10,10 +10,9 @@ import asyncio
 import logging
 from typing import ClassVar, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-
 from backend_api.application import measures
+from backend_api.bootstrap.bounded_socket import BoundedSocket
+from contracts.listening.http import BoundedHttp
 
 logger = logging.getLogger(__name__)
 
@@ -72,13 +71,13 @@ class Patient(asyncio.Protocol):
         super().resume_writing()
 
 
-class HttpProtocol(Patient, HttpToolsProtocol):
+class HttpProtocol(Patient, BoundedHttp):
     """HTTP with patience."""
 
     kind = "http"
 
 
-class WebSocketProtocol(Patient, WebSocketsSansIOProtocol):
+class WebSocketProtocol(Patient, BoundedSocket):
     """A socket with patience."""
 
     kind = "ws"

@@ -7,7 +7,7 @@ import ipaddress
 import logging
 import socket
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from typing import Any, cast
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -44,7 +44,13 @@ class TrustedProxies:
         if self._names and scope["type"] != "lifespan" and time.monotonic() - self._asked_at >= AGAIN_S:
             self._asked_at = time.monotonic()
             await self._look_up()
+        if "*" in self._fixed and scope["type"] != "lifespan":
+            scope["headers"] = [*_nearest(scope["headers"])]
         await self._believing(cast("Any", scope), cast("Any", receive), cast("Any", send))
+
+    def is_trusted(self, address: str) -> bool:
+        """Whether a peer may say for whom it calls, as far as known now."""
+        return address in self._believing.trusted_hosts
 
     async def _look_up(self) -> None:
         found = set[str]().union(*[await self._resolve(name) for name in self._names])
@@ -56,6 +62,18 @@ class TrustedProxies:
     def _middleware(self) -> ProxyHeadersMiddleware:
         trusted = "*" if "*" in self._fixed else [*self._fixed, *self._known]
         return ProxyHeadersMiddleware(cast("Any", self._app), trusted)
+
+
+def _nearest(headers: Iterable[tuple[bytes, bytes]]) -> Generator[tuple[bytes, bytes]]:
+    """Of those a request was forwarded for only the last: that one the peer says itself, the others it was told."""
+    told = b""
+    for name, value in headers:
+        if name == b"x-forwarded-for":
+            told = value
+        else:
+            yield name, value
+    if told:
+        yield b"x-forwarded-for", told.rpartition(b",")[2].strip()
 
 
 def _is_name(entry: str) -> bool:

@@ -14,6 +14,7 @@ from backend_api.domain.errors import DomainError, UnavailableError
 from backend_api.domain.sandbox.ports import Computers, Screen
 from backend_api.interfaces.http.use_cases import Calls
 from backend_api.interfaces.ws.close_codes import TOO_SLOW, close_code, end_code
+from backend_api.interfaces.ws.trust import trust_peer
 
 router = APIRouter()
 logger = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ async def screen(socket: WebSocket, session_id: str, calls: Calls, ticket: str =
     code = 1000
     try:
         async with calls.open_screen(SessionId(session_id), ticket) as opened:
+            trust_peer(socket)
             with measures.SCREENS.held():
                 code = await _proxy(socket, opened, calls.computers, session_id)
     except DomainError as error:

@@ -24,6 +24,7 @@ from backend_api.interfaces.http.use_cases import Calls, UseCases
 from backend_api.interfaces.ws.close_codes import TOO_SLOW, TRY_AGAIN, close_code, end_code
 from backend_api.interfaces.ws.session_commands import carry_out
 from backend_api.interfaces.ws.session_frames import FRAMES, AuthFrame, Saying
+from backend_api.interfaces.ws.trust import trust_peer
 
 router = APIRouter()
 logger = logging.getLogger(__name__)
@@ -47,7 +48,9 @@ async def session_socket(
     conversation = _Conversation(socket, calls, SessionId(session_id))
     code = 1000
     try:
-        code = await conversation.hold(await conversation.authenticate(bearer), _number(after))
+        caller = await conversation.authenticate(bearer)
+        trust_peer(socket)
+        code = await conversation.hold(caller, _number(after))
     except DomainError as error:
         logger.info("session socket closed", extra={"session_id": session_id, "code": error.code})
         code = close_code(error)

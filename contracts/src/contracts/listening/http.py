@@ -1,0 +1,222 @@
+"""HTTP from peers nobody knows: bounded heads, bodies that come on, deadlines for both, an end to what is half done.
+
+The server's own protocol keeps whatever comes, for as long as it takes. A refusal is a problem detail, then the
+connection ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from http import HTTPStatus
+from typing import Any, cast
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from contracts.errors import PROBLEM_MEDIA_TYPE, Problem
+from contracts.listening.peers import Peers
+
+URL_BYTES = 16 * 1024
+HEAD_BYTES = 32 * 1024
+HEADERS = 100
+HEAD_S = 10.0
+"""From the connection, or from the last answer, to a whole head."""
+BODY_WINDOW_S = 20.0
+BODY_WINDOW_BYTES = 4096
+"""So much of a body must come in each window of time, whatever remains of it."""
+FRAMING_BYTES = 64 * 1024
+FRAMING_SHARE = 4
+"""What stands around a body (sizes and extensions of its chunks) may be so much, and so often the body's own size."""
+AHEAD = 16
+"""Requests sent while an earlier one is being answered."""
+LINGER_S = 3.0
+"""What still comes after an answer that ends the connection is thrown away for so long: a close would take the answer
+along."""
+
+
+class Config(uvicorn.Config):
+    """The configuration of a server, with who is connected to it."""
+
+    def __init__(self, *args: Any, peers: Peers, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.peers = peers
+
+
+class _RefusedError(Exception):
+    """Ends the parser; the answer is prepared."""
+
+
+class BoundedHttp(HttpToolsProtocol):
+    """The server's protocol with bounds."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.peers = cast("Config", config).peers
+        self._refusal: tuple[int, str, str] | None = None
+        self._is_draining = False
+        self._is_in_body = False
+        self._since = self.loop.time()
+        """Since when a head is waited for, or the body's window began, or the rest is thrown away."""
+        self._raw = 0
+        self._body = 0
+        self._in_window = 0
+        self._head = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(cast("asyncio.Transport", transport))
+        self._since = self.loop.time()
+        address = self.client[0] if self.client else ""
+        if not self.peers.admit(self, address):
+            self._is_draining = True
+            self.transport.write(_answer(503, "no_room", "There are too many connections. Try again in a moment."))
+            self.transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.peers.release(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_draining:
+            return
+        self._raw += len(data)
+        super().data_received(data)
+        if self._is_draining or self.transport.is_closing():
+            return
+        if self._is_in_body:
+            if self._raw - self._body > FRAMING_BYTES + FRAMING_SHARE * self._body:
+                self._refuse(400, "bad_request", "Nearly nothing of this body is body.")
+        elif self._raw > HEAD_BYTES:
+            self._refuse(*_TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        self._head = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        if len(self.url) + len(url) > URL_BYTES:
+            self._stop((414, "uri_too_long", f"An address may have at most {URL_BYTES} bytes."))
+        self._head += len(url)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # What stands after a body comes here too.
+        self._head += len(name) + len(value) + 4
+        if self._head > HEAD_BYTES or len(self.headers) >= HEADERS:
+            self._stop(_TOO_LARGE)
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if len(self.pipeline) >= AHEAD:
+            self._stop((429, "too_many_requests", "Wait for the answers before you ask more."))
+        self._is_in_body = True
+        self._raw = self._body = self._in_window = 0
+        self._since = self.loop.time()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._body += len(body)
+        self._in_window += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._is_in_body = False
+        self._raw = 0
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        self._since = self.loop.time()
+        super().on_response_complete()
+
+    def handle_websocket_upgrade(self) -> None:
+        # The socket's own protocol takes the place.
+        self.peers.release(self)
+        super().handle_websocket_upgrade()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(*(self._refusal or (400, "bad_request", msg)))
+
+    @property
+    def is_unsaid(self) -> bool:
+        return self._is_draining or self._is_in_body or not self._is_answering
+
+    @property
+    def _is_answering(self) -> bool:
+        return bool(self.cycle) and not self.cycle.response_complete
+
+    def cut(self) -> None:
+        self.transport.abort()
+
+    def look(self, now: float) -> None:
+        waited = now - self._since
+        if self._is_draining:
+            if waited > LINGER_S:
+                self.transport.abort()
+        elif self._is_in_body:
+            self._look_at_body(now)
+        elif not self._is_answering and waited > HEAD_S:
+            if self._raw:
+                self._refuse(408, "request_timeout", "The request did not come in time.")
+            else:
+                self.transport.close()
+
+    def _look_at_body(self, now: float) -> None:
+        if not self._is_answering:
+            # Answered before it was whole: nobody wants the rest.
+            if now - self._since > LINGER_S:
+                self.transport.abort()
+        elif self.flow.read_paused or self.cycle.waiting_for_100_continue:
+            self._since, self._in_window = now, 0
+        elif now - self._since > BODY_WINDOW_S:
+            if self._in_window < BODY_WINDOW_BYTES:
+                self._refuse(408, "request_timeout", "The body did not come in time.")
+            self._since, self._in_window = now, 0
+
+    def _stop(self, refusal: tuple[int, str, str]) -> None:
+        self._refusal = refusal
+        raise _RefusedError
+
+    def _refuse(self, status: int, code: str, detail: str) -> None:
+        """Answer, unless an answer is under way, and end the connection."""
+        self.peers.count(code)
+        answering = self._is_answering
+        if answering and (self.cycle.response_started or not self._is_in_body or self.pipeline):
+            self.transport.abort()
+            return
+        if answering:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self._is_draining = True
+        self._since = self.loop.time()
+        self.flow.resume_reading()
+        self.transport.write(_answer(status, code, detail))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+
+
+_TOO_LARGE = (
+    431,
+    "headers_too_large",
+    f"The head of a request may have at most {HEADERS} fields and {HEAD_BYTES} bytes.",
+)
+
+
+def _answer(status: int, code: str, detail: str) -> bytes:
+    problem = Problem(
+        title=HTTPStatus(status).phrase, status=status, detail=detail, code=code, retryable=status in (408, 429, 503)
+    )
+    body = problem.model_dump_json(exclude_none=True).encode()
+    head = [
+        f"HTTP/1.1 {status} {problem.title}",
+        f"Content-Type: {PROBLEM_MEDIA_TYPE}",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+        *(["Retry-After: 5"] if status == 503 else []),
+    ]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body

@@ -1,0 +1,154 @@
+"""Who is connected to a server: bounded in all and for each address, so that nobody shuts the others out.
+
+A connection that has not said what it wants yet (no whole request, or no log-in) is the first to go where places run
+short, and first the one whose address holds the most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import resource
+from collections.abc import Callable
+from typing import Protocol
+
+MOST = 2000
+"""Connections of one process."""
+UNSAID_PER_ADDRESS = 128
+"""Connections of one address that have not said what they want yet."""
+LOOK_S = 1.0
+_SPARE_DESCRIPTORS = 256
+
+
+def nobody(_: str) -> bool:
+    """No peer is a proxy."""
+    return False
+
+
+def ignore(_: str) -> None:
+    """Nothing is counted."""
+
+
+class Peer(Protocol):
+    """A connection."""
+
+    @property
+    def is_unsaid(self) -> bool:
+        """Whether it still has to say what it wants."""
+        ...
+
+    def cut(self) -> None:
+        """End it at once."""
+        ...
+
+    def look(self, now: float) -> None:
+        """Called every `LOOK_S` with the loop's time: end it if it took too long."""
+        ...
+
+
+def address_key(address: str) -> str:
+    """What stands for everybody behind an address: an IPv6 address is one of many of the same host, all of one /64."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 4:
+        return str(found)
+    if (mapped := found.ipv4_mapped) is not None:
+        return str(mapped)
+    return str(ipaddress.ip_network((found, 64), strict=False))
+
+
+def room_for(wanted: int = MOST) -> int:
+    """How many connections this process may have: its limit of open files is raised if it can be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + _SPARE_DESCRIPTORS
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return wanted if soft == resource.RLIM_INFINITY else min(wanted, max(soft - _SPARE_DESCRIPTORS, soft // 2))
+
+
+class Peers:
+    """All connections of one server. A peer that `is_proxy` stands for many people and is counted in all alone."""
+
+    def __init__(
+        self,
+        most: int = MOST,
+        *,
+        unsaid_per_address: int = UNSAID_PER_ADDRESS,
+        is_proxy: Callable[[str], bool] = nobody,
+        count: Callable[[str], None] = ignore,
+    ) -> None:
+        self.most = most
+        self._unsaid_per_address = unsaid_per_address
+        self._is_proxy = is_proxy
+        self.count = count
+        self._at: dict[str, dict[Peer, None]] = {}
+        self._key_of: dict[Peer, tuple[str, str]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._key_of)
+
+    def admit(self, peer: Peer, address: str) -> bool:
+        """Take a connection in, at the cost of an idle one if need be; False when there is no room for it.
+
+        An `address` of nothing is a local socket, which is counted in all alone.
+        """
+        if not (self._has_room_at(address) and self._has_room()):
+            self.count("no room")
+            return False
+        self._put(peer, address_key(address), address)
+        return True
+
+    def release(self, peer: Peer) -> None:
+        """It has ended."""
+        if (found := self._key_of.pop(peer, None)) is None:
+            return
+        mine = self._at[found[0]]
+        del mine[peer]
+        if not mine:
+            del self._at[found[0]]
+
+    def _put(self, peer: Peer, key: str, address: str) -> None:
+        self._key_of[peer] = (key, address)
+        self._at.setdefault(key, {})[peer] = None
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LOOK_S, self._look)
+
+    def _has_room_at(self, address: str) -> bool:
+        mine = self._at.get(address_key(address), {})
+        if len(mine) < self._unsaid_per_address or not address or self._is_proxy(address):
+            return True
+        unsaid = [peer for peer in mine if peer.is_unsaid]
+        if len(unsaid) >= self._unsaid_per_address:
+            self._cut(unsaid[0])
+            return True
+        return len(mine) < self.most // 2 or self._cut_first(unsaid)
+
+    def _has_room(self) -> bool:
+        if len(self) < self.most:
+            return True
+        for key in sorted(self._at, key=lambda key: len(self._at[key]), reverse=True):
+            if self._cut_first([peer for peer in self._at[key] if peer.is_unsaid]):
+                return True
+        return False
+
+    def _cut_first(self, peers: list[Peer]) -> bool:
+        if not peers:
+            return False
+        self._cut(peers[0])
+        return True
+
+    def _cut(self, peer: Peer) -> None:
+        self.count("made room")
+        self.release(peer)
+        peer.cut()
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(LOOK_S, self._look) if self._key_of else None
+        now = loop.time()
+        for peer in list(self._key_of):
+            peer.look(now)

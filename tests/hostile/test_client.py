@@ -1,0 +1,249 @@
+"""A client without an account, on a bare socket: it costs little, what it leaves half done ends, others are served."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import struct
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from contracts.listening.http import BODY_WINDOW_S, HEAD_S, LINGER_S
+from contracts.listening.peers import LOOK_S, UNSAID_PER_ADDRESS
+from support.bare import connect, ended, honest_client, pour
+from support.gateway_process import GatewayProcess, run_gateway_process
+from support.servers import Server
+
+MB = 1_000_000
+GROWTH_MB = 80
+"""What an attack may cost; each of them cost hundreds before."""
+PATIENT_S = 1.5
+"""An honest answer meanwhile, on two cores that also run the attack."""
+
+
+@pytest.fixture(scope="module")
+def gateway(
+    mongo_server: Server, redis_server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[GatewayProcess]:
+    with run_gateway_process(
+        tmp_path_factory.mktemp("gateway"), mongo_server, "hostile_client", redis_server
+    ) as running:
+        yield running
+
+
+def problem(body: bytes) -> tuple[int, str]:
+    told = json.loads(body)
+    return told["status"], told["code"]
+
+
+GET = b"GET /api/auth/status HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+POST = b"POST /api/auth/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "piece", "refusal"),
+    [
+        pytest.param(GET, b"X-A: " + b"a" * 8000 + b"\r\n", (431, "headers_too_large"), id="headers without end"),
+        pytest.param(GET, b"a:b\r\n" * 1000, (431, "headers_too_large"), id="small headers without end"),
+        pytest.param(GET + b"X-A: ", b"a" * 65536, (431, "headers_too_large"), id="one header without end"),
+        pytest.param(GET, b"a" * 65536, (431, "headers_too_large"), id="the name of a header without end"),
+        pytest.param(b"GET /", b"a" * 65536, (414, "uri_too_long"), id="an address without end"),
+        pytest.param(b"GET /?", b"%00" * 20000, (414, "uri_too_long"), id="a query without end"),
+        pytest.param(b"", b"\r\n" * 30000, (431, "headers_too_large"), id="empty lines without end"),
+        pytest.param(b"\x16\x03\x01", b"\x00" * 65536, (400, "bad_request"), id="TLS where there is none"),
+        pytest.param(
+            POST + b"Transfer-Encoding: chunked\r\n\r\n",
+            b"1\r\na\r\n" * 10000,
+            (400, "bad_request"),
+            id="chunks of one byte",
+        ),
+        pytest.param(
+            POST + b"Transfer-Encoding: chunked\r\n\r\n2;",
+            b"a" * 65536,
+            (400, "bad_request"),
+            id="an extension of a chunk without end",
+        ),
+        pytest.param(
+            POST + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n",
+            b"X-A: b\r\n" * 1000,
+            (431, "headers_too_large"),
+            id="trailers without end",
+        ),
+    ],
+)
+async def test_what_has_no_end_is_refused_early(
+    gateway: GatewayProcess, head: bytes, piece: bytes, refusal: tuple[int, str]
+) -> None:
+    before, cpu = gateway.rss_mb(), gateway.cpu_s()
+    async with honest_client(gateway.url) as honest:
+        answer = await pour(gateway.port, head, piece, 150 * MB)
+    assert problem(answer.body) == refusal
+    assert answer.status == refusal[0]
+    assert answer.sent < 20 * MB, "it was read on"
+    assert gateway.rss_mb() - before < GROWTH_MB
+    assert gateway.cpu_s() - cpu < 2.0
+    assert (honest.failures, honest.slowest < PATIENT_S) == ([], True)
+
+
+async def test_thousands_of_half_requests_shut_nobody_out_and_end_by_themselves(gateway: GatewayProcess) -> None:
+    before = gateway.rss_mb()
+    async with honest_client(gateway.url) as honest:
+        half = [await connect(gateway.port) for _ in range(2050)]
+        for _, writer in half:
+            writer.write(GET)
+        began = time.monotonic()
+        await asyncio.sleep(1.0)
+        async with asyncio.timeout(HEAD_S + LINGER_S + 10):
+            await asyncio.gather(*(ended(reader, HEAD_S + LINGER_S + 10) for reader, _ in half))
+        took = time.monotonic() - began
+        for _, writer in half:
+            writer.transport.abort()
+    assert (honest.failures, honest.slowest < PATIENT_S) == ([], True)
+    assert len(honest.seconds) > 20
+    assert took < HEAD_S + LINGER_S + 5
+    assert gateway.rss_mb() - before < GROWTH_MB
+
+
+async def test_half_requests_of_many_addresses_go_before_an_honest_one(gateway: GatewayProcess) -> None:
+    sources = [f"127.0.1.{number}" for number in range(1, 21)]
+    async with honest_client(gateway.url) as honest:
+        half = [await connect(gateway.port, source) for source in sources for _ in range(UNSAID_PER_ADDRESS)]
+        for _, writer in half:
+            writer.write(POST + b"Content-Length: 100\r\n\r\n{")
+        await asyncio.sleep(2.0)
+        for _, writer in half:
+            writer.transport.abort()
+    assert (honest.failures, honest.slowest < PATIENT_S) == ([], True)
+
+
+async def test_a_head_that_comes_byte_by_byte_has_its_time(gateway: GatewayProcess) -> None:
+    reader, writer = await connect(gateway.port)
+    began = time.monotonic()
+
+    async def drip() -> None:
+        for byte in GET + b"X-A: " + b"a" * 1000:
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0.2)
+
+    dripping = asyncio.create_task(drip())
+    raw = await ended(reader, HEAD_S + LINGER_S + 5)
+    dripping.cancel()
+    assert problem(raw.partition(b"\r\n\r\n")[2]) == (408, "request_timeout")
+    assert HEAD_S - 1 < time.monotonic() - began < HEAD_S + 3 * LOOK_S
+    writer.transport.abort()
+
+
+async def test_half_a_body_ends_and_one_that_drips_ends_too(gateway: GatewayProcess) -> None:
+    silent = await connect(gateway.port)
+    dripping = await connect(gateway.port)
+    silent[1].write(POST + b"Content-Length: 1000\r\n\r\n{")
+    dripping[1].write(POST + b"Content-Length: 100000\r\n\r\n{")
+
+    async def drip() -> None:
+        while True:
+            dripping[1].write(b" ")
+            await asyncio.sleep(0.5)
+
+    task = asyncio.create_task(drip())
+    within = BODY_WINDOW_S + LINGER_S + 5
+    answers = await asyncio.gather(ended(silent[0], within), ended(dripping[0], within))
+    task.cancel()
+    assert [problem(raw.partition(b"\r\n\r\n")[2]) for raw in answers] == [(408, "request_timeout")] * 2
+    for _, writer in (silent, dripping):
+        writer.transport.abort()
+
+
+async def test_a_body_that_is_slow_but_comes_on_is_read_to_its_end(gateway: GatewayProcess) -> None:
+    reader, writer = await connect(gateway.port)
+    body = json.dumps({"username": "nobody", "password": "x" * 20}).encode().ljust(9_000)
+    writer.write(POST + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body))
+    pieces = [body[start : start + 300] for start in range(0, len(body), 300)]
+    for piece in pieces:
+        writer.write(piece)
+        await asyncio.sleep((BODY_WINDOW_S + 5) / len(pieces))
+    assert (await ended(reader, 10)).startswith(b"HTTP/1.1 401 ")
+    writer.close()
+
+
+async def test_a_request_answered_early_is_not_read_for_ever(gateway: GatewayProcess) -> None:
+    head = POST + b"Content-Length: 9000000000\r\n\r\n"
+    before = gateway.rss_mb()
+    answer = await pour(gateway.port, head, b" " * 65536, 9_000_000_000, within_s=LINGER_S + 10)
+    assert (answer.status, answer.seconds < LINGER_S + 5) == (413, True)
+    assert gateway.rss_mb() - before < GROWTH_MB
+
+
+async def test_requests_sent_ahead_are_bounded(gateway: GatewayProcess) -> None:
+    before = gateway.rss_mb()
+    async with honest_client(gateway.url) as honest:
+        answers = [
+            await pour(gateway.port, b"", b"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 5000, 20 * MB)
+            for _ in range(10)
+        ]
+    assert all(answer.sent < 20 * MB for answer in answers)
+    assert gateway.rss_mb() - before < GROWTH_MB
+    assert (honest.failures, honest.slowest < PATIENT_S) == ([], True)
+
+
+async def test_a_connection_that_says_nothing_and_one_that_is_done_are_closed(gateway: GatewayProcess) -> None:
+    silent, done = await connect(gateway.port), await connect(gateway.port)
+    done[1].write(GET + b"\r\n")
+    assert await ended(silent[0], HEAD_S + 5) == b""
+    assert (await ended(done[0], HEAD_S + 5)).startswith(b"HTTP/1.1 200 ")
+    for _, writer in (silent, done):
+        writer.close()
+
+
+async def open_socket(gateway: GatewayProcess) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A WebSocket without a token: it has five seconds for an auth frame."""
+    reader, writer = await connect(gateway.port)
+    key = base64.b64encode(os.urandom(16)).decode()
+    writer.write(
+        f"GET /api/sessions/none/ws HTTP/1.1\r\nHost: 127.0.0.1:{gateway.port}\r\nUpgrade: websocket\r\n"
+        f"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n".encode()
+    )
+    async with asyncio.timeout(10):
+        head = await reader.readuntil(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 101 ")
+    return reader, writer
+
+
+def frame(opcode: int, payload: bytes, *, is_last: bool = True) -> bytes:
+    """As a client sends it, masked with nothing."""
+    first = opcode | (0x80 if is_last else 0)
+    size = len(payload)
+    length = bytes([0x80 | size]) if size < 126 else b"\xff" + struct.pack("!Q", size)
+    return bytes([first]) + length + bytes(4) + payload
+
+
+@pytest.mark.parametrize(
+    ("piece", "code"),
+    [
+        pytest.param(frame(9, b""), 1008, id="pings"),
+        pytest.param(frame(9, b"p" * 125), 1008, id="fat pings"),
+        pytest.param(frame(10, b""), 1008, id="pongs"),
+        pytest.param(frame(1, b"{}"), 4401, id="texts"),
+        pytest.param(frame(0, b"", is_last=False), 1008, id="empty pieces"),
+        pytest.param(frame(1, b"a" * 1_000_000), 1009, id="a large frame"),
+    ],
+)
+async def test_a_socket_without_a_log_in_costs_next_to_nothing(
+    gateway: GatewayProcess, piece: bytes, code: int
+) -> None:
+    before, cpu = gateway.rss_mb(), gateway.cpu_s()
+    async with honest_client(gateway.url) as honest:
+        for _ in range(5):
+            reader, writer = await open_socket(gateway)
+            writer.write(frame(1, b"", is_last=False) if piece[0] == 0 else b"")
+            writer.write(piece * max(4 * MB // len(piece), 1))
+            raw = await ended(reader, 10)
+            if raw:
+                assert struct.pack("!H", code) in raw
+            writer.transport.abort()
+    assert gateway.rss_mb() - before < GROWTH_MB
+    assert gateway.cpu_s() - cpu < 2.0
+    assert (honest.failures, honest.slowest < PATIENT_S) == ([], True)
