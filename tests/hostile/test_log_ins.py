@@ -11,15 +11,18 @@ from typing import Any
 import bson
 import httpx
 import pytest
+import websockets
 
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
+from support.streams import reading
 
 Json = dict[str, Any]
 
 ROUNDS = 6
 LOOPS = 6
 LOG_OUTS = 1_000
+WAIT_S = 20.0
 
 
 @pytest.fixture
@@ -127,6 +130,58 @@ async def test_a_token_from_before_generations_were_kept_still_trades_for_new_on
         answer = await refreshed(gateway, grant)
         assert answer.status_code == 200
         grant = answer.json()
+    assert (await far.client.get("/api/auth/me", headers=bearer(grant))).status_code == 200
+
+
+NEW = "quite another one"
+
+
+async def changed(gateway: Gateway, grant: Json, new: str = NEW, old: str = "long enough") -> httpx.Response:
+    body = {"old_password": old, "new_password": new}
+    return await gateway.client.post("/api/auth/password", json=body, headers=bearer(grant))
+
+
+async def test_no_refresh_or_log_in_outruns_a_changed_password(gateways: list[Gateway]) -> None:
+    near, far = gateways
+    owner = await enter(near, "register", "anna")
+    thief = await enter(far, "login", "anna")
+    loop = asyncio.create_task(refresh_for_ever(far, thief))
+    log_ins = [asyncio.create_task(try_to_enter(far)) for _ in range(6)]
+    answer = await changed(near, owner)
+    assert answer.status_code == 200
+    entered = [grant for grant in await asyncio.gather(*log_ins) if grant is not None]
+    assert [await is_dead(near, grant) for grant in (await loop, *entered)] == [True] * (1 + len(entered))
+    assert await try_to_enter(far) is None
+    assert (await refreshed(far, answer.json())).status_code == 200
+
+
+async def try_to_enter(gateway: Gateway) -> Json | None:
+    """With the old password."""
+    body = {"username": "anna", "password": "long enough"}
+    answer = await gateway.client.post("/api/auth/login", json=body)
+    return answer.json() if answer.is_success else None
+
+
+async def test_a_changed_password_ends_what_a_thief_has_open_at_every_gateway(gateways: list[Gateway]) -> None:
+    near, far = gateways
+    owner, thief = await enter(near, "register", "anna"), await enter(far, "login", "anna")
+    session_id = await near.session(bearer(owner))
+    async with AsyncExitStack() as stack:
+        readers = [
+            await stack.enter_async_context(reading(gateway.client, path, bearer(thief)))
+            for gateway in gateways
+            for path in ("/api/events", f"/api/sessions/{session_id}/events")
+        ]
+        address = f"{far.url.replace('http', 'ws')}/api/sessions/{session_id}/ws"
+        socket = await stack.enter_async_context(websockets.connect(address, additional_headers=bearer(thief)))
+        grant = (await changed(near, owner)).json()
+        async with asyncio.timeout(WAIT_S):
+            await socket.wait_closed()
+            for reader in readers:
+                with pytest.raises(EOFError):
+                    await reader.until("never")
+        assert socket.close_code == 4401
+    assert await is_dead(far, thief)
     assert (await far.client.get("/api/auth/me", headers=bearer(grant))).status_code == 200
 
 

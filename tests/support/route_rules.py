@@ -77,6 +77,9 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "POST /api/auth/refresh": Rule(kind=Kind.OPEN, json={"refresh_token": "x"}),
     "GET /api/auth/status": OPEN,
     "GET /api/auth/me": USER,
+    "POST /api/auth/password": Rule(
+        kind=Kind.USER, json={"old_password": "password-password", "new_password": "long enough"}
+    ),
     "POST /api/auth/logout": USER,
     "POST /api/auth/logout-all": USER,
     "POST /api/sessions": Rule(kind=Kind.USER, json={}),

@@ -91,7 +91,7 @@ export interface FilePreviewBody {
  */
 export interface GrantBody {
   access_token: string
-  refresh_token: string
+  refresh_token: string | null
   token_type?: 'bearer'
   expires_in: number
   user: GrantedUser
@@ -154,6 +154,7 @@ export interface LinkBody {
  * via the `definition` "LogInBody".
  */
 export interface LogInBody {
+  cookie?: boolean
   username: string
   password: string
 }
@@ -218,23 +219,36 @@ export interface OptionsBody1 {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PasswordBody".
+ */
+export interface PasswordBody {
+  cookie?: boolean
+  old_password: string
+  new_password: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "ReadBody".
  */
 export interface ReadBody {
   seq: number
 }
 /**
+ * Without `refresh_token` it is that of the cookie.
+ *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "RefreshBody".
  */
 export interface RefreshBody {
-  refresh_token: string
+  cookie?: boolean
+  refresh_token?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "RegisterBody".
  */
 export interface RegisterBody {
+  cookie?: boolean
   username: string
   password: string
   email?: string | null

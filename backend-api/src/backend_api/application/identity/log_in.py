@@ -22,7 +22,7 @@ class LogIn:
     limiter: RateLimiter
     limits: Limits
 
-    async def __call__(self, username: str, password: str, *, address: str) -> Grant:
+    async def __call__(self, username: str, password: str, *, address: str, for_page: bool = False) -> Grant:
         for who in (f"address:{address}", f"user:{username.casefold()[:64]}"):
             await self.limiter.hit(f"login:{who}", limit=self.limits.login_per_minute, window_s=60)
         account = await self.users.by_username(username[:64])
@@ -30,4 +30,4 @@ class LogIn:
         is_right = await self.passwords.verify(password_hash, password[:MAX_PASSWORD])
         if account is None or not is_right or not account.user.is_active:
             raise WrongCredentialsError("User name or password is wrong.")
-        return await self.issue_grant(account)
+        return await self.issue_grant(account, for_page=for_page)

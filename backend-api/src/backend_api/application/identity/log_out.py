@@ -31,6 +31,12 @@ class LogOut:
         for ended in families:
             await self.end(user_id, ended)
 
+    async def by_token(self, refresh_token: str) -> None:
+        """The log-in of a refresh token, if there is one."""
+        grant = await self.refresh_tokens.find(digest_of(refresh_token))
+        if grant is not None:
+            await self.end(grant.user_id, grant.family)
+
     async def end(self, user_id: UserId, family: str) -> None:
         """One log-in. A refresh at the same time may still answer; what it answers does not hold."""
         await self.users.revoke_tokens(user_id, family, datetime.now(UTC) + self.remembered_for)

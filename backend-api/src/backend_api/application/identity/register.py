@@ -25,7 +25,9 @@ class Register:
     limits: Limits
     is_open: bool
 
-    async def __call__(self, username: str, password: str, email: str | None, *, address: str) -> Grant:
+    async def __call__(
+        self, username: str, password: str, email: str | None, *, address: str, for_page: bool = False
+    ) -> Grant:
         if not self.is_open:
             raise RegistrationClosedError("Accounts can't be made here.")
         check_username(username)
@@ -43,4 +45,4 @@ class Register:
             is_active=True,
             created_at=datetime.now(UTC),
         )
-        return await self.issue_grant(Account(user=await self.users.add(user)))
+        return await self.issue_grant(Account(user=await self.users.add(user)), for_page=for_page)

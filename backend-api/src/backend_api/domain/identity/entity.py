@@ -54,18 +54,21 @@ class AccessClaims:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshGrant:
     """What a refresh token stands for: this user, in this family, as long as the user's tokens are of this generation.
-    Tokens stored before generations were kept with them have none: their `token_version` is None."""
+    Tokens stored before generations were kept with them have none: their `token_version` is None. `is_used` says
+    whether the token had been used before."""
 
     user_id: UserId
     family: str
     token_version: int | None
+    is_used: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What a client gets when it logs in."""
+    """What a client gets when it logs in; both tokens hold for so many seconds."""
 
     access_token: str
     refresh_token: str
     expires_in: int
+    refresh_expires_in: int
     user: User

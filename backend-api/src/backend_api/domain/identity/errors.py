@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.domain.errors import ConflictError, ForbiddenError, UnauthenticatedError
+from backend_api.domain.errors import ConflictError, ForbiddenError, InvalidError, UnauthenticatedError
 from backend_api.domain.identity.entity import RefreshGrant
 
 
@@ -32,6 +32,24 @@ class TokenReusedError(TokenInvalidError):
     def __init__(self, detail: str, *, grant: RefreshGrant) -> None:
         super().__init__(detail)
         self.grant = grant
+
+
+class WrongPasswordError(InvalidError):
+    """The present password was asked, and it is another."""
+
+    code = "wrong_password"
+
+
+class NoPasswordError(ForbiddenError):
+    """This account has no password."""
+
+    code = "no_password"
+
+
+class PasswordChangedError(ConflictError):
+    """Somebody else changed it, or ended this log-in, at the same moment."""
+
+    code = "password_changed"
 
 
 class RegistrationClosedError(ForbiddenError):

@@ -29,6 +29,13 @@ class Users(Protocol):
         """Access tokens of one log-in hold no longer (remembered `until` the last has expired); of all for None."""
         ...
 
+    async def change_password(
+        self, user_id: UserId, *, old_hash: str, new_hash: str, token_version: int
+    ) -> Account | None:
+        """A new password and the next generation of tokens in one step; the account after it. None when the account has
+        another password or generation by now, or is closed."""
+        ...
+
 
 class Standings(Protocol):
     """How accounts stand now, many at once."""
@@ -49,11 +56,15 @@ class LogInSignals(Protocol):
 class RefreshTokens(Protocol):
     """Refresh tokens, kept as digests. A family is one log-in and what came of it by rotation."""
 
-    async def add(self, digest: str, grant: RefreshGrant, expires_at: datetime) -> None: ...
+    async def add(self, digest: str, grant: RefreshGrant, expires_at: datetime) -> None:
+        """One that is there stays as it is."""
+        ...
 
-    async def use(self, digest: str) -> RefreshGrant:
-        """Use a token up, once. Raises `TokenReusedError` for one used before, after revoking its family, and
-        `TokenInvalidError` for an unknown, expired or revoked one."""
+    async def use(self, digest: str, *, again_s: int = 0) -> RefreshGrant:
+        """Use a token up, once. For `again_s` after a use with as much it may be used so again, and is told as used.
+
+        Raises `TokenReusedError` for one used before, after revoking its family, and `TokenInvalidError` for an
+        unknown, expired or revoked one."""
         ...
 
     async def find(self, digest: str) -> RefreshGrant | None:
@@ -85,8 +96,12 @@ class AccessTokens(Protocol):
         """How long they hold at most."""
         ...
 
-    def sign(self, claims: AccessClaims) -> tuple[str, int]:
+    def sign(self, claims: AccessClaims, *, at_most_s: int | None = None) -> tuple[str, int]:
         """The token and its lifetime in seconds."""
+        ...
+
+    def following(self, refresh_token: str) -> str:
+        """The refresh token that takes the place of this one: always the same, and known to nobody but us."""
         ...
 
     def read(self, token: str) -> AccessClaims:

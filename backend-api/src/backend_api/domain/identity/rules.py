@@ -21,10 +21,10 @@ def check_username(username: str) -> None:
         )
 
 
-def check_password(password: str) -> None:
+def check_password(password: str, *, field: str = "body.password") -> None:
     """Raises `InvalidError` for a password too short or too long."""
     if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
-        raise InvalidError(f"A password has {MIN_PASSWORD} to {MAX_PASSWORD} characters.", field="body.password")
+        raise InvalidError(f"A password has {MIN_PASSWORD} to {MAX_PASSWORD} characters.", field=field)
 
 
 def check_email(email: str | None) -> None:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from backend_api.domain.identity.entity import Account, RefreshGrant, User, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError, UsernameTakenError
@@ -56,12 +56,25 @@ class MemoryUsers:
             account = replace(account, revoked_families=account.revoked_families | {family})
         self._accounts[user_id] = account
 
+    async def change_password(
+        self, user_id: UserId, *, old_hash: str, new_hash: str, token_version: int
+    ) -> Account | None:
+        """In one step."""
+        account = self._accounts.get(user_id)
+        if account is None or (account.user.password_hash, account.token_version) != (old_hash, token_version):
+            return None
+        if not account.user.is_active:
+            return None
+        user = replace(account.user, password_hash=new_hash)
+        self._accounts[user_id] = Account(user=user, token_version=token_version + 1)
+        return self._accounts[user_id]
+
 
 @dataclass(slots=True)
 class _Token:
     grant: RefreshGrant
     expires_at: datetime
-    is_used: bool = False
+    again_until: datetime | None = None
     is_revoked: bool = False
 
 
@@ -74,18 +87,23 @@ class MemoryRefreshTokens:
 
     async def add(self, digest: str, grant: RefreshGrant, expires_at: datetime) -> None:
         """Keep it."""
-        self._tokens[digest] = _Token(grant, expires_at)
+        self._tokens.setdefault(digest, _Token(grant, expires_at))
 
-    async def use(self, digest: str) -> RefreshGrant:
-        """Once."""
-        token = self._tokens.get(digest)
-        if token is not None and token.is_used:
+    async def use(self, digest: str, *, again_s: int = 0) -> RefreshGrant:
+        """Once, or again for a while."""
+        token, now = self._tokens.get(digest), self._clock()
+        holds = token is not None and not token.is_revoked and token.expires_at > now
+        if token is not None and token.grant.is_used:
+            if again_s and holds and token.again_until is not None and token.again_until > now:
+                return token.grant
             await self.revoke(token.grant.user_id, token.grant.family)
             raise TokenReusedError("This refresh token was used before. Log in again.", grant=token.grant)
-        if token is None or token.is_revoked or token.expires_at <= self._clock():
+        if token is None or not holds:
             raise TokenInvalidError("This refresh token does not hold. Log in again.")
-        token.is_used = True
-        return token.grant
+        before = token.grant
+        token.grant = replace(before, is_used=True)
+        token.again_until = now + timedelta(seconds=again_s) if again_s else None
+        return before
 
     async def find(self, digest: str) -> RefreshGrant | None:
         """Whose it is."""

@@ -56,6 +56,7 @@ class RefreshTokenDocument(Document):
     token_version: int | None = None
     expires_at: datetime
     used_at: datetime | None = None
+    again_until: datetime | None = None
     revoked: bool = False
 
     class Settings:

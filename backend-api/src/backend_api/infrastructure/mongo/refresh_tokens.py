@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
+
+from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.identity.entity import RefreshGrant, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
 from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.transactions import DURABLE, store_errors
+
+_HOLDS: Document = {"revoked": False, "$expr": {"$gt": ["$expires_at", "$$NOW"]}}
+_HOLDS_AGAIN: Document = {
+    "revoked": False,
+    "$expr": {"$and": [{"$gt": ["$expires_at", "$$NOW"]}, {"$gt": ["$again_until", "$$NOW"]}]},
+}
 
 
 class MongoRefreshTokens:
@@ -17,32 +26,32 @@ class MongoRefreshTokens:
         self._tokens = database["refresh_tokens"].with_options(write_concern=DURABLE)
 
     async def add(self, digest: str, grant: RefreshGrant, expires_at: datetime) -> None:
-        """One insert."""
-        async with store_errors():
-            await self._tokens.insert_one(
-                {
-                    "_id": digest,
-                    "user_id": grant.user_id,
-                    "family": grant.family,
-                    "token_version": grant.token_version,
-                    "expires_at": expires_at,
-                    "used_at": None,
-                    "revoked": False,
-                }
-            )
+        """One insert; of two at once the first stays."""
+        document = {
+            "_id": digest,
+            "user_id": grant.user_id,
+            "family": grant.family,
+            "token_version": grant.token_version,
+            "expires_at": expires_at,
+            "used_at": None,
+            "again_until": None,
+            "revoked": False,
+        }
+        with suppress(DuplicateKeyError):
+            async with store_errors():
+                await self._tokens.insert_one(document)
 
-    async def use(self, digest: str) -> RefreshGrant:
-        """One compare-and-set: of two uses at once one wins, the other ends the family."""
+    async def use(self, digest: str, *, again_s: int = 0) -> RefreshGrant:
+        """One compare-and-set: of two uses at once one wins; the other comes after it, and ends the family where it may
+        not."""
+        again_until = {"$add": ["$$NOW", again_s * 1000]} if again_s else None
         async with store_errors():
             found = await self._tokens.find_one_and_update(
-                {
-                    "_id": digest,
-                    "used_at": None,
-                    "revoked": False,
-                    "$expr": {"$gt": ["$expires_at", "$$NOW"]},
-                },
-                [{"$set": {"used_at": "$$NOW"}}],
+                {"_id": digest, "used_at": None, **_HOLDS},
+                [{"$set": {"used_at": "$$NOW", "again_until": again_until}}],
             )
+            if found is None and again_s:
+                found = await self._tokens.find_one({"_id": digest, **_HOLDS_AGAIN})
             if found is not None:
                 return _grant_from(found)
             known = await self._tokens.find_one({"_id": digest})
@@ -75,4 +84,5 @@ def _grant_from(document: Document) -> RefreshGrant:
         user_id=UserId(document["user_id"]),
         family=document["family"],
         token_version=document.get("token_version"),
+        is_used=document["used_at"] is not None,
     )

@@ -114,6 +114,18 @@ class MongoUsers:
             if document is not None and len(document["revoked_families"]) > NOTED_WITH_USER:
                 await self._move(user_id, document["revoked_families"])
 
+    async def change_password(
+        self, user_id: UserId, *, old_hash: str, new_hash: str, token_version: int
+    ) -> Account | None:
+        """One compare-and-set: of two changes at once one wins."""
+        held = {"password_hash": old_hash, "token_version": token_version, "is_active": True}
+        change = _NEXT_GENERATION | {"$set": _NEXT_GENERATION["$set"] | {"password_hash": new_hash}}
+        async with store_errors():
+            document = await self._users.find_one_and_update(
+                {"_id": user_id, **held}, change, return_document=ReturnDocument.AFTER
+            )
+        return _account_from(document) if document else None
+
     async def _move(self, user_id: UserId, noted: Sequence[Document]) -> None:
         """Into a collection of their own, so that a user who logs in and out all day does not grow the account. First
         there, then away here: whoever reads between sees both."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import time
 import uuid
 from collections.abc import Callable
@@ -59,6 +61,7 @@ class JwtAccessTokens:
 
     def __init__(self, secret: str, *, algorithm: str, expires_s: int, clock: Callable[[], float] = time.time) -> None:
         self._signer = _Signer(secret, algorithm, AUDIENCE, "access", clock)
+        self._key = secret.encode()
         self._expires_s = expires_s
 
     @property
@@ -66,12 +69,18 @@ class JwtAccessTokens:
         """As configured."""
         return self._expires_s
 
-    def sign(self, claims: AccessClaims) -> tuple[str, int]:
+    def sign(self, claims: AccessClaims, *, at_most_s: int | None = None) -> tuple[str, int]:
         """A token of the log-in `claims.family`."""
-        token = self._signer.sign(
-            {"sub": claims.user_id, "fam": claims.family, "ver": claims.token_version}, self._expires_s
+        expires_s = self._expires_s if at_most_s is None else min(at_most_s, self._expires_s)
+        token = self._signer.sign({"sub": claims.user_id, "fam": claims.family, "ver": claims.token_version}, expires_s)
+        return token, expires_s
+
+    def following(self, refresh_token: str) -> str:
+        """Under the key of the tokens, in a way that no token is signed."""
+        digest = hmac.digest(
+            self._key, b"refresh token after " + refresh_token.encode("utf-8", "surrogatepass"), "sha384"
         )
-        return token, self._expires_s
+        return base64.urlsafe_b64encode(digest).decode()
 
     def read(self, token: str) -> AccessClaims:
         """Signature, algorithm, audience, kind and time are all checked."""

@@ -1,19 +1,30 @@
-"""Accounts: register, log in, refresh, who am I, log out."""
+"""Accounts: register, log in, refresh, who am I, change the password, log out."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
+from backend_api.domain.errors import InvalidError
+from backend_api.domain.identity.entity import Grant
+from backend_api.domain.identity.errors import TokenInvalidError
 from backend_api.interfaces.http.auth_schemas import (
     AuthStatusBody,
     GrantBody,
     LogInBody,
     LogOutBody,
     MeBody,
+    PasswordBody,
     RefreshBody,
     RegisterBody,
 )
-from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.caller import Bearer, CurrentCaller
+from backend_api.interfaces.http.page_cookie import (
+    clear_cookie,
+    is_own_page,
+    read_cookie,
+    require_own_page,
+    set_cookie,
+)
 from backend_api.interfaces.http.use_cases import Calls, Options
 
 router = APIRouter(prefix="/api/auth", tags=["accounts"])
@@ -23,38 +34,84 @@ def _address(request: Request) -> str:
     return request.client.host if request.client else "unknown"
 
 
+def _granted(request: Request, response: Response, grant: Grant, *, by_cookie: bool) -> GrantBody:
+    response.headers["Cache-Control"] = "no-store"
+    if by_cookie:
+        set_cookie(request, response, grant)
+    return GrantBody.of(grant, shows_refresh_token=not by_cookie)
+
+
 @router.post("/register", status_code=201, responses={403: {}, 409: {}, 429: {}})
-async def register(body: RegisterBody, request: Request, calls: Calls) -> GrantBody:
+async def register(body: RegisterBody, request: Request, response: Response, calls: Calls) -> GrantBody:
     """Make an account and log in. The first user is admin."""
-    grant = await calls.register(body.username, body.password, body.email, address=_address(request))
-    return GrantBody.of(grant)
+    if body.cookie:
+        require_own_page(request)
+    grant = await calls.register(
+        body.username, body.password, body.email, address=_address(request), for_page=body.cookie
+    )
+    return _granted(request, response, grant, by_cookie=body.cookie)
 
 
-@router.post("/login", responses={401: {}, 429: {}})
-async def log_in(body: LogInBody, request: Request, calls: Calls) -> GrantBody:
+@router.post("/login", responses={401: {}, 403: {}, 429: {}})
+async def log_in(body: LogInBody, request: Request, response: Response, calls: Calls) -> GrantBody:
     """Log in with name and password."""
-    return GrantBody.of(await calls.log_in(body.username, body.password, address=_address(request)))
+    if body.cookie:
+        require_own_page(request)
+    grant = await calls.log_in(body.username, body.password, address=_address(request), for_page=body.cookie)
+    return _granted(request, response, grant, by_cookie=body.cookie)
 
 
-@router.post("/refresh", responses={401: {}, 429: {}})
-async def refresh(body: RefreshBody, request: Request, calls: Calls) -> GrantBody:
+@router.post("/refresh", responses={401: {}, 403: {}, 429: {}})
+async def refresh(body: RefreshBody, request: Request, response: Response, calls: Calls) -> GrantBody:
     """Trade a refresh token for new tokens; it holds once."""
-    return GrantBody.of(await calls.refresh(body.refresh_token, address=_address(request)))
+    by_cookie = body.cookie or body.refresh_token is None
+    brought = body.refresh_token or read_cookie(request)
+    if brought is None and not body.cookie:
+        raise InvalidError("Field required", field="body.refresh_token")
+    if by_cookie:
+        require_own_page(request)
+    if brought is None:
+        raise TokenInvalidError("There is no refresh token. Log in again.")
+    grant = await calls.refresh(brought, address=_address(request), for_page=by_cookie)
+    return _granted(request, response, grant, by_cookie=by_cookie)
 
 
-@router.post("/logout", status_code=204)
-async def log_out(caller: CurrentCaller, calls: Calls, body: LogOutBody | None = None) -> Response:
-    """End this log-in."""
-    await calls.log_out(caller.user.id, caller.family, body.refresh_token if body else None)
-    return Response(status_code=204)
+@router.post("/password", responses={403: {}, 409: {}, 429: {}})
+async def change_password(
+    body: PasswordBody, caller: CurrentCaller, request: Request, response: Response, calls: Calls
+) -> GrantBody:
+    """Change the password. Every log-in of this user ends; the answer is a new one."""
+    if body.cookie:
+        require_own_page(request)
+    grant = await calls.change_password(caller, body.old_password, body.new_password, for_page=body.cookie)
+    return _granted(request, response, grant, by_cookie=body.cookie)
+
+
+@router.post("/logout", status_code=204, responses={401: {}})
+async def log_out(request: Request, calls: Calls, bearer: Bearer, body: LogOutBody | None = None) -> Response:
+    """End this log-in: that of the token, or of the page's cookie."""
+    cookie = read_cookie(request) if is_own_page(request) else None
+    brought = (body.refresh_token if body else None) or cookie
+    if bearer is None and cookie is not None:
+        await calls.log_out.by_token(cookie)
+    else:
+        caller = await calls.authenticate(bearer)
+        await calls.log_out(caller.user.id, caller.family, brought)
+    response = Response(status_code=204)
+    clear_cookie(request, response)
+    return response
 
 
 @router.post("/logout-all", status_code=204)
-async def log_out_everywhere(caller: CurrentCaller, calls: Calls, body: LogOutBody | None = None) -> Response:
+async def log_out_everywhere(
+    caller: CurrentCaller, request: Request, calls: Calls, body: LogOutBody | None = None
+) -> Response:
     """End every log-in of this user."""
     del body
     await calls.log_out.everywhere(caller.user.id)
-    return Response(status_code=204)
+    response = Response(status_code=204)
+    clear_cookie(request, response)
+    return response
 
 
 @router.get("/me")

@@ -10,19 +10,33 @@ from backend_api.domain.identity.entity import Grant
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
 
 
-class RegisterBody(RequestBody):
+class GrantRequestBody(RequestBody):
+    """With `cookie` the refresh token comes as a cookie that scripts can't read, and not in the body: for the page of
+    this server alone, other pages are refused."""
+
+    cookie: bool = False
+
+
+class RegisterBody(GrantRequestBody):
     username: str = Field(max_length=256)
     password: str = Field(max_length=4096)
     email: str | None = Field(default=None, max_length=320)
 
 
-class LogInBody(RequestBody):
+class LogInBody(GrantRequestBody):
     username: str = Field(max_length=256)
     password: str = Field(max_length=4096)
 
 
-class RefreshBody(RequestBody):
-    refresh_token: str = Field(max_length=512)
+class RefreshBody(GrantRequestBody):
+    """Without `refresh_token` it is that of the cookie."""
+
+    refresh_token: str | None = Field(default=None, max_length=512)
+
+
+class PasswordBody(GrantRequestBody):
+    old_password: str = Field(max_length=4096)
+    new_password: str = Field(max_length=4096)
 
 
 class LogOutBody(RequestBody):
@@ -37,15 +51,16 @@ class GrantedUser(AnswerBody):
 
 class GrantBody(AnswerBody):
     access_token: str
-    refresh_token: str
+    refresh_token: str | None
     token_type: Literal["bearer"] = "bearer"
     expires_in: int
     user: GrantedUser
 
     @classmethod
-    def of(cls, grant: Grant) -> GrantBody:
+    def of(cls, grant: Grant, *, shows_refresh_token: bool) -> GrantBody:
         """The answer for a grant."""
-        return cls.model_validate(grant)
+        body = cls.model_validate(grant)
+        return body if shows_refresh_token else body.model_copy(update={"refresh_token": None})
 
 
 class MeBody(AnswerBody):

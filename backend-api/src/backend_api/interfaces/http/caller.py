@@ -13,10 +13,17 @@ from backend_api.interfaces.http.use_cases import Calls
 _bearer = HTTPBearer(auto_error=False, description="Access token of POST /api/auth/login.")
 
 
+async def _token(
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+) -> str | None:
+    return credentials.credentials if credentials else None
+
+
 async def _caller(
     calls: Calls, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Caller:
     return await calls.authenticate(credentials.credentials if credentials else None)
 
 
+Bearer = Annotated[str | None, Depends(_token)]
 CurrentCaller = Annotated[Caller, Depends(_caller)]

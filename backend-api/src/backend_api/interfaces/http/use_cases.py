@@ -29,6 +29,7 @@ from backend_api.application.files.restore_snapshot import RestoreSnapshot
 from backend_api.application.files.take_snapshot import TakeSnapshot
 from backend_api.application.files.upload_files import UploadFiles
 from backend_api.application.identity.authenticate import Authenticate
+from backend_api.application.identity.change_password import ChangePassword
 from backend_api.application.identity.log_in import LogIn
 from backend_api.application.identity.log_out import LogOut
 from backend_api.application.identity.open_log_ins import OpenLogIns
@@ -64,6 +65,7 @@ class UseCases:
     register: Register
     log_in: LogIn
     refresh: Refresh
+    change_password: ChangePassword
     log_out: LogOut
     open_log_ins: OpenLogIns
     authenticate: Authenticate

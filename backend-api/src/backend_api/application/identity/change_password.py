@@ -1,0 +1,54 @@
+"""Change the password of an account."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend_api.application.identity.authenticate import NO_PASSWORD, Caller
+from backend_api.application.identity.issue_grant import IssueGrant
+from backend_api.application.identity.limits import Limits
+from backend_api.domain.errors import InvalidError
+from backend_api.domain.identity.entity import Grant
+from backend_api.domain.identity.errors import NoPasswordError, PasswordChangedError, WrongPasswordError
+from backend_api.domain.identity.ports import LogInSignals, PasswordHasher, RateLimiter, RefreshTokens, Users
+from backend_api.domain.identity.rules import MAX_PASSWORD, check_password
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePassword:
+    """Every log-in of the user ends, and whoever asked gets a new one.
+
+    Raises `NoPasswordError`, `InvalidError` (`WrongPasswordError` for the old one), `PasswordChangedError`,
+    `LimitError`.
+    """
+
+    users: Users
+    passwords: PasswordHasher
+    refresh_tokens: RefreshTokens
+    issue_grant: IssueGrant
+    signals: LogInSignals
+    limiter: RateLimiter
+    limits: Limits
+
+    async def __call__(self, caller: Caller, old: str, new: str, *, for_page: bool = False) -> Grant:
+        user, version = caller.user, caller.claims.token_version
+        if user.password_hash == NO_PASSWORD:
+            raise NoPasswordError("This account has no password: whoever reaches this server is its user.")
+        check_password(new, field="body.new_password")
+        await self.limiter.hit(f"password:user:{user.id}", limit=self.limits.login_per_minute, window_s=60)
+        is_right = await self.passwords.verify(user.password_hash, old[:MAX_PASSWORD])
+        if not is_right or len(old) > MAX_PASSWORD:
+            raise WrongPasswordError("This is not the present password.", field="body.old_password")
+        if new == old:
+            raise InvalidError("The new password is the same as the present one.", field="body.new_password")
+        new_hash = await self.passwords.hash(new)
+        # First the tokens, as when logging out everywhere. If the change fails after that, another one succeeded.
+        await self.refresh_tokens.revoke_all(user.id, version)
+        account = await self.users.change_password(
+            user.id, old_hash=user.password_hash, new_hash=new_hash, token_version=version
+        )
+        if account is None:
+            raise PasswordChangedError("The password was changed elsewhere, or this log-in ended. Log in again.")
+        grant = await self.issue_grant(account, for_page=for_page)
+        await self.signals.tell(user.id)
+        return grant

@@ -1,0 +1,71 @@
+"""The refresh token of our page: in a cookie that no script can read and no other page can have sent."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from backend_api.domain.errors import ForbiddenError
+from backend_api.domain.identity.entity import Grant
+
+PATH = "/api/auth"
+_MAX_CHARACTERS = 512
+
+
+class ForeignPageError(ForbiddenError):
+    """What is for our own page alone was asked for by another one, or by nothing that is a page."""
+
+    code = "origin_forbidden"
+
+
+def require_own_page(request: Request) -> None:
+    """Raises `ForeignPageError`."""
+    if not is_own_page(request):
+        raise ForeignPageError("This is for the page of this server alone. Clients get their tokens in the answer.")
+
+
+def is_own_page(request: Request) -> bool:
+    """By what only a browser can say. One that keeps silent on the site, as over plain http, tells the origin."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    origin = urlsplit(request.headers.get("origin", ""))
+    return origin.scheme in ("http", "https") and origin.netloc == request.headers.get("host", "")
+
+
+def read_cookie(request: Request) -> str | None:
+    """The refresh token the page brings."""
+    value = request.cookies.get(_name(request), "")
+    return value if 0 < len(value) <= _MAX_CHARACTERS else None
+
+
+def set_cookie(request: Request, response: Response, grant: Grant) -> None:
+    """Give the page its refresh token."""
+    _set(request, response, grant.refresh_token, grant.refresh_expires_in)
+
+
+def clear_cookie(request: Request, response: Response) -> None:
+    """Take it away, if there is one."""
+    if _name(request) in request.cookies:
+        _set(request, response, "", 0)
+
+
+def _set(request: Request, response: Response, value: str, max_age_s: int) -> None:
+    response.set_cookie(
+        _name(request),
+        value,
+        max_age=max_age_s,
+        path=PATH,
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def _name(request: Request) -> str:
+    """With the port, as cookies are shared by all ports of a host: two servers there must not log each other out."""
+    _, _, port = request.headers.get("host", "").rpartition(":")
+    name = f"refresh-{port}" if port.isascii() and port.isdecimal() else "refresh"
+    return f"__Secure-{name}" if request.url.scheme == "https" else name
