@@ -1,0 +1,141 @@
+"""What a hostile agent runs inside its sandbox, each for ever: python programs for `Intruder.python` and the like."""
+
+from __future__ import annotations
+
+SPIN = """
+import os
+for _ in range(4):
+    if os.fork() == 0:
+        while True: pass
+"""
+
+FORK = """
+import os
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+
+EAT = """
+import os, time
+for _ in range(40):
+    if os.fork() == 0:
+        held = []
+        while True:
+            held.append(bytearray(16 << 20))
+            time.sleep(0.05)
+"""
+
+NEST = """
+import os
+while True:
+    top = os.open('/workspace', os.O_RDONLY)
+    try:
+        for _ in range(5000):
+            os.mkdir('d' * 200, 0o700, dir_fd=top)
+            below = os.open('d' * 200, os.O_RDONLY, dir_fd=top)
+            os.close(top)
+            top = below
+        os.fchmod(top, 0)
+    except OSError:
+        top = os.open('/workspace', os.O_RDONLY)
+        try:
+            os.rename('d' * 200, 'e%d' % os.getpid() + str(os.urandom(4).hex()), src_dir_fd=top, dst_dir_fd=top)
+        except OSError:
+            pass
+    os.close(top)
+"""
+
+LITTER = """
+import os
+number = 0
+while True:
+    number += 1
+    try:
+        os.close(os.open('/workspace/f%d' % number, os.O_CREAT | os.O_WRONLY))
+    except OSError:
+        pass
+"""
+
+FILL = """
+import os
+block = os.urandom(1 << 20)
+while True:
+    for place in ('/workspace', '/tmp', '/home/agent', '/dev/shm', '/run/sandbox', '/var/tmp'):
+        try:
+            with open(place + '/fill', 'ab') as file:
+                for _ in range(64):
+                    file.write(block)
+        except OSError:
+            pass
+"""
+
+MARK = """
+import os, subprocess, time
+marks = ['../..', '..', '.', 'x/../../y', '/', 'a' * 4000, '\\udcff']
+number = 0
+while True:
+    number += 1
+    for mark in marks:
+        value = '%s/%s/s/u/1' % (os.environ.get('STACK', 'local'), mark)
+        try:
+            subprocess.Popen(['sleep', '5'], env={'AGENT_SANDBOX_MARK': value + str(number % 50)})
+        except (OSError, ValueError):
+            pass
+    time.sleep(0.05)
+"""
+
+SHOUT = """
+import os
+text = b'x' * 65536 + b'\\n'
+while True:
+    for pid in [one for one in os.listdir('/proc') if one.isdigit()]:
+        for number in (1, 2):
+            try:
+                handle = os.open('/proc/%s/fd/%d' % (pid, number), os.O_WRONLY | os.O_NONBLOCK)
+                os.write(handle, text)
+                os.close(handle)
+            except OSError:
+                pass
+"""
+
+KNOCK = """
+import socket
+while True:
+    for port in (22, 80, 443, 6379, 8000, 8001, 27017, *range(30000, 60000, 37)):
+        for host in ('127.0.0.1', '10.0.2.2', '10.0.2.3', '169.254.169.254', '172.17.0.1'):
+            tried = socket.socket()
+            tried.setblocking(False)
+            try:
+                tried.connect((host, port))
+            except OSError:
+                pass
+            tried.close()
+"""
+
+KILL = """
+import os, signal, time
+while True:
+    for pid in range(3, 400):
+        if pid != os.getpid():
+            try:
+                os.kill(pid, signal.SIGSTOP)
+                os.kill(pid, signal.SIGCONT)
+            except OSError:
+                pass
+"""
+
+ALL = {
+    "spin": SPIN,
+    "fork": FORK,
+    "eat": EAT,
+    "nest": NEST,
+    "litter": LITTER,
+    "fill": FILL,
+    "mark": MARK,
+    "shout": SHOUT,
+    "knock": KNOCK,
+    "kill": KILL,
+}
