@@ -6,6 +6,13 @@ without capabilities, and beyond it `clone`, `clone3`, `unshare`, `setns` and `c
 Chrome can build its own sandbox out of user namespaces; the kernel still asks for a capability in the namespace where
 one is due. What the default grants only together with a capability is left out,
 since a sandbox has none; so is io_uring, which bypasses this very filter.
+
+Whoever makes a user namespace has every capability in it, so what such a namespace would open up is closed here:
+sockets of other families than the ordinary ones, all of netlink but routes and device news (nftables is configured by
+netlink), and the socket options that iptables, arptables, ebtables, ipset and ipvs are configured by.
+
+Only the machine's own calling convention is allowed. 32-bit x86 hands `socketcall` its arguments in memory, where no
+filter can look at them. Conditions compare 32 bits, as the kernel does: the upper half of a register is the caller's.
 """
 
 import json
@@ -60,7 +67,7 @@ ALLOWED = {
     """,
     "talking": """
         accept accept4 bind connect getpeername getsockname getsockopt listen recv recvfrom recvmmsg
-        recvmmsg_time64 recvmsg send sendmmsg sendmsg sendto setsockopt shutdown socketcall socketpair futex
+        recvmmsg_time64 recvmsg send sendmmsg sendmsg sendto shutdown socketpair futex
         futex_requeue futex_time64 futex_wait futex_waitv futex_wake ipc mq_getsetattr mq_notify mq_open
         mq_timedreceive mq_timedreceive_time64 mq_timedsend mq_timedsend_time64 mq_unlink msgctl msgget msgrcv
         msgsnd semctl semget semop semtimedop semtimedop_time64 shmat shmctl shmdt shmget
@@ -68,25 +75,45 @@ ALLOWED = {
     "knowing": "getrandom sysinfo uname",
 }
 
-AF_VSOCK = 40
+AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
+NETLINK_ROUTE, NETLINK_KOBJECT_UEVENT = 0, 15
+SOL_SOCKET, SOL_TCP, SOL_UDP, SOL_IPV6, SOL_SCTP = 1, 6, 17, 41, 132
 PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)
+ALL_BITS = 0xFFFFFFFF
 
 
 def allow(names: list[str], *args: dict[str, Any]) -> dict[str, Any]:
     return {"names": names, "action": "SCMP_ACT_ALLOW", "args": list(args)}
 
 
+def equals(index: int, value: int, bits: int = ALL_BITS) -> dict[str, Any]:
+    """The argument has this value, as far as the bits of the mask go."""
+    return {"index": index, "value": bits, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
+
+
+def sockets() -> list[dict[str, Any]]:
+    rules = [allow(["socket"], equals(0, family)) for family in (AF_UNIX, AF_INET, AF_INET6)]
+    protocols = (NETLINK_ROUTE, NETLINK_KOBJECT_UEVENT)
+    return rules + [allow(["socket"], equals(0, AF_NETLINK), equals(2, protocol)) for protocol in protocols]
+
+
+def socket_options() -> list[dict[str, Any]]:
+    """Those of packet filters are numbers from 64 on, at the levels of IP; IPv6 has ordinary ones from 66 to 79."""
+    rules = [allow(["setsockopt"], equals(2, 0, ALL_BITS ^ 63))]
+    rules += [allow(["setsockopt"], equals(1, level)) for level in (SOL_SOCKET, SOL_TCP, SOL_UDP, SOL_SCTP)]
+    ipv6 = ((66, 1), (68, 3), (72, 7))
+    return rules + [allow(["setsockopt"], equals(1, SOL_IPV6), equals(2, one, ALL_BITS ^ free)) for one, free in ipv6]
+
+
 def profile() -> dict[str, Any]:
     rules = [allow(sorted(names.split())) for names in ALLOWED.values()]
-    rules.append(allow(["socket"], {"index": 0, "value": AF_VSOCK, "op": "SCMP_CMP_NE"}))
-    rules.extend(allow(["personality"], {"index": 0, "value": value, "op": "SCMP_CMP_EQ"}) for value in PERSONALITIES)
+    rules += [*sockets(), *socket_options()]
+    rules += [allow(["personality"], equals(0, value)) for value in PERSONALITIES]
     return {
         "defaultAction": "SCMP_ACT_ERRNO",
         "defaultErrnoRet": 1,
         "archMap": [
-            {"architecture": "SCMP_ARCH_X86_64", "subArchitectures": ["SCMP_ARCH_X86"]},
-            {"architecture": "SCMP_ARCH_AARCH64", "subArchitectures": ["SCMP_ARCH_ARM"]},
-            {"architecture": "SCMP_ARCH_RISCV64", "subArchitectures": None},
+            {"architecture": f"SCMP_ARCH_{name}", "subArchitectures": []} for name in ("X86_64", "AARCH64", "RISCV64")
         ],
         "syscalls": rules,
     }

@@ -135,7 +135,7 @@ ensure_servers() {
   fail "mongod lacks libraries. On Debian 12: apt-get install libcurl4 liblzma5; or set MONGO_URI to a running replica set."
 }
 
-DESKTOP_PACKAGES=(chromium tigervnc-standalone-server openbox xdotool x11-utils bubblewrap slirp4netns
+DESKTOP_PACKAGES=(chromium tigervnc-standalone-server openbox xdotool x11-utils bubblewrap libseccomp2 slirp4netns
   fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core fontconfig libnss3-tools ripgrep git procps util-linux)
 
 missing_desktop_parts() {

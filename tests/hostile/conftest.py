@@ -5,7 +5,9 @@ Each is shared by all tests of a session, so a test leaves it as it found it.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +18,9 @@ __all__ = ["compose_stack", "ordinary_stack", "stack"]
 
 
 @pytest.fixture(scope="session")
-def ordinary_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def ordinary_stack() -> Iterator[Stack]:
     """The local stack of somebody who is not root: one user id for all, limits of the shell instead of cgroups."""
-    with run_stack(tmp_path_factory.mktemp("ordinary"), ordinary=True) as running:
-        yield running
+    # Not below pytest's own folder: each pytest that starts on the machine closes that to all but its user.
+    with tempfile.TemporaryDirectory(prefix="ordinary-", dir="/tmp") as folder:
+        with run_stack(Path(folder), ordinary=True) as running:
+            yield running

@@ -54,8 +54,10 @@ def manager_client(stack: Stack) -> httpx.AsyncClient:
 
 
 @asynccontextmanager
-async def enter(stack: Stack, session_id: str, user_id: str = "intruder") -> AsyncGenerator[Intruder]:
-    """A ready sandbox for the session; it is removed with its workspace at the end of the block."""
+async def enter(
+    stack: Stack, session_id: str, user_id: str = "intruder", *, keep_workspace: bool = False
+) -> AsyncGenerator[Intruder]:
+    """A ready sandbox for the session, removed at the end of the block, with its workspace unless that is kept."""
     async with manager_client(stack) as manager:
         made = (
             await manager.post("/sandboxes", json={"session_id": session_id, "user_id": user_id})
@@ -70,4 +72,4 @@ async def enter(stack: Stack, session_id: str, user_id: str = "intruder") -> Asy
             async with client_at(token["door"], {"Authorization": f"Bearer {token['token']}"}) as door:
                 yield Intruder(sandbox, door, manager)
         finally:
-            await manager.delete(f"/sandboxes/{sandbox['id']}", params={"keep_workspace": "false"})
+            await manager.delete(f"/sandboxes/{sandbox['id']}", params={"keep_workspace": str(keep_workspace).lower()})

@@ -49,6 +49,7 @@ def process_options(folder: Path, given: Inside, stack: str = "test") -> Process
         python_path=(ROOT / "tool-api" / "src", ROOT / "contracts" / "src"),
         unsafe=False,
         blocked_subnets=("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
+        seccomp_profile=ROOT / "sandbox-image" / "seccomp.json",
         inside=given,
     )
 

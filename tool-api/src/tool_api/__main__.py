@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 
 import uvloop
@@ -10,6 +11,8 @@ from contracts.cancellation import let_cancellation_through
 from contracts.observation.logs import log_json_lines
 from tool_api.bootstrap.serve import serve
 from tool_api.bootstrap.settings import SettingsError, load_settings
+
+_PR_SET_DUMPABLE = 4
 
 
 def main() -> int:
@@ -21,8 +24,16 @@ def main() -> int:
     except SettingsError as error:
         sys.stderr.write(f"tool-api: refused to start: {error}\n")
         return 2
+    if settings.sandbox_untraceable:
+        _forbid_tracing()
     uvloop.run(serve(settings))
     return 0
+
+
+def _forbid_tracing() -> None:
+    """Whatever else runs as this user may not look into this process any more, nor take what it has open."""
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "the process could not be made untraceable")
 
 
 if __name__ == "__main__":

@@ -63,6 +63,7 @@ def _process(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
             python_path=tuple(Path(one).absolute() for one in settings.process.python_path.split(":") if one),
             unsafe=settings.process.unsafe,
             blocked_subnets=_blocked(settings),
+            seccomp_profile=Path(settings.docker.seccomp_profile).absolute(),
             inside=_inside(settings),
         )
     )

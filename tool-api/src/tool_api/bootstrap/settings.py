@@ -69,6 +69,7 @@ class Settings(BaseSettings):
     sandbox_orphan_s: int = Field(default=0, ge=0)
     sandbox_disk_bytes: int = Field(default=0, ge=0)
     sandbox_max_files: int = Field(default=0, ge=0)
+    sandbox_untraceable: bool = True
 
     @property
     def unix_door(self) -> Path | None:

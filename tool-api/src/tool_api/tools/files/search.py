@@ -46,7 +46,8 @@ async def search(place: Located, pattern: str, *, ignore_case: bool) -> Found:
     try:
         process = await asyncio.create_subprocess_exec(
             *_command(pattern, target, ignore_case=ignore_case),
-            cwd=f"/proc/{os.getpid()}/fd/{fd}",
+            # Of the child, which still has it then: nobody else may look into this process.
+            cwd=f"/proc/self/fd/{fd}",
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

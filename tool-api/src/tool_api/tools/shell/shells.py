@@ -13,7 +13,7 @@ from tool_api.tools.shell.command import Command
 
 MAX_SHELLS = 16
 _WARM_UP_S = 5.0
-_HIDDEN_PREFIXES = ("SANDBOX_", "PYTHONPATH", "PYTHONHOME")
+_HIDDEN_PREFIXES = ("SANDBOX_", "PYTHON")
 _DEFAULTS = {"PATH": os.defpath, "LANG": "C.UTF-8"}
 _PLAIN = {
     "TERM": "dumb",

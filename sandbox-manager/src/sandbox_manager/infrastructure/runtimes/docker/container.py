@@ -24,7 +24,7 @@ def container_config(options: DockerOptions, spec: SandboxSpec, seccomp: str) ->
         "Image": options.image,
         "Hostname": "sandbox",
         "User": "1000:1000",
-        "WorkingDir": "/workspace",
+        "WorkingDir": "/",
         "Env": [f"{name}={value}" for name, value in inside.environment(spec, f"tcp://0.0.0.0:{DOOR_PORT}").items()],
         "Labels": labels_of(spec.identity, options.stack),
         "AttachStdin": False,

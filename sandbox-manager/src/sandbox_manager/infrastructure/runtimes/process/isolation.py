@@ -17,7 +17,7 @@ from sandbox_manager.infrastructure.runtimes.process.etc import FROM_HOST
 from sandbox_manager.infrastructure.runtimes.process.python_home import python_folders
 
 STAGE = Path("/mnt")
-SYNC_FD, GO_FD, ARGS_FD, INFO_FD, DOOR_FD = 3, 4, 5, 6, 8
+SYNC_FD, GO_FD, ARGS_FD, INFO_FD, SECCOMP_FD, DOOR_FD = 3, 4, 5, 6, 7, 8
 _LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _MIB = 1024 * 1024
 
@@ -47,6 +47,7 @@ class Shell:
     etc: list[Path]
     environment: dict[str, str]
     has_network: bool
+    has_filter: bool
 
 
 def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
@@ -54,6 +55,9 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
     network = ["--share-net"] if shell.has_network else []
     arguments = ["--unshare-all", *network, "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"]
     arguments += ["--cap-drop", "ALL", "--info-fd", str(INFO_FD)]
+    # What tells the network that the sandbox lives is held by its first process, which runs nothing of the agent's.
+    arguments += ["--sync-fd", str(SYNC_FD)] if shell.has_network else []
+    arguments += ["--seccomp", str(SECCOMP_FD)] if shell.has_filter else []
     arguments += _system()
     for path in FROM_HOST:
         arguments += ["--ro-bind-try", path, path]
@@ -62,7 +66,7 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
     for folder in (*python_folders(shell.python), *shell.python_path):
         arguments += ["--ro-bind", sources.at(folder), str(folder)]
     arguments += ["--bind", sources.at(shell.workspace, writable=True), "/workspace"]
-    arguments += ["--remount-ro", "/", "--chdir", "/workspace", "--clearenv"]
+    arguments += ["--remount-ro", "/", "--chdir", "/", "--clearenv"]
     for name, value in shell.environment.items():
         arguments += ["--setenv", name, value]
     return arguments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sandbox_manager.domain.ports import SandboxSpec
 from sandbox_manager.domain.sandbox import Identity
@@ -12,6 +12,7 @@ from sandbox_manager.infrastructure.runtimes.process import isolation, network
 from sandbox_manager.infrastructure.runtimes.process.door import listening_socket
 from sandbox_manager.infrastructure.runtimes.process.etc import write_etc
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
+from sandbox_manager.infrastructure.runtimes.process.logs import Log, logging_to
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError, Pipe, spawn
@@ -50,22 +51,27 @@ class Launch:
     spec: SandboxSpec
     has_network: bool
     isolated: bool
+    seccomp: bytes
 
-    def run(self) -> tuple[Live, ProcessRef]:
-        """Start it. Raises `DeadlineError`, `OSError`."""
+    def run(self) -> tuple[Live, ProcessRef, Log]:
+        """Start it; answers its folder, the process outside that waits for it, and its log.
+
+        Raises `DeadlineError`, `OSError`.
+        """
         live, uid = self.store.make(self.spec.identity)
-        groups = self.limits.group(self.spec.identity.sandbox_id)
-        prefix = [*isolation.join(groups), *self.limits.prlimit()]
-        with listening_socket(live.door) as listener:
-            if self.isolated:
-                return live, self._isolated(live, uid, prefix, listener.fileno())
-            return live, self._bare(live, prefix, listener.fileno())
+        groups = isolation.join(self.limits.group(self.spec.identity.sandbox_id))
+        prefix = [*groups, *self.limits.prlimit()]
+        with listening_socket(live.door) as listener, logging_to(live.log, groups, self._mark) as (log, output):
+            files = {1: output, 2: output, isolation.DOOR_FD: listener.fileno()}
+            state = self._isolated(live, uid, prefix, files) if self.isolated else self._bare(live, prefix, files)
+            self.store.remember(self.spec.identity.sandbox_id, replace(state, log=log.reader))
+        return live, state.outer, log
 
     @property
     def _mark(self) -> dict[str, str]:
         return {"PATH": _PATH, MARK: mark_of(self.spec.identity, self.options.stack)}
 
-    def _isolated(self, live: Live, uid: int | None, prefix: list[str], listener: int) -> ProcessRef:
+    def _isolated(self, live: Live, uid: int | None, prefix: list[str], files: dict[int, int]) -> State:
         resolver = network.RESOLVER if self.has_network else None
         sources = isolation.Sources(stage=uid is not None)
         shell = isolation.Shell(
@@ -75,24 +81,29 @@ class Launch:
             etc=write_etc(live.etc, resolver=resolver),
             environment=self._environment(),
             has_network=self.has_network,
+            has_filter=bool(self.seccomp),
         )
         inner = isolation.inner_arguments(shell, sources)
         gate = isolation.netns(network.blocked_addresses(self.options.blocked_subnets)) if self.has_network else []
         command = [*prefix, *isolation.stage(sources), *isolation.as_user(uid), *gate]
         command += ["bwrap", "--args", str(isolation.ARGS_FD), "--", str(self.options.python), *self.options.command]
-        with Pipe() as sync, Pipe() as go, Pipe() as arguments, Pipe() as info:
+        with Pipe() as sync, Pipe() as go, Pipe() as arguments, Pipe() as info, Pipe() as seccomp:
             arguments.write(b"".join(one.encode() + b"\0" for one in inner))
             arguments.close_writer()
-            files = {
+            seccomp.write(self.seccomp)
+            seccomp.close_writer()
+            files = files | {
                 isolation.SYNC_FD: sync.writer,
                 isolation.GO_FD: go.reader,
                 isolation.ARGS_FD: arguments.reader,
                 isolation.INFO_FD: info.writer,
-                isolation.DOOR_FD: listener,
+                isolation.SECCOMP_FD: seccomp.reader,
             }
             if not self.has_network:
                 del files[isolation.SYNC_FD], files[isolation.GO_FD]
-            outer = _running(spawn(command, self._mark, files=files, output=live.output, errors=live.errors))
+            if not self.seccomp:
+                del files[isolation.SECCOMP_FD]
+            outer = _running(spawn(command, self._mark, files=files))
             for pipe in (sync, info):
                 pipe.close_writer()
             attached = self._attach(sync, go) if self.has_network else None
@@ -100,8 +111,7 @@ class Launch:
         first = reference(int(told["child-pid"]))
         if first is None:
             raise DeadlineError("its first process ended at once")
-        self.store.remember(self.spec.identity.sandbox_id, State(first=first, outer=outer, network=attached))
-        return outer
+        return State(first=first, outer=outer, network=attached)
 
     def _attach(self, sync: Pipe, go: Pipe) -> ProcessRef:
         pid = int(sync.read_until(b"\n", _SETUP_S))
@@ -111,7 +121,7 @@ class Launch:
         go.write(b"go\n")
         return attached
 
-    def _bare(self, live: Live, prefix: list[str], listener: int) -> ProcessRef:
+    def _bare(self, live: Live, prefix: list[str], files: dict[int, int]) -> State:
         home = str(live.home)
         live.home.mkdir(mode=0o700)
         environment = self._environment()
@@ -119,12 +129,12 @@ class Launch:
             "WORKSPACE": str(self.store.workspace(self.spec.identity.session_id)),
             "HOME": home,
             "TMPDIR": home,
+            # The mark is found by looking into it.
+            "SANDBOX_UNTRACEABLE": "false",
         }
         command = [*prefix, str(self.options.python), *self.options.command]
-        files = {isolation.DOOR_FD: listener}
-        outer = _running(spawn(command, environment, files=files, output=live.output, errors=live.errors))
-        self.store.remember(self.spec.identity.sandbox_id, State(first=None, outer=outer, network=None))
-        return outer
+        outer = _running(spawn(command, environment, files=files))
+        return State(first=None, outer=outer, network=None)
 
     def _environment(self) -> dict[str, str]:
         return {

@@ -10,7 +10,10 @@ from sandbox_manager.infrastructure.runtimes.inside import Inside
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessOptions:
-    """`folder` holds workspaces and what is live; `blocked_subnets` can't be reached from inside."""
+    """`folder` holds workspaces and what is live; `blocked_subnets` can't be reached from inside.
+
+    `command` imports nothing from where it is started, and nothing of a user's: an agent writes both.
+    """
 
     stack: str
     folder: Path
@@ -18,5 +21,6 @@ class ProcessOptions:
     python_path: tuple[Path, ...]
     unsafe: bool
     blocked_subnets: tuple[str, ...]
+    seccomp_profile: Path
     inside: Inside
-    command: tuple[str, ...] = ("-m", "tool_api")
+    command: tuple[str, ...] = ("-P", "-s", "-m", "tool_api")

@@ -14,24 +14,24 @@ from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
 from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
-from sandbox_manager.infrastructure.runtimes.inside import READY_LINE, desktop_of, fingerprint
-from sandbox_manager.infrastructure.runtimes.process import attendance, network
+from sandbox_manager.infrastructure.runtimes.inside import desktop_of, fingerprint
+from sandbox_manager.infrastructure.runtimes.process import attendance, network, seccomp
 from sandbox_manager.infrastructure.runtimes.process import door as socket_file
 from sandbox_manager.infrastructure.runtimes.process.archives import ProcessArchives
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
 from sandbox_manager.infrastructure.runtimes.process.launch import MARK, Launch, mark_start, marked_identity
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits, limits_here
+from sandbox_manager.infrastructure.runtimes.process.logs import Log
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, kill_marked, marked, reap
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError
-from sandbox_manager.infrastructure.runtimes.process.store import Live, State, Store
+from sandbox_manager.infrastructure.runtimes.process.store import State, Store
 from sandbox_manager.infrastructure.runtimes.threads import Threads, threads
 
 _log = logging.getLogger(__name__)
 
 _LOOK_S = 0.02
 _KILL_S = 5.0
-_LOG_BYTES = 10 * 1024 * 1024
 
 
 class ProcessRuntime:
@@ -39,11 +39,14 @@ class ProcessRuntime:
 
     name = "process"
 
-    def __init__(self, options: ProcessOptions, limits: Limits, pool: Threads, *, isolated: bool) -> None:
+    def __init__(
+        self, options: ProcessOptions, limits: Limits, pool: Threads, *, isolated: bool, filtered: bytes
+    ) -> None:
         self._options = options
         self._limits = limits
         self._threads = pool
         self._isolated = isolated
+        self._seccomp = filtered
         self._store = Store(options.folder, options.stack)
         self._has_network = network.available()
         self._place = ""
@@ -67,16 +70,17 @@ class ProcessRuntime:
             spec=spec,
             has_network=self._has_network,
             isolated=self._isolated,
+            seccomp=self._seccomp,
         )
         try:
-            live, outer = await self._threads.run(launch.run)
+            live, outer, log = await self._threads.run(launch.run)
             phase_reached("started")
         except DeadlineError as error:
             raise StartFailedError(f"The sandbox could not be started: {error}.", retryable=True) from error
         except OSError as error:
             reason = f"The sandbox could not be started: {error.strerror or error}."
             raise StartFailedError(reason, retryable=True) from error
-        line = await self._ready_line(live, outer)
+        line = await self._ready_line(outer, log)
         phase_reached("ready")
         return Started(
             door=f"unix:{live.door / socket_file.NAME}",
@@ -84,16 +88,14 @@ class ProcessRuntime:
             has_network=self._has_network or not self._isolated,
         )
 
-    async def _ready_line(self, live: Live, outer: ProcessRef) -> str:
+    async def _ready_line(self, outer: ProcessRef, log: Log) -> str:
         while True:
             alive = outer.lives
-            lines = live.output.read_text(errors="replace").splitlines(keepends=True) if live.output.exists() else []
-            for line in lines:
-                if line.startswith(READY_LINE) and line.endswith("\n"):
-                    return line
+            if (line := log.ready_line()) is not None:
+                return line
             if not alive:
-                told = live.errors.read_text(errors="replace")[-2000:] if live.errors.exists() else ""
-                _log.warning("sandbox process ended early", extra={"folder": live.folder.name, "stderr": told})
+                told = await self._threads.run(log.last_words)
+                _log.warning("sandbox process ended early", extra={"folder": log.path.parent.name, "output": told})
                 raise StartFailedError("The sandbox's processes ended before it was ready.", retryable=True)
             await asyncio.sleep(_LOOK_S)
 
@@ -132,18 +134,11 @@ class ProcessRuntime:
                 paused=state is not None and running and self._freezer(identity, state).frozen,
                 reason=None if running else "The sandbox's processes ended.",
             )
-            self._bound_logs(self._store.live(identity.sandbox_id))
         for mark in marked(MARK):
             identity = marked_identity(mark, self._options.stack)
             if identity is not None and identity.sandbox_id not in found:
                 found[identity.sandbox_id] = Found(identity=identity, running=False, reason="Its folder is missing.")
         return list(found.values())
-
-    def _bound_logs(self, live: Live) -> None:
-        for log in (live.output, live.errors):
-            with contextlib.suppress(OSError):
-                if log.stat().st_size > _LOG_BYTES:
-                    os.truncate(log, 0)
 
     async def pause(self, identity: Identity) -> None:
         await self._threads.run(lambda: self._running(identity).freeze())
@@ -175,7 +170,7 @@ class ProcessRuntime:
 
     def _recipe(self) -> str:
         changed = [file.stat().st_mtime_ns for folder in self._options.python_path for file in folder.rglob("*.py")]
-        return fingerprint(self._options, self._limits.kind, max(changed, default=0))
+        return fingerprint(self._options, self._limits.kind, self._seccomp, max(changed, default=0))
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         await self._threads.run(lambda: self._remove(identity, keep_workspace=keep_workspace))
@@ -209,12 +204,22 @@ async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRunt
                 "SANDBOX_PROCESS_UNSAFE=true."
             )
         limits = await pool.run(lambda: limits_here(options.inside))
-        runtime = ProcessRuntime(options, limits, pool, isolated=trouble is None)
+        filtered = await pool.run(lambda: _system_call_filter(options)) if trouble is None else b""
+        runtime = ProcessRuntime(options, limits, pool, isolated=trouble is None, filtered=filtered)
         fields = {"limits": limits.kind, "network": network.available(), "own_uids": os.geteuid() == 0}
+        fields["system_call_filter"] = bool(filtered)
         _log.info("process runtime", extra={**fields, "isolated": trouble is None})
         if trouble is not None:
             _log.warning("sandboxes are not isolated", extra={"reason": trouble})
         yield runtime
+
+
+def _system_call_filter(options: ProcessOptions) -> bytes:
+    try:
+        return seccomp.loadable(options.seccomp_profile)
+    except seccomp.FilterError as error:
+        _log.warning("sandboxes may ask all of the kernel: no filter of system calls", extra={"reason": str(error)})
+        return b""
 
 
 def _isolation_trouble() -> str | None:

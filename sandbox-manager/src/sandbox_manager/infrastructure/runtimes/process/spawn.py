@@ -8,7 +8,6 @@ import os
 import select
 import shutil
 import time
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -68,18 +67,18 @@ def spawn(
     environment: dict[str, str],
     *,
     files: dict[int, int],
-    output: Path | None = None,
-    errors: Path | None = None,
 ) -> int:
-    """Start a command in a session of its own; `files` maps its file descriptors to ours. Answers the pid."""
+    """Start a command in a session of its own; `files` maps its file descriptors to ours. Answers the pid.
+
+    It has no other; of the first three those not given lead nowhere.
+    """
     program = shutil.which(command[0])
     if program is None:
         raise DeadlineError(f"{command[0]} is not installed")
-    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, str(output or os.devnull), append, 0o600),
-        (os.POSIX_SPAWN_OPEN, 2, str(errors or os.devnull), append, 0o600),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
     ]
     # Ours are moved out of the way first, or one could be overwritten before it was handed over.
     high = {number: fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD) for number, ours in files.items()}

@@ -31,11 +31,12 @@ _FOLDERS = 5000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """The processes of a running sandbox: the first inside, the one outside that waits for it, its network."""
+    """The processes of a running sandbox: the first inside, the one outside that waits for it, its network, its log."""
 
     first: ProcessRef | None
     outer: ProcessRef
     network: ProcessRef | None
+    log: ProcessRef | None = None
 
     @property
     def root(self) -> ProcessRef:
@@ -44,7 +45,7 @@ class State:
 
     @property
     def processes(self) -> list[ProcessRef]:
-        return [one for one in (self.first, self.network, self.outer) if one is not None]
+        return [one for one in (self.first, self.network, self.outer, self.log) if one is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,8 @@ class Live:
     folder: Path
 
     @property
-    def output(self) -> Path:
-        return self.folder / "stdout.log"
-
-    @property
-    def errors(self) -> Path:
-        return self.folder / "stderr.log"
+    def log(self) -> Path:
+        return self.folder / "sandbox.log"
 
     @property
     def etc(self) -> Path:
@@ -142,11 +139,12 @@ class Store:
         known = _read(self.live(sandbox_id).folder / "state.json")
         if known is None:
             return None
-        first, outer, network = known["first"], known["outer"], known["network"]
+        first, outer, network, log = known["first"], known["outer"], known["network"], known.get("log")
         return State(
             first=ProcessRef(**first) if first else None,
             outer=ProcessRef(**outer),
             network=ProcessRef(**network) if network else None,
+            log=ProcessRef(**log) if log else None,
         )
 
     def hand_over(self, identity: Identity) -> None:
