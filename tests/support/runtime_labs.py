@@ -24,6 +24,7 @@ from sandbox_manager.infrastructure.runtimes.process.processes import marked
 from sandbox_manager.infrastructure.runtimes.process.runtime import process_runtime
 from sandbox_manager.infrastructure.runtimes.process.store import Store
 from support.engine import of_stack, remove_stack
+from support.engine_filters import engine_filter
 from support.sandboxes import docker_options, process_options, run_inside
 
 
@@ -156,13 +157,15 @@ async def process_lab(given: Inside) -> AsyncGenerator[ProcessLab]:
 
 @contextlib.asynccontextmanager
 async def docker_lab(given: Inside) -> AsyncGenerator[DockerLab]:
+    """With the filter between the runtime and the engine, as in the compose file."""
     stack = f"test{secrets.token_hex(4)}"
-    async with docker_runtime(docker_options(stack, given)) as runtime:
-        try:
-            yield DockerLab(runtime, stack)
-        finally:
-            await _remove_all(runtime)
-            remove_stack(stack)
+    with engine_filter(stack) as address:
+        async with docker_runtime(docker_options(stack, given), {"DOCKER_HOST": address}) as runtime:
+            try:
+                yield DockerLab(runtime, stack)
+            finally:
+                await _remove_all(runtime)
+                remove_stack(stack)
 
 
 async def _remove_all(runtime: Runtime) -> None:

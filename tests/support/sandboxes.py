@@ -54,10 +54,11 @@ def process_options(folder: Path, given: Inside, stack: str = "test") -> Process
     )
 
 
-def docker_options(stack: str, given: Inside) -> DockerOptions:
+def docker_options(stack: str, given: Inside, image: str | None = None) -> DockerOptions:
+    """`image` where no engine is to be asked which there is."""
     return DockerOptions(
         stack=stack,
-        image=sandbox_image(),
+        image=image or sandbox_image(),
         seccomp_profile=ROOT / "sandbox-image" / "seccomp.json",
         subnet_pool="10.201.0.0/16",
         door_clients=DoorClients(),

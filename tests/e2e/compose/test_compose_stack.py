@@ -18,7 +18,7 @@ from support.compose_stack import ComposeStack, docker, run_compose_stack
 from support.stack import ROOT
 
 Json = dict[str, Any]
-SERVICES = ("mongo", "redis", "sandbox-manager", "backend-api", "worker", "frontend")
+SERVICES = ("mongo", "redis", "engine-filter", "sandbox-manager", "backend-api", "worker", "frontend")
 
 
 def inspected(container: str) -> Json:
@@ -84,7 +84,8 @@ def test_every_service_runs_with_the_least_it_needs(compose_stack: ComposeStack)
         assert not host["Privileged"], service
         assert found["Config"]["User"] not in ("", "root", "0"), service
         has_socket = any(mount["Destination"] == "/var/run/docker.sock" for mount in found["Mounts"])
-        assert has_socket == (service == "sandbox-manager"), service
+        assert has_socket == (service == "engine-filter"), service
+        assert (host["NetworkMode"] == "none") == (service == "engine-filter"), service
 
 
 def test_page_and_documentation_are_served(compose_stack: ComposeStack) -> None:

@@ -79,16 +79,23 @@ def engine_errors() -> Generator[None]:
 
 
 class Engine:
-    """Blocking calls over the low-level client; `DOCKER_HOST` is honoured and the API version negotiated."""
+    """Blocking calls over the low-level client; `DOCKER_HOST` is honoured and the API version negotiated.
 
-    def __init__(self) -> None:
+    The calls made here, and no other, are in the table of `engine_filter.calls`.
+    """
+
+    def __init__(self, environment: dict[str, str] | None = None) -> None:
+        """`environment` tells where the engine is, in place of the process's own."""
         self._client: APIClient | None = None
+        self._environment = environment
 
     @property
     def _api(self) -> Any:
         # Made at the first call: the engine may come up after the manager. The SDK has no types.
         if self._client is None:
-            self._client = APIClient(version="auto", timeout=_ANSWER_S, **kwargs_from_env())
+            self._client = APIClient(
+                version="auto", timeout=_ANSWER_S, **kwargs_from_env(environment=self._environment)
+            )
         return cast("Any", self._client)
 
     def close(self) -> None:

@@ -255,9 +255,11 @@ def _refusals() -> Generator[None]:
 
 
 @contextlib.asynccontextmanager
-async def docker_runtime(options: DockerOptions) -> AsyncGenerator[DockerRuntime]:
-    """Usable also while the engine is away; its calls then say so."""
-    engine = Engine()
+async def docker_runtime(
+    options: DockerOptions, environment: dict[str, str] | None = None
+) -> AsyncGenerator[DockerRuntime]:
+    """Usable also while the engine is away; its calls then say so. `environment` tells where the engine is."""
+    engine = Engine(environment)
     async with threads("docker-runtime", 16) as pool:
         try:
             yield DockerRuntime(options, engine, pool)

@@ -1,0 +1,95 @@
+"""What belongs to this stack, and how much of the machine its containers may have. Read once, from the environment."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from engine_filter.strict_json import Json
+
+STACK_LABEL = "agent-sandbox.stack"
+SAME_AS_LABEL = "agent-sandbox.same-as"
+LABEL_PREFIX = "agent-sandbox."
+_MIB = 1024 * 1024
+_LEAST_BYTES = 256 * _MIB
+_LEAST_PIDS = 16
+"""The containers beside a sandbox need that much, however small sandboxes are."""
+
+
+class SettingsError(Exception):
+    """The start is refused; says which setting is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """All that judges are told."""
+
+    stack: str
+    image: str
+    seccomp: Json
+    subnet_pool: ipaddress.IPv4Network
+    door_names: frozenset[str]
+    door_labels: Mapping[str, str]
+    memory_bytes: int
+    nano_cpus: int
+    pids: int
+
+    def is_own(self, labels: Any) -> bool:
+        """Whether labels are those of this stack's sandboxes, their networks, workspaces and helpers."""
+        return isinstance(labels, dict) and cast("Json", labels).get(STACK_LABEL) == self.stack
+
+    def is_door_client(self, name: str, labels: Any) -> bool:
+        """Whether a container is one that gets a leg in the sandboxes' networks."""
+        if name in self.door_names:
+            return True
+        found = cast("Json", labels) if isinstance(labels, dict) else {}
+        return bool(self.door_labels) and all(found.get(one) == value for one, value in self.door_labels.items())
+
+
+def read_policy(environ: Mapping[str, str]) -> Policy:
+    """The manager's own settings, by the same names and with the same defaults. Raises `SettingsError`."""
+    stack = environ.get("SANDBOX_STACK") or "agent"
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,30}", stack):
+        raise SettingsError("SANDBOX_STACK: must be small letters, digits, - and _, at most 31.")
+    parts = [one.strip().removeprefix("label:") for one in environ.get("SANDBOX_DOOR_CLIENTS", "").split(",")]
+    labels = dict(one.split("=", 1) for one in parts if "=" in one)
+    return Policy(
+        stack=stack,
+        image=environ.get("SANDBOX_IMAGE") or "agent-sandbox:latest",
+        seccomp=_seccomp(Path(environ.get("SANDBOX_SECCOMP_PROFILE") or "sandbox-image/seccomp.json")),
+        subnet_pool=_pool(environ.get("SANDBOX_SUBNET_POOL") or "10.201.0.0/16"),
+        door_names=frozenset(one for one in parts if one and "=" not in one),
+        door_labels=labels,
+        memory_bytes=max(int(_number(environ, "SANDBOX_MEMORY_MB", 2048)) * _MIB, _LEAST_BYTES),
+        nano_cpus=int(_number(environ, "SANDBOX_CPUS", 2.0) * 1_000_000_000),
+        pids=max(int(_number(environ, "SANDBOX_PIDS", 512)), _LEAST_PIDS),
+    )
+
+
+def _number(environ: Mapping[str, str], name: str, default: float) -> float:
+    try:
+        number = float(environ.get(name) or default)
+    except ValueError as error:
+        raise SettingsError(f"{name}: must be a number.") from error
+    if not 0 < number < 2**31:
+        raise SettingsError(f"{name}: must be above 0.")
+    return number
+
+
+def _pool(given: str) -> ipaddress.IPv4Network:
+    try:
+        return ipaddress.IPv4Network(given)
+    except ValueError as error:
+        raise SettingsError("SANDBOX_SUBNET_POOL: must be a network such as 10.201.0.0/16.") from error
+
+
+def _seccomp(path: Path) -> Json:
+    try:
+        return cast("Json", json.loads(path.read_text()))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"SANDBOX_SECCOMP_PROFILE: {path} can't be read.") from error
