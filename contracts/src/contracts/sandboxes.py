@@ -164,7 +164,7 @@ class KeptAlive(BaseModel):
     """What the sandbox answers: for how long nobody has used it, what its workspace holds, in bytes and in files, once
     it has looked, and whether nobody has claimed it yet and all its desktop runs is held still."""
 
-    unused_s: float
-    disk_bytes: int | None = None
-    disk_files: int | None = None
+    unused_s: float = Field(ge=0, le=1e9, allow_inf_nan=False)
+    disk_bytes: int | None = Field(default=None, ge=0, le=2**63 - 1)
+    disk_files: int | None = Field(default=None, ge=0, le=2**63 - 1)
     resting: bool = False

@@ -29,6 +29,22 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MAX_OUTPUT_CHARACTERS = 1_000_000
 """Bound of the whole text a tool call may return; the head and the tail of longer output are kept."""
+MAX_LISTED = 5000
+"""Entries of one folder that are told of."""
+MAX_CHANGED_PATHS = 1000
+
+# What is told by a sandbox is somebody else's: every text, list and number of it has a bound. The bounds lie well above
+# what the tool API says, so that none of them is ever met by an honest one.
+LARGEST_NUMBER = 2**63 - 1
+Count = Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
+Milliseconds = Annotated[int, Field(ge=0, le=10**9)]
+Name = Annotated[str, Field(max_length=1024)]
+Path = Annotated[str, Field(max_length=16_384)]
+Title = Annotated[str, Field(max_length=16_384)]
+Url = Annotated[str, Field(max_length=65_536)]
+Text = Annotated[str, Field(max_length=MAX_OUTPUT_CHARACTERS + 100_000)]
+Image = Annotated[str, Field(max_length=4_000_000)]
+MediaType = Annotated[str, Field(max_length=100)]
 
 
 class ToolSpec(BaseModel):
@@ -63,74 +79,74 @@ class ShellDisplay(BaseModel):
     """Shell view: the command, the named shell, its exit code (None while it still runs) and working directory."""
 
     type: Literal["shell"] = "shell"
-    command: str
-    shell: str
-    exit_code: int | None = None
-    cwd: str | None = None
+    command: Text
+    shell: Name
+    exit_code: int | None = Field(default=None, ge=-(2**31), le=2**31)
+    cwd: Path | None = None
 
 
 class FileDisplay(BaseModel):
     """File view: a file read or written."""
 
     type: Literal["file"] = "file"
-    path: str
+    path: Path
     operation: Literal["read", "write", "append", "delete", "move", "list", "find", "search"]
-    size: int | None = None
-    entries: list[str] | None = None
+    size: Count | None = None
+    entries: list[Path] | None = Field(default=None, max_length=MAX_LISTED)
 
 
 class DiffDisplay(BaseModel):
     """Edit view: unified diff of one file."""
 
     type: Literal["diff"] = "diff"
-    path: str
-    diff: str
+    path: Path
+    diff: Text
 
 
 class BrowserDisplay(BaseModel):
     """Browser view: where the browser is; the screenshot (base64) is moved to the event's body by the gateway."""
 
     type: Literal["browser"] = "browser"
-    url: str
-    title: str = ""
-    action: str = ""
-    image: str | None = None
-    image_media_type: str | None = None
+    url: Url
+    title: Title = ""
+    action: Name = ""
+    image: Image | None = None
+    image_media_type: MediaType | None = None
 
 
 class SearchHit(BaseModel):
     """One result of a web search."""
 
-    title: str
-    url: str
-    snippet: str = ""
+    title: Title
+    url: Url
+    snippet: Text = ""
 
 
 class SearchDisplay(BaseModel):
     """Web search view."""
 
     type: Literal["search"] = "search"
-    query: str
-    provider: str = ""
-    results: list[SearchHit] = Field(default_factory=list[SearchHit])
+    query: Text
+    provider: Name = ""
+    results: list[SearchHit] = Field(default_factory=list[SearchHit], max_length=1000)
 
 
 class ImageDisplay(BaseModel):
     """Image view."""
 
     type: Literal["image"] = "image"
-    path: str | None = None
-    image: str | None = None
-    image_media_type: str | None = None
+    path: Path | None = None
+    image: Image | None = None
+    image_media_type: MediaType | None = None
 
 
 class DocumentDisplay(BaseModel):
     """Document view: a file made for the user."""
 
     type: Literal["document"] = "document"
-    path: str
-    title: str = ""
-    url: str | None = None
+    path: Path
+    title: Title = ""
+    url: Url | None = None
 
 
 Display = Annotated[
@@ -150,29 +166,29 @@ class ToolResult(BaseModel):
     """What the model reads (`output`) and what the UI shows (`display`)."""
 
     success: bool
-    output: str
+    output: Text
     failure: FailureKind | None = None
     truncated: bool = False
     display: Display | None = None
-    changed_paths: list[str] = Field(default_factory=list[str])
-    duration_ms: int = 0
+    changed_paths: list[Path] = Field(default_factory=list[Path], max_length=MAX_CHANGED_PATHS)
+    duration_ms: Milliseconds = 0
 
 
 class OutputFrame(BaseModel):
     """A piece of live output; `offset` counts Unicode code points from the start of the call's output."""
 
     type: Literal["output"] = "output"
-    offset: int
-    text: str
+    offset: Count
+    text: Text
 
 
 class ToldSpan(BaseModel):
     """A part of a call's time: sandboxes can't reach a trace collector, so they tell their caller. Milliseconds, from
     the arrival of the request."""
 
-    name: str
-    start_ms: float = Field(ge=0, allow_inf_nan=False)
-    duration_ms: float = Field(ge=0, allow_inf_nan=False)
+    name: Name
+    start_ms: float = Field(ge=0, le=1e12, allow_inf_nan=False)
+    duration_ms: float = Field(ge=0, le=1e12, allow_inf_nan=False)
 
 
 class ResultFrame(BaseModel):
@@ -180,15 +196,15 @@ class ResultFrame(BaseModel):
 
     type: Literal["result"] = "result"
     result: ToolResult
-    spans: list[ToldSpan] | None = None
+    spans: list[ToldSpan] | None = Field(default=None, max_length=100)
 
 
 class FileEntry(BaseModel):
     """One entry of a folder. `path` is relative to the workspace, with `/`; `size` in bytes."""
 
-    path: str
-    name: str
-    size: int
+    path: Path
+    name: Name
+    size: Count
     modified_at: datetime
     is_dir: bool
 
@@ -196,19 +212,19 @@ class FileEntry(BaseModel):
 class FileContent(BaseModel):
     """Preview of a file: text cut at 100 KB (`truncated`), `content` null when binary."""
 
-    path: str
-    name: str
-    size: int
-    content: str | None
+    path: Path
+    name: Name
+    size: Count
+    content: Text | None
     binary: bool
-    language: str | None
+    language: Name | None
     truncated: bool
 
 
 class Uploaded(BaseModel):
     """Paths written by an upload, relative to the workspace."""
 
-    uploaded: list[str]
+    uploaded: list[Path] = Field(max_length=MAX_CHANGED_PATHS)
 
 
 class ServiceState(StrEnum):

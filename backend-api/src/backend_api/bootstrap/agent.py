@@ -97,7 +97,11 @@ async def open_agent(
 
     async with catalogue, search_http() as http:
         search = search_provider(settings.search_provider, tavily_key=_reveal(settings.tavily_api_key), http=http)
-        local = [THINK, utc_now(now), generate_download_url(_link_signer(ports.link_file))]
+        local = [
+            THINK,
+            utc_now(now),
+            generate_download_url(_link_signer(ports.link_file, settings.user_content_origin)),
+        ]
         if search is not None:
             local.append(web_search(search))
         sandbox = SandboxToolBox(manifest_tools(), ports.computers, ports.sandbox_tools)
@@ -130,10 +134,10 @@ async def open_agent(
         yield Agent(worker=worker, models=tuple(catalogue.models()), tools=tuple(tools.tools()))
 
 
-def _link_signer(link_file: LinkFile):
+def _link_signer(link_file: LinkFile, origin: str):
     async def sign(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:
         link = await link_file(SessionId(session_id), UserId(user_id), path, expires_s)
-        return SignedLink(url=f"/api/files/{link.token}", expires_at=link.expires_at)
+        return SignedLink(url=f"{origin}/api/files/{link.token}", expires_at=link.expires_at)
 
     return sign
 

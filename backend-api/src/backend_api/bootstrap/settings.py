@@ -6,6 +6,7 @@ import ipaddress
 import socket
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -39,6 +40,7 @@ class Settings(BaseSettings):
     frontend_dist: Path | None = None
     cors_origins: Names = ()
     allowed_hosts: Names = ()
+    user_content_origin: str = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     mongo_uri: str = "mongodb://localhost:27017"
@@ -97,6 +99,14 @@ class Settings(BaseSettings):
     def _lists(cls, value: object) -> object:
         return _split(value)
 
+    @field_validator("user_content_origin")
+    @classmethod
+    def _origin(cls, value: str) -> str:
+        parts = urlsplit(value.strip().rstrip("/").lower())
+        if value.strip() and (parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query):
+            raise ValueError("is an origin, such as https://files.example.org")
+        return parts.geturl()
+
     @property
     def is_local(self) -> bool:
         """Whether a call without a token is the local user."""
@@ -106,6 +116,12 @@ class Settings(BaseSettings):
     def redis_address(self) -> str:
         """`REDIS_URL`, else host and port."""
         return self.redis_url or f"redis://{self.redis_host}:{self.redis_port}/0"
+
+
+def user_content_hosts(settings: Settings) -> tuple[str, ...]:
+    """The name that links of users' files have for themselves, if they have one."""
+    name = urlsplit(settings.user_content_origin).hostname
+    return (name,) if name else ()
 
 
 def load_settings() -> Settings:

@@ -16,7 +16,7 @@ from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
-from backend_api.bootstrap.settings import Settings
+from backend_api.bootstrap.settings import Settings, user_content_hosts
 from backend_api.domain.conversation.feed import SessionFeed
 from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
@@ -47,7 +47,8 @@ def web_options(settings: Settings) -> WebOptions:
     return WebOptions(
         is_local=settings.is_local,
         metrics_token=settings.metrics_token.get_secret_value(),
-        allowed_hosts=settings.allowed_hosts,
+        allowed_hosts=(*settings.allowed_hosts, *user_content_hosts(settings)),
+        user_content_origin=settings.user_content_origin,
         cors_origins=settings.cors_origins,
         max_upload_bytes=settings.max_upload_bytes,
         frontend=settings.frontend_dist,

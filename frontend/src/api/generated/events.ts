@@ -207,6 +207,9 @@ export interface SearchDisplay {
   type: 'search'
   query: string
   provider: string
+  /**
+   * @maxItems 1000
+   */
   results: SearchHit[]
 }
 /**

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -150,17 +151,17 @@ def test_the_manifest_offers_shell_files_and_browser() -> None:
 
 
 def test_a_screenshot_goes_to_the_body_and_never_into_the_view() -> None:
-    display = BrowserDisplay(url="u", image="aGk=", image_media_type="image/png")
+    picture = b"\x89PNG\r\n\x1a\nand so on"
+    display = BrowserDisplay(url="u", image=base64.b64encode(picture).decode(), image_media_type="image/png")
     outcome = outcome_of(ToolResult(success=True, output="seen", display=display))
-    assert (outcome.body, outcome.body_media_type) == (b"hi", "image/png")
+    assert (outcome.body, outcome.body_media_type) == (picture, "image/png")
     assert outcome.display is not None
     assert outcome.display["image"] is None
     broken = outcome_of(ToolResult(success=True, output="", display=BrowserDisplay(url="u", image="not base64!")))
     assert broken.body is None
-    disguised = BrowserDisplay(url="u", image="aGk=", image_media_type="text/html")
-    assert outcome_of(ToolResult(success=True, output="", display=disguised)).body_media_type == (
-        "application/octet-stream"
-    )
+    disguised = BrowserDisplay(url="u", image="PGh0bWw+", image_media_type="image/png")
+    outcome = outcome_of(ToolResult(success=True, output="", display=disguised))
+    assert (outcome.body, outcome.body_media_type) == (None, "text/plain")
 
 
 class Script:

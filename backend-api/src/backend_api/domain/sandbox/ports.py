@@ -59,7 +59,6 @@ class Download:
     """Bytes of a file, or of a folder as zip. `size` is None when not known beforehand."""
 
     name: str
-    media_type: str
     size: int | None
     chunks: AsyncIterator[bytes]
 

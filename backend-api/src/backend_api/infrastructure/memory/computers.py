@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import mimetypes
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -119,8 +118,7 @@ class MemoryWorkspace:
         async def chunks() -> AsyncIterator[bytes]:
             yield content
 
-        kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
-        yield Download(name=PurePosixPath(path).name, media_type=kind, size=len(content), chunks=chunks())
+        yield Download(name=PurePosixPath(path).name, size=len(content), chunks=chunks())
 
     async def upload(self, computer: Computer, subdir: str, files: list[Upload]) -> list[str]:
         """All or nothing."""

@@ -1,4 +1,7 @@
-"""Connections to the doors of sandboxes, over TCP or a unix socket the sandbox may have tampered with."""
+"""Connections to the doors of sandboxes, over TCP or a unix socket the sandbox may have tampered with.
+
+Behind a door anything may answer: what is read from there is read through `BoundedHttp`, or `screens.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,16 @@ import os
 import ssl
 import stat
 from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import httpx
 
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.infrastructure.passing_on import pass_on
+from contracts.bounded_http import Answer, BoundedHttp, Bounds, StreamedAnswer
 from contracts.sandboxes import DoorToken
 
 MAX_DOORS = 500
@@ -59,17 +64,26 @@ class SafeSocket:
 class Door:
     """One door with its token for one kind of use."""
 
-    http: httpx.AsyncClient
+    http: BoundedHttp
     token: str
 
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token}"}
+    async def ask(self, method: str, path: str, bounds: Bounds, **fields: Any) -> Answer:
+        """As `BoundedHttp.ask`."""
+        return await self.http.ask(method, path, bounds, **self._with_token(fields))
+
+    def stream(
+        self, method: str, path: str, bounds: Bounds, **fields: Any
+    ) -> AbstractAsyncContextManager[StreamedAnswer]:
+        """As `BoundedHttp.stream`."""
+        return self.http.stream(method, path, bounds, **self._with_token(fields))
+
+    def _with_token(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return fields | {"headers": {"Authorization": f"Bearer {self.token}", **fields.get("headers", {})}}
 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    http: httpx.AsyncClient
+    http: BoundedHttp
     address: str
     socket: SafeSocket | None
 
@@ -103,7 +117,7 @@ class Doors:
             await self._close(key)
             while len(self._opened) >= MAX_DOORS:
                 await self._close(next(iter(self._opened)))
-            opened = self._opened[key] = _open(token.door)
+            opened = self._opened[key] = _open(token.door, computer)
         return Door(opened.http, token.token)
 
     async def address(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
@@ -125,16 +139,18 @@ class Doors:
             await opened.aclose()
 
 
-def _open(address: str) -> _Opened:
-    # Reading has no deadline here: every call has one of its own, and streams may be silent while a command works.
-    timeout = httpx.Timeout(None, connect=CONNECT_DEADLINE_S, write=60.0, pool=CONNECT_DEADLINE_S)
-    hooks = {"request": [pass_on]}
+def _open(address: str, computer: Computer) -> _Opened:
     limits = httpx.Limits(max_connections=100, max_keepalive_connections=10, keepalive_expiry=60.0)
     if address.startswith("unix:"):
         socket = SafeSocket(address.removeprefix("unix:"))
         transport = httpx.AsyncHTTPTransport(uds=socket.path, limits=limits, verify=_NO_TLS)
     else:
         socket, transport = None, httpx.AsyncHTTPTransport(limits=limits, verify=_NO_TLS)
-    base = "http://door" if socket is not None else address
-    http = httpx.AsyncClient(transport=transport, base_url=base, timeout=timeout, trust_env=False, event_hooks=hooks)
+    http = BoundedHttp(
+        transport,
+        base_url="http://door" if socket is not None else address,
+        connect_s=CONNECT_DEADLINE_S,
+        fields={"sandbox_id": computer.id, "session_id": computer.session_id},
+        hook=pass_on,
+    )
     return _Opened(http, address, socket)

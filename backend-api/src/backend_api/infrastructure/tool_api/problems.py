@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import httpx
-from pydantic import ValidationError
+from pydantic import TypeAdapter
 
 from backend_api.domain.errors import ConflictError, DomainError, InvalidError
 from backend_api.domain.sandbox.errors import (
@@ -15,7 +14,11 @@ from backend_api.domain.sandbox.errors import (
     PathForbiddenError,
     UploadTooLargeError,
 )
+from contracts.bounded_json import MalformedJsonError, read_json
 from contracts.errors import Problem
+
+MAX_DETAIL_CHARACTERS = 2_000
+_PROBLEM = TypeAdapter(Problem)
 
 BY_CODE: dict[str, type[DomainError]] = {
     error.code: error
@@ -36,16 +39,17 @@ BY_STATUS: dict[int, type[DomainError]] = {
 }
 
 
-async def error_of(response: httpx.Response) -> DomainError:
+def error_of(status: int, content: bytes) -> DomainError:
     """The error a failed answer stands for."""
-    await response.aread()
     try:
-        problem = Problem.model_validate_json(response.content)
-    except ValidationError:
-        detail = f"The computer answered {response.status_code}."
-        return BY_STATUS.get(response.status_code, ComputerUnavailableError)(detail)
-    if response.status_code == 422:
+        problem = read_json(_PROBLEM, content, most_values=1_000)
+    except MalformedJsonError:
+        detail = f"The computer answered {status}."
+        return BY_STATUS.get(status, ComputerUnavailableError)(detail)
+    detail = problem.detail[:MAX_DETAIL_CHARACTERS]
+    if status == 422:
         first = problem.errors[0] if problem.errors else None
-        return InvalidError(first.message if first else problem.detail, field=first.field if first else "path")
-    error = BY_CODE.get(problem.code) or BY_STATUS.get(response.status_code, ComputerUnavailableError)
-    return error(problem.detail)
+        told = first.message[:MAX_DETAIL_CHARACTERS] if first else detail
+        return InvalidError(told, field=first.field[:200] if first else "path")
+    error = BY_CODE.get(problem.code) or BY_STATUS.get(status, ComputerUnavailableError)
+    return error(detail)

@@ -10,26 +10,50 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import httpx
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, TypeAdapter
 
 from backend_api.domain.agent.tools import OnOutput, ToolOutcome
+from backend_api.domain.sandbox.content import image_type
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
 from backend_api.infrastructure.tool_api.doors import Door, Doors
 from backend_api.infrastructure.tool_api.problems import error_of
 from backend_api.infrastructure.tool_api.told_spans import tell_spans
+from contracts.bounded_http import Bounds, RefusedAnswerError, StreamedAnswer
+from contracts.bounded_json import MalformedJsonError, read_json
 from contracts.observation.spans import SPANS, Span
-from contracts.tools import ToolResult
+from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
 
 logger = logging.getLogger(__name__)
 
 SCOPES = (Scope.EXEC, Scope.FILES, Scope.BROWSER)
 CANCEL_DEADLINE_S = 0.3
-MAX_LINE_BYTES = 32 * 1024 * 1024
+MAX_LINE_BYTES = 12 * 1024 * 1024
+MAX_FRAMES_SHOWN = 100_000
+MAX_DISPLAY_BYTES = 1024 * 1024
+NOT_SHOWN = "\n[There is more output than is shown while it comes.]\n"
+# A command may be silent for as long as it runs; the longest of the tools ends itself long before.
+CALL = Bounds(body_bytes=32 * 1024 * 1024, head_s=30.0, whole_s=700.0)
+CANCEL = Bounds(body_bytes=64 * 1024, head_s=CANCEL_DEADLINE_S, whole_s=CANCEL_DEADLINE_S)
+_MOST_VALUES = 20_000
+_YIELD_EVERY = 64
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
+
+
+class _ResultFrame(BaseModel):
+    """As in the contract; nonsense about spans spoils no result."""
+
+    type: Literal["result"]
+    result: ToolResult
+    spans: Any = None
+
+
+_FRAME: TypeAdapter[OutputFrame | _ResultFrame] = TypeAdapter(
+    Annotated[OutputFrame | _ResultFrame, Field(discriminator="type")]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +67,9 @@ class _Call:
 class DoorTools:
     """Runs tools inside computers."""
 
-    def __init__(self, doors: Doors) -> None:
+    def __init__(self, doors: Doors, bounds: Bounds = CALL) -> None:
         self._doors = doors
+        self._bounds = bounds
 
     async def call(
         self, computer: Computer, call_id: str, name: str, arguments: dict[str, Any], on_output: OnOutput
@@ -66,19 +91,21 @@ class DoorTools:
         body = {"call_id": call.id, "arguments": call.arguments}
         began = time.time()
         try:
-            async with door.http.stream("POST", f"/tools/{call.tool}", json=body, headers=door.headers) as response:
-                if response.status_code == 401:
+            async with door.stream("POST", f"/tools/{call.tool}", self._bounds, json=body) as answer:
+                if answer.status == 401:
                     return None
-                if response.is_error:
-                    error = await error_of(response)
+                if not answer.is_success:
+                    error = error_of(answer.status, await answer.problem())
                     # It broke in there, so nobody knows how far the call came: never simply called again.
-                    raise ComputerLostError(error.detail) if response.is_server_error else error
-                frame, outcome = await _read(response, call.on_output)
-                tell_spans(frame.get("spans"), span, began)
-                return outcome
+                    raise ComputerLostError(error.detail) if answer.status >= 500 else error
+                frame = await _read(answer, call.on_output)
+                tell_spans(frame.spans, span, began)
+                return outcome_of(frame.result)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             await self._doors.forget(computer)
             raise ComputerUnavailableError("The computer does not answer at its door.") from error
+        except RefusedAnswerError as error:
+            raise ComputerLostError("The computer answered more than it may, or something else.") from error
         except httpx.TransportError as error:
             await self._doors.forget(computer)
             raise ComputerLostError("The connection to the computer broke in the middle of the call.") from error
@@ -90,59 +117,87 @@ class DoorTools:
         """Closing the connection has cancelled the call; asking tells when its processes are gone."""
         try:
             async with asyncio.timeout(CANCEL_DEADLINE_S):
-                await door.http.post(f"/calls/{call_id}/cancel", headers=door.headers)
+                await door.ask("POST", f"/calls/{call_id}/cancel", CANCEL)
         except (TimeoutError, httpx.HTTPError):
             logger.warning("a cancelled call did not confirm in time", extra={"call_id": call_id})
 
 
-async def _read(response: httpx.Response, on_output: OnOutput) -> tuple[dict[str, Any], ToolOutcome]:
-    async for line in _lines(response):
+async def _read(answer: StreamedAnswer, on_output: OnOutput) -> _ResultFrame:
+    room, frames = MAX_OUTPUT_CHARACTERS, 0
+    async for line in _lines(answer):
         try:
-            frame = json.loads(line)
-            if frame["type"] == "output":
-                await on_output(str(frame["text"]))
-            elif frame["type"] == "result":
-                return frame, outcome_of(ToolResult.model_validate(frame["result"]))
-        except (ValueError, KeyError, TypeError, ValidationError) as error:
+            frame = read_json(_FRAME, line, most_values=_MOST_VALUES)
+        except MalformedJsonError as error:
             raise ComputerLostError("The computer answered something that is not a tool's result.") from error
+        if isinstance(frame, _ResultFrame):
+            return frame
+        if not frame.text or room < 0:
+            continue
+        frames += 1
+        room -= len(frame.text)
+        if room < 0 or frames > MAX_FRAMES_SHOWN:
+            # The result has what matters; only what is shown meanwhile ends.
+            room = -1
+            await on_output(NOT_SHOWN)
+        else:
+            await on_output(frame.text)
     raise ComputerLostError("The computer ended the call without a result.")
 
 
-async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
+async def _lines(answer: StreamedAnswer) -> AsyncIterator[bytes]:
     rest = bytearray()
-    async for chunk in response.aiter_bytes():
-        rest += chunk
-        if b"\n" in chunk:
-            *lines, last = bytes(rest).split(b"\n")
-            rest = bytearray(last)
-            for line in lines:
-                if line.strip():
-                    yield line
-        elif len(rest) > MAX_LINE_BYTES:
+    count = 0
+    async for piece in answer.pieces():
+        searched = len(rest)
+        rest += piece
+        while (end := rest.find(b"\n", searched)) >= 0:
+            line = bytes(memoryview(rest)[:end])
+            del rest[: end + 1]
+            searched = 0
+            if line.strip():
+                yield line
+            count += 1
+            if count % _YIELD_EVERY == 0:
+                await asyncio.sleep(0)
+        if len(rest) > MAX_LINE_BYTES:
             raise ComputerLostError("The computer answered more than a result may hold.")
     if rest.strip():
         yield bytes(rest)
 
 
 def outcome_of(result: ToolResult) -> ToolOutcome:
-    """The image of a view goes to the body; the view keeps its media type and no bytes."""
-    display = result.display.model_dump(mode="json") if result.display is not None else None
-    body: bytes | None = None
-    media_type = "text/plain"
-    if display is not None and display.get("image"):
-        try:
-            body = base64.b64decode(display["image"], validate=True)
-        except (binascii.Error, ValueError):
-            body = None
-        wanted = display.get("image_media_type") or "image/jpeg"
-        media_type = wanted if wanted in IMAGE_TYPES else "application/octet-stream"
-        display = {**display, "image": None, "image_media_type": media_type if body else None}
+    """The image of a view goes to the body, if it is one; the view keeps its media type and no bytes."""
+    image, media_type = _image(result)
+    display = None
+    if result.display is not None:
+        display = result.display.model_dump(mode="json")
+        if "image" in display:
+            display |= {"image": None, "image_media_type": media_type}
+        if _size(display) > MAX_DISPLAY_BYTES:
+            display = None
     return ToolOutcome(
         success=result.success,
         output=result.output,
         display=display,
-        body=body,
-        body_media_type=media_type,
+        body=image,
+        body_media_type=media_type or "text/plain",
         changed_paths=list(result.changed_paths),
         duration_ms=result.duration_ms,
     )
+
+
+def _image(result: ToolResult) -> tuple[bytes | None, str | None]:
+    """What its bytes say it is: what the sandbox says is not believed."""
+    told: str | None = getattr(result.display, "image", None)
+    if not told:
+        return None, None
+    try:
+        image = base64.b64decode(told, validate=True)
+    except (binascii.Error, ValueError):
+        return None, None
+    media_type = image_type(image[:64])
+    return (image, media_type) if media_type in IMAGE_TYPES else (None, None)
+
+
+def _size(display: dict[str, Any]) -> int:
+    return len(json.dumps(display))

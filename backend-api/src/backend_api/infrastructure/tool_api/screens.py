@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any, cast
 
-from websockets.asyncio.client import ClientConnection, connect, unix_connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.frames import Frame
+from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
 from backend_api.domain.sandbox.entity import Computer, Scope
@@ -14,16 +19,71 @@ from backend_api.domain.sandbox.errors import ComputerUnavailableError, NoDeskto
 from backend_api.infrastructure.passing_on import passed_on
 from backend_api.infrastructure.tool_api.doors import Doors, SafeSocket
 
+logger = logging.getLogger(__name__)
+
 BAD_TOKEN = 4401
 NO_DESKTOP = 4404
+NORMAL = (1000, 1001)
 OPEN_DEADLINE_S = 10.0
+CLOSE_DEADLINE_S = 2.0
+MAX_FRAME_BYTES = 1024 * 1024
+"""Four times what the tool API puts into one."""
+MAX_WAITING_FRAMES = 8
+SMALL_FRAME_BYTES = 512
+SMALL_FRAMES_PER_S = 2_000
+_BURST_FRAMES = 4 * SMALL_FRAMES_PER_S
+_MAX_UNSENT_BYTES = 8 * 1024 * 1024
+_SLICE_BYTES = 16 * 1024
+
+
+class _ScreenConnection(ClientConnection):
+    """Ends where the other side sends more frames than pictures need, or has us answer pings that it does not take."""
+
+    _frames_left = float(_BURST_FRAMES)
+    _counted_at = 0.0
+    refused: str | None = None
+
+    def data_received(self, data: bytes) -> None:
+        # In slices: of frames of two bytes a whole read would hold everybody up.
+        for start in range(0, len(data), _SLICE_BYTES):
+            if self.refused is None:
+                super().data_received(data[start : start + _SLICE_BYTES])
+                # Else it could go on for as long as it likes to be told that it is over.
+                if (fault := self.protocol.parser_exc or self.protocol.handshake_exc) is not None:
+                    self._refuse(str(fault)[:200])
+                elif self.transport.get_write_buffer_size() > _MAX_UNSENT_BYTES:
+                    self._refuse("it does not take what it asks for")
+
+    def process_event(self, event: Frame | Request | Response) -> None:
+        if isinstance(event, Frame) and len(event.data) < SMALL_FRAME_BYTES:
+            now = self.loop.time()
+            gained = (now - self._counted_at) * SMALL_FRAMES_PER_S
+            self._frames_left = min(_BURST_FRAMES, self._frames_left + gained) - 1
+            self._counted_at = now
+        if self._frames_left < 0:
+            self._refuse("it sends too many small frames")
+        else:
+            super().process_event(event)
+
+    def _refuse(self, reason: str) -> None:
+        if self.refused is None:
+            self.refused = reason
+            self.transport.abort()
+
+
+class _Connect(connect):
+    """Follows nobody elsewhere: a sandbox may answer with any address."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
 
 
 class DoorScreen:
     """One open screen."""
 
-    def __init__(self, connection: ClientConnection) -> None:
+    def __init__(self, connection: _ScreenConnection, computer: Computer) -> None:
         self._connection = connection
+        self._computer = computer
 
     async def send(self, data: bytes) -> None:
         try:
@@ -34,13 +94,23 @@ class DoorScreen:
     async def frames(self) -> AsyncIterator[bytes]:
         """Ends when the screen closes. Raises `NoDesktopError`, `ComputerUnavailableError`."""
         try:
-            async for message in self._connection:
-                yield message if isinstance(message, bytes) else message.encode()
+            while True:
+                # Piece by piece: of a message in endless pieces nothing is collected.
+                async for piece in self._connection.recv_streaming(decode=False):
+                    if piece:
+                        yield piece
         except ConnectionClosed as error:
+            self._tell_refused(error)
+            code = self._connection.close_code
+            if code in NORMAL:
+                return
             raise _error_of(error) from error
-        code = self._connection.close_code
-        if code in (BAD_TOKEN, NO_DESKTOP):
-            raise _by_code(code)
+
+    def _tell_refused(self, error: ConnectionClosed) -> None:
+        sent = error.sent.reason if error.sent is not None and not error.rcvd_then_sent else None
+        if (reason := self._connection.refused or sent) is not None:
+            fields = {"sandbox_id": self._computer.id, "session_id": self._computer.session_id, "reason": reason}
+            logger.warning("screen refused", extra=fields)
 
 
 class DoorScreens:
@@ -57,34 +127,28 @@ class DoorScreens:
         token = await self._doors.address(computer, (scope,))
         connection = await self._connect(computer, token.door, token.token)
         try:
-            yield DoorScreen(connection)
+            yield DoorScreen(connection, computer)
         finally:
-            await connection.close()
+            await _close(connection)
 
-    async def _connect(self, computer: Computer, door: str, token: str) -> ClientConnection:
-        headers = {"Authorization": f"Bearer {token}", **passed_on()}
-        protocols = [Subprotocol("binary")]
+    async def _connect(self, computer: Computer, door: str, token: str) -> _ScreenConnection:
         socket = SafeSocket(door.removeprefix("unix:")) if door.startswith("unix:") else None
+        options: dict[str, Any] = {
+            "additional_headers": {"Authorization": f"Bearer {token}", **passed_on()},
+            "subprotocols": [Subprotocol("binary")],
+            "max_size": MAX_FRAME_BYTES,
+            "max_queue": MAX_WAITING_FRAMES,
+            "compression": None,
+            "open_timeout": OPEN_DEADLINE_S,
+            "close_timeout": CLOSE_DEADLINE_S,
+            "create_connection": _ScreenConnection,
+        }
         try:
             if socket is not None:
-                return await unix_connect(
-                    socket.path,
-                    "ws://door/vnc",
-                    additional_headers=headers,
-                    subprotocols=protocols,
-                    max_size=None,
-                    compression=None,
-                    open_timeout=OPEN_DEADLINE_S,
-                )
-            return await connect(
-                door.replace("http", "ws", 1) + "/vnc",
-                additional_headers=headers,
-                subprotocols=protocols,
-                max_size=None,
-                compression=None,
-                open_timeout=OPEN_DEADLINE_S,
-                proxy=None,
-            )
+                opened = await _Connect("ws://door/vnc", unix=True, path=socket.path, **options)
+            else:
+                opened = await _Connect(door.replace("http", "ws", 1) + "/vnc", proxy=None, **options)
+            return cast("_ScreenConnection", opened)
         except InvalidStatus as error:
             await self._doors.forget(computer)
             if error.response.status_code == 404:
@@ -96,6 +160,14 @@ class DoorScreens:
         finally:
             if socket is not None:
                 socket.close()
+
+
+async def _close(connection: ClientConnection) -> None:
+    try:
+        async with asyncio.timeout(CLOSE_DEADLINE_S):
+            await connection.close()
+    except TimeoutError:
+        connection.transport.abort()
 
 
 def _error_of(error: ConnectionClosed) -> NoDesktopError | ComputerUnavailableError:

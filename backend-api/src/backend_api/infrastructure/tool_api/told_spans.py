@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from typing import cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,10 +19,10 @@ _SPANS = TypeAdapter(list[ToldSpan])
 
 def tell_spans(told: object, span: Span, began: float) -> None:
     """Put what was told below the span of the call, which began at this Unix time."""
-    if told is None or span is SILENT:
+    if not isinstance(told, list) or span is SILENT:
         return
     try:
-        spans = _SPANS.validate_python(told)[:MAX_SPANS]
+        spans = _SPANS.validate_python(cast("list[object]", told)[:MAX_SPANS])
     except ValidationError:
         return
     took = time.time() - began

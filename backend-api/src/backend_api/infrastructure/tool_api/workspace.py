@@ -2,59 +2,81 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from email.message import Message
-from typing import Any
-from urllib.parse import unquote
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
 
 import httpx
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
 from backend_api.domain.sandbox.ports import Download, FileEntry, FilePreview, Upload
 from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.problems import error_of
-from contracts.tools import FileContent, Uploaded
+from contracts.bounded_http import Bounds, RefusedAnswerError, StreamedAnswer, declared_length
+from contracts.bounded_json import MalformedJsonError, read_json
+from contracts.tools import MAX_LISTED, FileContent, Uploaded
 from contracts.tools import FileEntry as WireEntry
 
 SCOPES = (Scope.FILES,)
-ANSWER_DEADLINE_S = 30.0
-_ENTRIES = TypeAdapter(list[WireEntry])
-_WHOLE_NAME = re.compile(r"filename\*=utf-8''([^;\s]+)", re.IGNORECASE)
+_MOST_VALUES = 40_000
+_ENTRIES = TypeAdapter(Annotated[list[WireEntry], Field(max_length=MAX_LISTED)])
+_CONTENT = TypeAdapter(FileContent)
+_UPLOADED = TypeAdapter(Uploaded)
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileBounds:
+    """What each kind of answer may take. An upload is taken at the computer's own pace, then a few names come."""
+
+    listing: Bounds
+    preview: Bounds
+    download: Bounds
+    upload: Bounds
+
+
+FILES = FileBounds(
+    listing=Bounds(body_bytes=8 * 1024 * 1024, head_s=30.0, whole_s=40.0),
+    preview=Bounds(body_bytes=2 * 1024 * 1024, head_s=30.0, whole_s=40.0),
+    download=Bounds(body_bytes=64 * 1024**3, head_s=30.0, silent_s=30.0, slowest=16 * 1024),
+    upload=Bounds(body_bytes=1024 * 1024, head_s=600.0, whole_s=610.0),
+)
 
 
 class DoorWorkspace:
     """Files of computers."""
 
-    def __init__(self, doors: Doors) -> None:
+    def __init__(self, doors: Doors, bounds: FileBounds = FILES) -> None:
         self._doors = doors
+        self._bounds = bounds
 
     async def list(self, computer: Computer, path: str) -> list[FileEntry]:
-        response = await self._get(computer, "/files", {"path": path})
+        entries = await self._get(computer, "/files", {"path": path}, self._bounds.listing, _ENTRIES)
+        if not all(_is_named(entry) for entry in entries):
+            raise ComputerLostError(_NOT_ANSWERED)
         return [
             FileEntry(
                 path=entry.path, name=entry.name, size=entry.size, modified_at=entry.modified_at, is_dir=entry.is_dir
             )
-            for entry in _ENTRIES.validate_json(response.content)
+            for entry in entries
         ]
 
     async def preview(self, computer: Computer, path: str) -> FilePreview:
-        response = await self._get(computer, "/files/content", {"path": path})
-        return FilePreview(**FileContent.model_validate_json(response.content).model_dump())
+        found = await self._get(computer, "/files/content", {"path": path}, self._bounds.preview, _CONTENT)
+        return FilePreview(**found.model_dump())
 
     @asynccontextmanager
     async def download(self, computer: Computer, path: str) -> AsyncGenerator[Download, None]:
-        async with self._stream(computer, "GET", "/files/download", params={"path": path}) as response:
-            length = response.headers.get("content-length")
+        async with self._stream(
+            computer, "GET", "/files/download", self._bounds.download, params={"path": path}
+        ) as answer:
+            is_folder = answer.headers.get("content-type", "").startswith("application/zip")
             yield Download(
-                name=_name(response, path),
-                media_type=response.headers.get("content-type", "application/octet-stream"),
-                size=int(length) if length and length.isdigit() else None,
-                chunks=_chunks(response),
+                name=_name(path, is_folder=is_folder), size=declared_length(answer.headers), chunks=_chunks(answer)
             )
 
     async def upload(self, computer: Computer, subdir: str, files: list[Upload]) -> list[str]:
@@ -63,55 +85,63 @@ class DoorWorkspace:
         params = {"subdir": subdir}
         content = _multipart(boundary, files)
         async with self._stream(
-            computer, "POST", "/files", params=params, headers=headers, content=content
-        ) as response:
-            await response.aread()
-            return Uploaded.model_validate_json(response.content).uploaded
+            computer, "POST", "/files", self._bounds.upload, params=params, headers=headers, content=content
+        ) as answer:
+            return _read(_UPLOADED, await answer.whole()).uploaded
 
-    async def _get(self, computer: Computer, path: str, params: dict[str, str]) -> httpx.Response:
-        async with self._stream(computer, "GET", path, params=params) as response:
-            await response.aread()
-            return response
+    async def _get(
+        self, computer: Computer, path: str, params: dict[str, str], bounds: Bounds, kind: TypeAdapter[_T]
+    ) -> _T:
+        async with self._stream(computer, "GET", path, bounds, params=params) as answer:
+            return _read(kind, await answer.whole())
 
     @asynccontextmanager
     async def _stream(
-        self, computer: Computer, method: str, path: str, *, headers: dict[str, str] | None = None, **fields: Any
-    ) -> AsyncGenerator[httpx.Response, None]:
+        self, computer: Computer, method: str, path: str, bounds: Bounds, **fields: Any
+    ) -> AsyncGenerator[StreamedAnswer, None]:
         # A body that is a stream can be sent once only, so an upload gets no second attempt.
         attempts = 1 if "content" in fields else 2
         for attempt in range(1, attempts + 1):
             door = await self._doors.open(computer, SCOPES)
-            timeout = httpx.Timeout(ANSWER_DEADLINE_S, connect=5.0)
-            request = door.http.build_request(
-                method, path, headers={**door.headers, **(headers or {})}, timeout=timeout, **fields
-            )
             try:
-                response = await door.http.send(request, stream=True)
-            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                async with door.stream(method, path, bounds, **fields) as answer:
+                    if answer.status == 401 and attempt < attempts:
+                        self._doors.refuse(computer)
+                        continue
+                    if not answer.is_success:
+                        raise error_of(answer.status, await answer.problem())
+                    yield answer
+                    return
+            except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
                 await self._doors.forget(computer)
                 raise ComputerUnavailableError("The computer does not answer at its door.") from error
+            except RefusedAnswerError as error:
+                raise ComputerLostError(_NOT_ANSWERED) from error
             except httpx.TransportError as error:
                 await self._doors.forget(computer)
                 raise ComputerLostError("The connection to the computer broke.") from error
-            try:
-                if response.status_code == 401 and attempt < attempts:
-                    self._doors.refuse(computer)
-                    continue
-                if response.is_error:
-                    raise await error_of(response)
-                try:
-                    yield response
-                except httpx.TransportError as error:
-                    raise ComputerLostError("The connection to the computer broke.") from error
-                return
-            finally:
-                await response.aclose()
 
 
-async def _chunks(response: httpx.Response) -> AsyncIterator[bytes]:
+_NOT_ANSWERED = "The computer answered something else than it was asked."
+
+
+def _read(kind: TypeAdapter[_T], content: bytes) -> _T:
     try:
-        async for chunk in response.aiter_bytes():
-            yield chunk
+        return read_json(kind, content, most_values=_MOST_VALUES)
+    except MalformedJsonError as error:
+        raise ComputerLostError(_NOT_ANSWERED) from error
+
+
+def _is_named(entry: WireEntry) -> bool:
+    """Whether the entry is one of a folder: a name of one part, at the end of a path within the workspace."""
+    parts = entry.path.split("/")
+    return entry.name not in ("", ".", "..") and parts[-1] == entry.name and not {"", ".", ".."} & set(parts)
+
+
+async def _chunks(answer: StreamedAnswer) -> AsyncIterator[bytes]:
+    try:
+        async for piece in answer.pieces():
+            yield piece
     except httpx.TransportError as error:
         raise ComputerLostError("The connection to the computer broke in the middle of the file.") from error
 
@@ -129,11 +159,8 @@ async def _multipart(boundary: str, files: list[Upload]) -> AsyncIterator[bytes]
     yield f"--{boundary}--\r\n".encode()
 
 
-def _name(response: httpx.Response, path: str) -> str:
-    """The name the door gives, its whole form before its plain one; else the last part of the path."""
-    given = response.headers.get("content-disposition", "")
-    if whole := _WHOLE_NAME.search(given):
-        return unquote(whole.group(1))
-    header = Message()
-    header["Content-Disposition"] = given
-    return header.get_filename() or path.rstrip("/").rsplit("/", 1)[-1] or "workspace"
+def _name(path: str, *, is_folder: bool) -> str:
+    """By what was asked for; a folder comes as zip."""
+    name = path.rstrip("/").rsplit("/", 1)[-1]
+    name = "workspace" if name in ("", ".", "..") else name
+    return f"{name}.zip" if is_folder else name

@@ -21,6 +21,7 @@ from backend_api.interfaces.http import (
     sessions,
     snapshots,
 )
+from backend_api.interfaces.http.content_origin import ContentOrigin
 from backend_api.interfaces.http.documentation import documentation_router
 from backend_api.interfaces.http.edge import Edge
 from backend_api.interfaces.http.page import page_router
@@ -105,6 +106,8 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
             expose_headers=["X-Request-ID", "Retry-After", "Content-Disposition"],
             max_age=600,
         )
+    if options.user_content_origin:
+        app.add_middleware(ContentOrigin, origin=options.user_content_origin)
     app.add_middleware(Edge, options=options)
     app.add_middleware(Watched)
     return app

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Query, Response
 from backend_api.application.conversation.event_json import dump, event_fields
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import InvalidError
+from backend_api.domain.sandbox.content import HEAD_BYTES
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame
 from backend_api.interfaces.http.feed_frames import feed_frame, feed_schema
@@ -78,7 +79,7 @@ async def event_body(session_id: str, seq: int, caller: CurrentCaller, calls: Ca
     """The whole of something long an event refers to."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
     body = await calls.log.body(session.id, seq if 0 < seq < _MAX_SEQ else 0)
-    return Response(body.content, headers=content_headers(f"body-{seq}", body.media_type, inline=True))
+    return Response(body.content, headers=content_headers(f"body-{seq}", body.content[:HEAD_BYTES], shown=True))
 
 
 @router.get(

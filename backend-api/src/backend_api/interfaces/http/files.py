@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Annotated, Any
 
@@ -13,9 +13,11 @@ from starlette.responses import Response, StreamingResponse
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.content import HEAD_BYTES
 from backend_api.domain.sandbox.errors import UploadTooLargeError
 from backend_api.domain.sandbox.ports import Upload
 from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.content_origin import is_content_origin
 from backend_api.interfaces.http.file_schemas import (
     FileEntryBody,
     FilePreviewBody,
@@ -56,19 +58,33 @@ async def download_file(session_id: str, caller: CurrentCaller, calls: Calls, pa
 
 
 @router.get("/files/{token}", response_class=Response, responses=_BYTES)
-async def open_link(token: str, calls: Calls) -> Response:
-    """The one file of a signed link; open to whoever has it."""
+async def open_link(token: str, request: Request, calls: Calls, options: Options, download: bool = False) -> Response:
+    """The one file of a signed link; open to whoever has it.
+
+    Shown where links have an origin of their own, unless it is to be downloaded; an attachment elsewhere.
+    """
     link = calls.links.read(token)
-    return await _download(calls, SessionId(link.session_id), UserId(link.user_id), link.path)
+    is_own = is_content_origin(options.user_content_origin, request.headers.get("host", ""))
+    return await _download(
+        calls,
+        SessionId(link.session_id),
+        UserId(link.user_id),
+        link.path,
+        shown=is_own and not download,
+        has_own_origin=is_own,
+    )
 
 
 @router.post("/sessions/{session_id}/files/link")
 async def link_file(
-    session_id: str, body: LinkBody, request: Request, caller: CurrentCaller, calls: Calls
+    session_id: str, body: LinkBody, request: Request, caller: CurrentCaller, calls: Calls, options: Options
 ) -> SignedLinkBody:
     """A signed link to one file."""
     link = await calls.link_file(SessionId(session_id), caller.user.id, body.path, body.expires_s)
-    return SignedLinkBody(url=str(request.url_for("open_link", token=link.token)), expires_at=link.expires_at)
+    url = request.url_for("open_link", token=link.token)
+    if options.user_content_origin:
+        url = f"{options.user_content_origin}{url.path}"
+    return SignedLinkBody(url=str(url), expires_at=link.expires_at)
 
 
 @router.post(
@@ -114,21 +130,40 @@ async def _chunks(file: UploadFile) -> AsyncGenerator[bytes]:
         yield chunk
 
 
-async def _download(calls: UseCases, session_id: SessionId, user_id: UserId, path: str) -> Response:
+async def _download(
+    calls: UseCases,
+    session_id: SessionId,
+    user_id: UserId,
+    path: str,
+    *,
+    shown: bool = False,
+    has_own_origin: bool = False,
+) -> Response:
     async with AsyncExitStack() as opening:
         computer = await calls.own_computer(session_id, user_id)
         download = await opening.enter_async_context(calls.workspace.download(computer, path))
-        headers = content_headers(download.name, download.media_type)
+        head = await _head(download.chunks)
+        headers = content_headers(download.name, head, shown=shown, has_own_origin=has_own_origin)
         if download.size is not None:
             headers["Content-Length"] = str(download.size)
         held = opening.pop_all()
 
     async def chunks() -> AsyncGenerator[bytes]:
         async with held:
+            if head:
+                yield head
             async for chunk in download.chunks:
                 yield chunk
 
     return _Closing(chunks(), headers=headers)
+
+
+async def _head(chunks: AsyncIterator[bytes]) -> bytes:
+    """The first pieces: enough to know what they are the beginning of."""
+    head = bytearray()
+    while len(head) < HEAD_BYTES and (chunk := await anext(chunks, None)) is not None:
+        head += chunk
+    return bytes(head)
 
 
 class _Closing(StreamingResponse):

@@ -111,6 +111,7 @@ class WebOptions:
     is_local: bool = False
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    user_content_origin: str = ""
     metrics_token: str = ""
     max_body_bytes: int = 2 * 1024 * 1024
     max_upload_bytes: int = 10 * 1024 * 1024

@@ -1,24 +1,41 @@
-"""Headers for bytes that users or agents made: they may never act as a page of ours."""
+"""Headers for bytes that users or agents made: they may never act as a page of ours, nor as a part of one."""
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 
-_SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "text/plain", "application/pdf"})
-SANDBOX = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+from backend_api.domain.sandbox.content import OPAQUE, PDF, active_type, inert_type
+
+SANDBOX = "sandbox; default-src 'none'"
+_ON_ITS_OWN = f"{SANDBOX}; style-src 'unsafe-inline'; img-src 'self' data:; media-src 'self'"
+MAX_NAME_CHARACTERS = 150
+# Control characters, and those that turn the direction of what follows: a name shown by them is not the one it is.
+_MISLEADING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+_NOT_SHOWN = frozenset({OPAQUE, PDF, "application/zip"})
 
 
-def content_headers(name: str, media_type: str, *, inline: bool = False) -> dict[str, str]:
-    """Attachment unless the type is harmless; sandboxed in either case."""
-    kind = media_type.partition(";")[0].strip().lower()
-    disposition = "inline" if inline and kind in _SHOWN else "attachment"
-    plain = "".join(char if (char.isascii() and char.isalnum()) or char in "._- " else "_" for char in name)
-    encoded = quote(name.encode("utf-8", "replace"), safe="")
+def content_headers(name: str, head: bytes, *, shown: bool = False, has_own_origin: bool = False) -> dict[str, str]:
+    """For a content that begins with `head`.
+
+    Attachment, unless it is to be shown and is of a kind that only shows. With `has_own_origin`, where nothing but such
+    contents is served, a page is shown as one; no script runs there either.
+    """
+    media_type = active_type(name, head) if has_own_origin else inert_type(name, head)
+    disposition = "inline" if shown and media_type not in _NOT_SHOWN else "attachment"
     return {
         "Content-Type": media_type,
-        "Content-Disposition": f"{disposition}; filename=\"{plain}\"; filename*=UTF-8''{encoded}",
-        "Content-Security-Policy": SANDBOX,
+        "Content-Disposition": f"{disposition}; {_file_name(name)}",
+        "Content-Security-Policy": _ON_ITS_OWN if has_own_origin else SANDBOX,
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "private, no-store",
         "Cross-Origin-Resource-Policy": "same-origin",
     }
+
+
+def _file_name(name: str) -> str:
+    """By RFC 6266: plain for old readers, whole for all others (RFC 8187)."""
+    last = name.rstrip("/").rsplit("/", 1)[-1].rsplit("\\", 1)[-1]
+    safe = _MISLEADING.sub("_", last).strip()[-MAX_NAME_CHARACTERS:] or "file"
+    plain = "".join(char if char.isascii() and (char.isalnum() or char in "._- ") else "_" for char in safe)
+    return f"filename=\"{plain}\"; filename*=UTF-8''{quote(safe.encode('utf-8', 'replace'), safe='')}"

@@ -7,11 +7,18 @@ import hashlib
 import json
 from dataclasses import dataclass
 
+from pydantic import TypeAdapter
+
+from contracts.bounded_json import MalformedJsonError, read_json
+from contracts.sandboxes import KeptAlive
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Report, SandboxSpec
 
 READY_LINE = "tool-api: ready "
 KEPT_LINE = "tool-api: kept "
+LONGEST_ANSWER = 64 * 1024
+"""Of a line, or of a body, that a sandbox is asked for. Honest ones have a hundred bytes."""
+_KEPT_ALIVE = TypeAdapter(KeptAlive)
 # Managers that froze their pools made them otherwise: what they left is not to be claimed.
 _WAITS_AS = "at rest"
 
@@ -67,13 +74,9 @@ def keep_line(token: str) -> str:
 def report_of(line: str) -> Report:
     """What its answer says. Raises `EngineUnavailableError`."""
     try:
-        told = json.loads(line.removeprefix(KEPT_LINE))
-        disk, files = told.get("disk_bytes"), told.get("disk_files")
-        return Report(
-            unused_s=float(told["unused_s"]),
-            disk_bytes=None if disk is None else int(disk),
-            disk_files=None if files is None else int(files),
-            resting=told.get("resting") is True,
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if len(line) > LONGEST_ANSWER:
+            raise MalformedJsonError("It is too long.")
+        told = read_json(_KEPT_ALIVE, line.removeprefix(KEPT_LINE), most_values=100)
+    except MalformedJsonError as error:
         raise EngineUnavailableError("The sandbox answered something else than it was asked.") from error
+    return Report(unused_s=told.unused_s, disk_bytes=told.disk_bytes, disk_files=told.disk_files, resting=told.resting)

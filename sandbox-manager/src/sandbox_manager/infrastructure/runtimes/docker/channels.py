@@ -12,9 +12,11 @@ import requests
 from docker.errors import DockerException
 
 from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.infrastructure.runtimes.inside import LONGEST_ANSWER
 
 _OUTPUT = 1
 _LONGEST = 1024 * 1024
+_MOST_HEARD = 4 * 1024 * 1024
 _SILENT = "The sandbox does not answer."
 
 
@@ -30,17 +32,21 @@ class Answer:
     def line_with(self, start: str, within_s: float) -> str:
         """Ask, and answer the first line from then on that starts so. Raises `EngineUnavailableError`."""
         until = time.monotonic() + within_s
-        rest = b""
+        rest, heard = b"", 0
         try:
             self._socket.settimeout(within_s)
             self._socket.sendall(self._line.encode() + b"\n")
-            while True:
+            while heard < _MOST_HEARD:
                 number, size = struct.unpack(">BxxxL", self._exactly(8, until))
                 piece = self._exactly(size, until)
+                heard += 8 + size
                 *lines, rest = (rest + piece if number == _OUTPUT else rest).split(b"\n")
                 for line in lines:
                     if line.startswith(start.encode()):
-                        return line.decode(errors="replace")
+                        return line[:LONGEST_ANSWER].decode(errors="replace")
+                # Of a line without end the beginning says whether it is the answer, and then it is too long for one.
+                rest = rest[:LONGEST_ANSWER]
+            raise ValueError("more than an answer may have")
         except (OSError, ValueError) as error:
             raise EngineUnavailableError(_SILENT) from error
 

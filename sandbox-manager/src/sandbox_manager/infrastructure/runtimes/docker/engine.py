@@ -19,6 +19,8 @@ from sandbox_manager.infrastructure.runtimes.docker.channels import Answer, Endi
 _ANSWER_S = 30
 _PAUSE_AGAIN_S = 0.1
 _LINE_BYTES = 4096
+_LAST_LINES = 20
+_LAST_BYTES = 16 * 1024
 SAME_AS = "agent-sandbox.same-as"
 Json = dict[str, Any]
 
@@ -43,7 +45,7 @@ class Output:
                 *lines, rest = (rest + piece).split(b"\n")
                 for line in lines:
                     if line.startswith(start.encode()):
-                        return line.decode(errors="replace")
+                        return line[:_LINE_BYTES].decode(errors="replace")
                 rest = rest[-_LINE_BYTES:]
         except (OSError, ValueError, AttributeError, requests.exceptions.RequestException):
             return None  # closed under the reader's feet
@@ -285,9 +287,17 @@ class Engine:
             )
 
     def last_errors(self, name: str) -> str:
+        """The last lines of its output, bounded: what is in there decides how long a line is."""
+        told = bytearray()
         with engine_errors():
-            told = self._api.logs(name, stdout=True, stderr=True, stream=False, tail=20)
-        return bytes(told).decode(errors="replace")
+            pieces = self._api.logs(name, stdout=True, stderr=True, stream=True, follow=False, tail=_LAST_LINES)
+            try:
+                for piece in pieces:
+                    told += piece
+                    del told[:-_LAST_BYTES]
+            finally:
+                pieces._response.close()
+        return told.decode(errors="replace")
 
 
 def dig(found: Json | None, *path: str) -> Any:

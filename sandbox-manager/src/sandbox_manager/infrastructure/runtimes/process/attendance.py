@@ -12,19 +12,21 @@ from pathlib import Path
 
 import httpx
 
+from contracts.bounded_http import BoundedHttp, Bounds
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Report, Usage
-from sandbox_manager.infrastructure.runtimes.inside import report_of
+from sandbox_manager.infrastructure.runtimes.inside import LONGEST_ANSWER, report_of
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 
 _ANSWER_S = 4.0
+_BOUNDS = Bounds(body_bytes=LONGEST_ANSWER, head_s=_ANSWER_S, whole_s=_ANSWER_S)
 _LOOK_S = 0.5
 _SILENT = "The sandbox does not answer."
 # No word of it is encrypted; the client would read all the certificates of the machine each time.
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-async def keep_alive(door: Path, token: str) -> Report:
+async def keep_alive(sandbox_id: str, door: Path, token: str) -> Report:
     """Ask at the door. Raises `EngineUnavailableError`."""
     try:
         held = os.open(door, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -34,12 +36,14 @@ async def keep_alive(door: Path, token: str) -> Report:
         if not stat.S_ISSOCK(os.fstat(held).st_mode):
             raise EngineUnavailableError(_SILENT)
         transport = httpx.AsyncHTTPTransport(uds=f"/proc/self/fd/{held}", verify=_NO_TLS)
-        async with httpx.AsyncClient(
-            transport=transport, base_url="http://door", timeout=_ANSWER_S, trust_env=False
-        ) as http:
-            answer = await http.post("/keep-alive", headers={"Authorization": f"Bearer {token}"})
-            answer.raise_for_status()
-            return report_of(answer.text)
+        http = BoundedHttp(transport, base_url="http://door", connect_s=_ANSWER_S, fields={"sandbox_id": sandbox_id})
+        try:
+            answer = await http.ask("POST", "/keep-alive", _BOUNDS, headers={"Authorization": f"Bearer {token}"})
+        finally:
+            await http.aclose()
+        if not answer.is_success:
+            raise EngineUnavailableError(_SILENT)
+        return report_of(answer.content.decode("utf-8", "replace"))
     except httpx.HTTPError as error:
         raise EngineUnavailableError(_SILENT) from error
     finally:

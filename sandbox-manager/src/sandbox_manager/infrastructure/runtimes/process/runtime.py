@@ -100,7 +100,8 @@ class ProcessRuntime:
             await asyncio.sleep(_LOOK_S)
 
     async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
-        return await attendance.keep_alive(self._store.live(identity.sandbox_id).door / socket_file.NAME, token)
+        door_socket = self._store.live(identity.sandbox_id).door / socket_file.NAME
+        return await attendance.keep_alive(identity.sandbox_id, door_socket, token)
 
     async def usage(self, identity: Identity) -> Usage | None:
         return await self._threads.run(lambda: self._usage(identity))

@@ -1,0 +1,210 @@
+"""Calls of a server that is not trusted: nothing is read from it without a bound of bytes and of time.
+
+`BoundedHttp` is the one way to such a server. Its two verbs ask for `Bounds` at each call, and neither hands out what
+would read without them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+
+import httpx
+
+logger = logging.getLogger(__name__)
+
+MAX_PROBLEM_BYTES = 64 * 1024
+"""What is read of an answer that only says why there is none."""
+WRITE_S = 60.0
+_YIELD_EVERY = 64
+
+
+class RefusedAnswerError(httpx.RemoteProtocolError):
+    """It was over a bound, or nothing an honest server says; the connection is closed.
+
+    One of the client's own errors, so that whoever deals with a broken connection deals with this too.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What an answer may take.
+
+    `body_bytes` counts its body, `head_s` the seconds until its head is whole (what is sent before included) and
+    `whole_s` all of it. Between two pieces there may be `silent_s`; and with `slowest` a long answer may keep us
+    waiting for `silent_s`, and a second more for each `slowest` bytes of it.
+    """
+
+    body_bytes: int
+    head_s: float
+    whole_s: float | None = None
+    silent_s: float | None = None
+    slowest: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole one. `is_success` is a status of 200 to 299; there are no others but errors."""
+
+    status: int
+    headers: httpx.Headers
+    content: bytes
+
+    @property
+    def is_success(self) -> bool:
+        return self.status < 300
+
+
+class StreamedAnswer:
+    """An answer whose body is still to be read: at most once, by `pieces` or `whole`."""
+
+    def __init__(self, response: httpx.Response, bounds: Bounds, began: float) -> None:
+        self._response = response
+        self._bounds = bounds
+        self._began = began
+        self.status = response.status_code
+        self.headers = response.headers
+
+    @property
+    def is_success(self) -> bool:
+        return self.status < 300
+
+    async def pieces(self) -> AsyncGenerator[bytes]:
+        """The body as it comes. Raises `RefusedAnswerError`, and `httpx.TransportError` where the connection breaks."""
+        bounds, clock = self._bounds, asyncio.get_running_loop().time
+        source = self._response.aiter_raw()
+        taken, waited, count = 0, 0.0, 0
+        while True:
+            asked = clock()
+            try:
+                async with asyncio.timeout(self._patience(asked, taken, waited)):
+                    piece = await anext(source, None)
+            except TimeoutError as error:
+                raise httpx.ReadTimeout("the rest of the answer did not come in time") from error
+            if piece is None:
+                return
+            waited += clock() - asked
+            taken += len(piece)
+            if taken > bounds.body_bytes:
+                raise RefusedAnswerError(f"the answer has more than {bounds.body_bytes} bytes")
+            yield piece
+            count += 1
+            if count % _YIELD_EVERY == 0:
+                # Of many small pieces that came together none is waited for, and nobody else would get their turn.
+                await asyncio.sleep(0)
+
+    async def whole(self) -> bytes:
+        """All of the body."""
+        content = bytearray()
+        async for piece in self.pieces():
+            content += piece
+        return bytes(content)
+
+    async def problem(self) -> bytes:
+        """What there is to read of an error; nothing where that is more than one may say."""
+        content = bytearray()
+        async for piece in self.pieces():
+            content += piece
+            if len(content) > MAX_PROBLEM_BYTES:
+                return b""
+        return bytes(content)
+
+    def _patience(self, now: float, taken: int, waited: float) -> float | None:
+        bounds = self._bounds
+        limits: list[float] = []
+        if bounds.whole_s is not None:
+            limits.append(self._began + bounds.whole_s - now)
+        if bounds.silent_s is not None:
+            limits.append(bounds.silent_s)
+            if bounds.slowest is not None:
+                limits.append(bounds.silent_s + taken / bounds.slowest - waited)
+        return max(min(limits), 0.0) if limits else None
+
+
+Hook = Callable[[httpx.Request], Awaitable[None]]
+
+
+class BoundedHttp:
+    """Connections to one such server. `fields` say in the log which one it is; `hook` sees each request.
+
+    Nothing is decompressed, no redirect is followed, and no cookie is kept.
+    """
+
+    def __init__(
+        self,
+        transport: httpx.AsyncBaseTransport,
+        *,
+        base_url: str,
+        connect_s: float,
+        fields: Mapping[str, object],
+        hook: Hook | None = None,
+    ) -> None:
+        self._fields = dict(fields)
+        self._http = httpx.AsyncClient(
+            transport=transport,
+            base_url=base_url,
+            timeout=httpx.Timeout(None, connect=connect_s, write=WRITE_S, pool=connect_s),
+            headers={"Accept-Encoding": "identity"},
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            event_hooks={"request": [hook] if hook is not None else []},
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    async def aclose(self) -> None:
+        """End all connections."""
+        await self._http.aclose()
+
+    async def ask(self, method: str, path: str, bounds: Bounds, **fields: Any) -> Answer:
+        """A call with a short answer. Raises as `StreamedAnswer.pieces` does."""
+        async with self.stream(method, path, bounds, **fields) as answer:
+            content = await (answer.whole() if answer.is_success else answer.problem())
+            return Answer(answer.status, answer.headers, content)
+
+    @asynccontextmanager
+    async def stream(self, method: str, path: str, bounds: Bounds, **fields: Any) -> AsyncGenerator[StreamedAnswer]:
+        """A call whose answer is read as it comes; what is left unread at the end of the block is not waited for."""
+        began = asyncio.get_running_loop().time()
+        try:
+            response = await self._head(method, path, bounds, fields)
+            try:
+                _check_head(response, bounds)
+                yield StreamedAnswer(response, bounds, began)
+            finally:
+                await response.aclose()
+        except (RefusedAnswerError, httpx.ReadTimeout) as error:
+            logger.warning("answer refused", extra={**self._fields, "call": f"{method} {path}", "reason": str(error)})
+            raise
+
+    async def _head(self, method: str, path: str, bounds: Bounds, fields: dict[str, Any]) -> httpx.Response:
+        request = self._http.build_request(method, path, **fields)
+        try:
+            async with asyncio.timeout(bounds.head_s):
+                return await self._http.send(request, stream=True)
+        except TimeoutError as error:
+            raise httpx.ReadTimeout("no answer came in time") from error
+
+
+def _check_head(response: httpx.Response, bounds: Bounds) -> None:
+    status = response.status_code
+    if not (200 <= status < 300 or 400 <= status < 600):
+        raise RefusedAnswerError(f"a status of {status} was not asked for")
+    coding = response.headers.get("content-encoding", "identity").strip().lower()
+    if coding not in ("", "identity"):
+        raise RefusedAnswerError("the answer is compressed, which was not asked for")
+    length = declared_length(response.headers)
+    if length is None and "content-length" in response.headers:
+        raise RefusedAnswerError("the answer says a length that can't be")
+    if length is not None and length > bounds.body_bytes:
+        raise RefusedAnswerError(f"the answer has more than {bounds.body_bytes} bytes")
+
+
+def declared_length(headers: httpx.Headers) -> int | None:
+    """What an answer says of its own length, where that is a number one can believe in."""
+    length = headers.get("content-length", "")
+    return int(length) if length.isascii() and length.isdecimal() and len(length) < 19 else None

@@ -1,0 +1,34 @@
+"""JSON of somebody who is not trusted: of a bounded shape, or nothing of it is made."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+T = TypeVar("T")
+
+# To the end of the text where it is not closed: else each quote of an endless string would be tried anew.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+
+
+class MalformedJsonError(ValueError):
+    """It is not what was asked for. Says nothing of what it was."""
+
+
+def read_json(adapter: TypeAdapter[T], content: bytes | str, *, most_values: int) -> T:
+    """Read what fits the type; the caller has bounded its bytes.
+
+    `most_values` bounds, roughly, how many values there are: each of a few characters would be many times as large in
+    memory. Raises `MalformedJsonError`.
+    """
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    shape, strings = _STRING.subn(b"", data)
+    if strings + len(shape) > most_values * 8 or strings > most_values * 2:
+        raise MalformedJsonError("There is too much in it.")
+    try:
+        return adapter.validate_json(data)
+    except (ValidationError, RecursionError):
+        # Not the cause: it would carry the text along, and have it printed.
+        raise MalformedJsonError("It is not what was asked for.") from None

@@ -1,0 +1,247 @@
+"""The gateway's and the manager's clients of a sandbox as a process of their own, to be lied to and measured.
+
+`python -m support.door_victim` reads one order a line, `{"op": …, "socket": …}`, and answers each with what became of
+it, by how many MB the process grew over it, and how long it took.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from backend_api.domain.errors import DomainError
+from backend_api.domain.sandbox.entity import Computer, Scope
+from backend_api.domain.sandbox.ports import Upload
+from backend_api.infrastructure.tool_api.doors import Doors
+from backend_api.infrastructure.tool_api.sandbox_tools import CALL, DoorTools
+from backend_api.infrastructure.tool_api.screens import DoorScreens
+from backend_api.infrastructure.tool_api.workspace import FILES, DoorWorkspace, FileBounds
+from contracts.bounded_http import Bounds
+from contracts.sandboxes import DoorToken
+from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.infrastructure.runtimes.process.attendance import keep_alive
+
+ROOT = Path(__file__).resolve().parents[2]
+WATCHED_S = 4.0
+"""Of a screen that never ends."""
+_MB = 1024 * 1024
+_COMPUTER = Computer(
+    id="sandbox-1",
+    session_id="session-1",
+    generation=1,
+    has_desktop=True,
+    has_network=True,
+    expires_at=datetime.now(UTC) + timedelta(hours=1),
+)
+
+
+def hurried(bounds: Bounds) -> Bounds:
+    """As in earnest, but that nobody is waited for as long."""
+    return replace(
+        bounds,
+        head_s=2.0,
+        whole_s=None if bounds.whole_s is None else 4.0,
+        silent_s=None if bounds.silent_s is None else 2.0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    address: str
+
+    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
+        del scopes
+        expires_at = datetime.now(UTC) + timedelta(seconds=300)
+        return DoorToken(token="token", expires_at=expires_at, door=self.address, sandbox_id=computer.id, generation=1)
+
+    def forget(self, computer: Computer) -> None:
+        del computer
+
+
+async def _call(doors: Doors, _: str) -> str:
+    shown = 0
+
+    async def on_output(text: str) -> None:
+        nonlocal shown
+        shown += len(text)
+
+    outcome = await DoorTools(doors, hurried(CALL)).call(_COMPUTER, "call-1", "shell_exec", {"command": "x"}, on_output)
+    return f"{len(outcome.output)} characters, {shown} shown"
+
+
+def _files(doors: Doors) -> DoorWorkspace:
+    return DoorWorkspace(
+        doors,
+        FileBounds(
+            listing=hurried(FILES.listing),
+            preview=hurried(FILES.preview),
+            download=hurried(FILES.download),
+            upload=hurried(FILES.upload),
+        ),
+    )
+
+
+async def _list(doors: Doors, _: str) -> str:
+    return f"{len(await _files(doors).list(_COMPUTER, ''))} entries"
+
+
+async def _preview(doors: Doors, _: str) -> str:
+    return (await _files(doors).preview(_COMPUTER, "a.txt")).name
+
+
+async def _download(doors: Doors, _: str) -> str:
+    taken = 0
+    try:
+        async with asyncio.timeout(WATCHED_S), _files(doors).download(_COMPUTER, "a.bin") as download:
+            async for chunk in download.chunks:
+                taken += len(chunk)
+    except TimeoutError:
+        return "goes on"
+    return f"{taken} bytes"
+
+
+async def _upload(doors: Doors, _: str) -> str:
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield bytes(_MB)
+
+    return str(await _files(doors).upload(_COMPUTER, "", [Upload(name="a", chunks=chunks())]))
+
+
+async def _screen(doors: Doors, _: str) -> str:
+    taken = 0
+    try:
+        async with asyncio.timeout(WATCHED_S), DoorScreens(doors).open(_COMPUTER, control=False) as screen:
+            async for frame in screen.frames():
+                taken += len(frame)
+                # A viewer takes what is shown at a pace of its own.
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        return "goes on"
+    return "ended"
+
+
+async def _keep_alive(_: Doors, socket: str) -> str:
+    return str(await keep_alive("sandbox-1", Path(socket), "token"))
+
+
+_OPS: dict[str, Callable[[Doors, str], Awaitable[str]]] = {
+    "call": _call,
+    "list": _list,
+    "preview": _preview,
+    "download": _download,
+    "upload": _upload,
+    "screen": _screen,
+    "keep_alive": _keep_alive,
+}
+
+
+def _memory(name: str) -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith(f"{name}:"))) / 1024
+
+
+async def _obey(op: str, socket: str, times: int) -> dict[str, object]:
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before, began = _memory("VmRSS"), time.monotonic()
+    longest_hold, ended = 0.0, False
+
+    async def feel() -> None:
+        nonlocal longest_hold
+        while not ended:
+            asked = time.monotonic()
+            await asyncio.sleep(0.01)
+            longest_hold = max(longest_hold, time.monotonic() - asked - 0.01)
+
+    feeling = asyncio.create_task(feel())
+    outcome = ""
+    async with Doors(_Tokens(f"unix:{socket}" if socket.startswith("/") else socket)) as doors:
+        for _ in range(times):
+            try:
+                outcome = await _OPS[op](doors, socket)
+            except (DomainError, EngineUnavailableError) as error:
+                outcome = type(error).__name__
+    ended = True
+    await feeling
+    return {
+        "outcome": outcome,
+        "grew_mb": round(_memory("VmHWM") - before, 1),
+        "seconds": round(time.monotonic() - began, 2),
+        "held_s": round(longest_hold, 3),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Harm:
+    """What became of an order; `held_s` is the longest that nobody else in the process had a turn."""
+
+    outcome: str
+    grew_mb: float
+    seconds: float
+    held_s: float
+
+
+class Victim:
+    """The process, from outside."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def obey(self, op: str, address: str | Path, times: int = 1) -> Harm:
+        """Blocks until it is done: call it in a thread of one's own."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"op": op, "socket": str(address), "times": times}) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, "the process ended"
+        return Harm(**json.loads(line))
+
+
+@contextmanager
+def victim(log: Path) -> Iterator[Victim]:
+    """A fresh process; ended at the end. What it logs goes to the file."""
+    sources = ["backend-api/src", "sandbox-manager/src", "contracts/src", "tests"]
+    environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join(str(ROOT / one) for one in sources)}
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "support.door_victim"],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+        try:
+            yield Victim(process)
+        finally:
+            process.kill()
+            process.wait(30)
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.WARNING, format="%(message)s %(sandbox_id)s", stream=sys.stderr)
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)
+    with asyncio.Runner() as runner:
+        for line in sys.stdin:
+            order = json.loads(line)
+            harm = runner.run(_obey(order["op"], order["socket"], order["times"]))
+            sys.stdout.write(json.dumps(harm) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
