@@ -135,12 +135,12 @@ ensure_servers() {
   fail "mongod lacks libraries. On Debian 12: apt-get install libcurl4 liblzma5; or set MONGO_URI to a running replica set."
 }
 
-DESKTOP_PACKAGES=(chromium tigervnc-standalone-server openbox xdotool x11-utils bubblewrap libseccomp2 slirp4netns
+DESKTOP_PACKAGES=(chromium tigervnc-standalone-server openbox xdotool x11-utils bubblewrap libseccomp2 slirp4netns nftables
   fonts-noto-cjk fonts-noto-color-emoji fonts-dejavu-core fontconfig libnss3-tools ripgrep git procps util-linux)
 
 missing_desktop_parts() {
-  local part
-  for part in bwrap slirp4netns openbox rg xdotool certutil; do command -v "$part" >/dev/null || printf ' %s' "$part"; done
+  local part PATH=$PATH:/usr/sbin:/sbin
+  for part in bwrap slirp4netns nft openbox rg xdotool certutil; do command -v "$part" >/dev/null || printf ' %s' "$part"; done
   command -v Xtigervnc >/dev/null || command -v Xvnc >/dev/null || printf ' Xvnc'
   command -v chromium >/dev/null || command -v google-chrome >/dev/null || command -v google-chrome-stable >/dev/null || printf ' chromium'
 }

@@ -26,6 +26,8 @@ KEYS = Es256DoorKeys(generate_private_key())
 SCOPES = ["exec", "files", "browser", "vnc:view", "vnc:control"]
 MIB = 1024 * 1024
 START_S = 60.0
+PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
+HOST_FIB_TRIE = Path("/proc/net/fib_trie")
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -48,7 +50,8 @@ def process_options(folder: Path, given: Inside, stack: str = "test") -> Process
         python=ROOT / ".venv-sandbox" / "bin" / "python",
         python_path=(ROOT / "tool-api" / "src", ROOT / "contracts" / "src"),
         unsafe=False,
-        blocked_subnets=("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
+        blocked_subnets=PRIVATE,
+        host_fib_trie=HOST_FIB_TRIE,
         seccomp_profile=ROOT / "sandbox-image" / "seccomp.json",
         inside=given,
     )
@@ -61,6 +64,8 @@ def docker_options(stack: str, given: Inside, image: str | None = None) -> Docke
         image=image or sandbox_image(),
         seccomp_profile=ROOT / "sandbox-image" / "seccomp.json",
         subnet_pool="10.201.0.0/16",
+        blocked_subnets=PRIVATE,
+        host_fib_trie=HOST_FIB_TRIE,
         door_clients=DoorClients(),
         inside=given,
     )

@@ -37,8 +37,8 @@ def _inside(settings: Settings) -> Inside:
 
 
 def _blocked(settings: Settings) -> tuple[str, ...]:
-    given = [one.strip() for one in settings.inside.blocked_subnets.split(",")]
-    return tuple(one for one in dict.fromkeys([*given, settings.docker.subnet_pool]) if one)
+    given = [one for one in settings.inside.blocked_subnets.split(",") if one]
+    return tuple(dict.fromkeys([*given, settings.docker.subnet_pool]))
 
 
 def _docker(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
@@ -48,6 +48,8 @@ def _docker(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
             image=settings.docker.image,
             seccomp_profile=Path(settings.docker.seccomp_profile),
             subnet_pool=settings.docker.subnet_pool,
+            blocked_subnets=_blocked(settings),
+            host_fib_trie=Path(settings.inside.host_fib_trie),
             door_clients=DoorClients.parse(settings.docker.door_clients),
             inside=_inside(settings),
         )
@@ -64,6 +66,7 @@ def _process(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
             unsafe=settings.process.unsafe,
             blocked_subnets=_blocked(settings),
             seccomp_profile=Path(settings.docker.seccomp_profile).absolute(),
+            host_fib_trie=Path(settings.inside.host_fib_trie),
             inside=_inside(settings),
         )
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import sys
 from typing import Literal
 
@@ -90,12 +91,19 @@ class InsideSettings(BaseSettings):
     blocked_subnets: str = Field(
         default="10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10", validation_alias="SANDBOX_BLOCKED_SUBNETS"
     )
+    host_fib_trie: str = Field(default="/proc/net/fib_trie", validation_alias="SANDBOX_HOST_FIB_TRIE")
     max_upload_bytes: int = Field(default=10_485_760, ge=1, validation_alias="MAX_UPLOAD_BYTES")
     memory_mb: int = Field(default=2048, ge=64, validation_alias="SANDBOX_MEMORY_MB")
     cpus: float = Field(default=2.0, gt=0, validation_alias="SANDBOX_CPUS")
     pids: int = Field(default=512, ge=16, validation_alias="SANDBOX_PIDS")
     disk_mb: int = Field(default=10_240, ge=0, validation_alias="SANDBOX_DISK_LIMIT_MB")
     max_files: int = Field(default=500_000, ge=0, validation_alias="SANDBOX_MAX_FILES")
+
+    @field_validator("blocked_subnets")
+    @classmethod
+    def _networks(cls, given: str) -> str:
+        networks = [ipaddress.ip_network(one.strip(), strict=False) for one in given.split(",") if one.strip()]
+        return ",".join(str(one) for one in networks)
 
 
 class DockerSettings(BaseSettings):

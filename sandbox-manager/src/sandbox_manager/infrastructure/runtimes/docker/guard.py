@@ -1,87 +1,143 @@
-"""Routes that lead nowhere, set in a sandbox's network before it is used.
+"""The packet filter of a sandbox's network, set before it is used and renewed when there is more to close.
 
-Docker lets a container reach link-local addresses (a cloud's metadata) and the ports of its host. It keeps bridges from
-each other, but takes that rule out and puts it back whenever any network is made, and what is sent in that moment
-arrives: so other networks are closed from within, too. A container of one breath joins the sandbox's network namespace,
-the only one here with a capability, sets the routes, and is gone; the sandbox itself has no right to change them.
+Docker lets a container reach link-local addresses (a cloud's metadata), the ports of its host at any of that's
+addresses, and by a socket bound to a device whoever answers for an address on its bridge. It keeps bridges from each
+other, but takes that rule out and puts it back whenever any network is made. So all of it is closed from within: a
+container of one breath joins the sandbox's network namespace, the only one here with a capability, sets the rules, and
+is gone; the sandbox itself has no right to change them.
 """
 
 from __future__ import annotations
 
-import ipaddress
+import contextlib
 import logging
-from collections.abc import Iterable
+import threading
+import time
+from collections.abc import Generator, Iterable
+from ipaddress import IPv4Network
 from typing import Any
 
-from sandbox_manager.domain.errors import StartFailedError
+from sandbox_manager.domain.errors import DomainError, StartFailedError
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.infrastructure.runtimes.docker import naming
-from sandbox_manager.infrastructure.runtimes.docker.container import why_ended
-from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, dig
+from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, why_ended
+from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, dig
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.subnets import subnets_of
+from sandbox_manager.infrastructure.runtimes.packet_filter import Ways, host_networks, networks_of, rules
 
 _log = logging.getLogger(__name__)
 
-_LINK_LOCAL = "169.254.0.0/16"
-
-# rtnetlink by hand: the image needs no iproute2 for it. 24 is RTM_NEWROUTE, type 6 a blackhole, 17 is EEXIST.
-_SCRIPT = """
-import ipaddress, socket, struct, sys
-kernel = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
-for number, text in enumerate(sys.argv[1:], 1):
-    subnet = ipaddress.ip_network(text)
-    route = struct.pack("BBBBBBBBI", socket.AF_INET, subnet.prefixlen, 0, 0, 254, 4, 0, 6, 0)
-    route += struct.pack("HH4s", 8, 1, subnet.network_address.packed)
-    kernel.send(struct.pack("IHHII", 16 + len(route), 24, 0x405, number, 0) + route)
-    status = struct.unpack_from("i", kernel.recv(4096), 16)[0]
-    if status not in (0, -17):
-        sys.exit(f"{text}: {status}")
-"""
+_RENEW_S = 10.0
 
 
-def guard_name(stack: str, identity: Identity) -> str:
-    return f"{stack}-guard-{identity.sandbox_id}"
+def guard_names(stack: str, identity: Identity) -> list[str]:
+    """Of the one that sets the rules at a start, and of the one that renews them."""
+    return [f"{stack}-{kind}-{identity.sandbox_id}" for kind in ("guard", "renew")]
 
 
-def closed_routes(subnet: str, others: Iterable[ipaddress.IPv4Network], *, host_enters: bool) -> list[str]:
-    """What is closed: link-local addresses, the engine's other networks, and the host.
+class Guard:
+    """Sets the rules of the sandboxes of an engine, and knows which ones each has.
 
-    Where the gateway runs on the host it comes by the host's address, which then stays open.
+    Blocking, for several threads. The rules are gone when a container is started again; it is another attachment then.
     """
-    own = ipaddress.IPv4Network(subnet)
-    host = [] if host_enters else [f"{own[1]}/32"]
-    return [_LINK_LOCAL, *host, *sorted({str(other) for other in others} - {subnet})]
+
+    def __init__(self, engine: Engine, options: DockerOptions) -> None:
+        self._engine = engine
+        self._options = options
+        self._lock, self._renewing = threading.Lock(), threading.Lock()
+        self._starting: set[str] = set()
+        self._in_place: dict[str, tuple[str, str]] = {}
+
+    @contextlib.contextmanager
+    def starting(self, identity: Identity) -> Generator[None]:
+        """While it lasts nobody else sees to this sandbox's rules."""
+        with self._lock:
+            self._starting.add(identity.sandbox_id)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._starting.discard(identity.sandbox_id)
+
+    def close(self, identity: Identity, subnet: str) -> None:
+        """Set the rules of one that has just been started. Raises `StartFailedError`, `EngineUnavailableError`."""
+        stack = self._options.stack
+        wanted = _rules(subnet, self._closed(self._engine.networks()))
+        name = guard_names(stack, identity)[0]
+        self._set(name, identity, wanted)
+        attachment = _attachment(self._engine.container(naming.container_name(stack, identity)), stack, identity)
+        with self._lock:
+            self._in_place[identity.sandbox_id] = (attachment, wanted)
+
+    def renew(self, running: dict[str, tuple[Identity, Json]], networks: list[Json]) -> None:
+        """Set them again where they are others by now, or gone: of all that run, by sandbox, as the engine lists them.
+
+        What fails, or is not done in time, is left to the next call.
+        """
+        if not self._renewing.acquire(blocking=False):
+            return
+        try:
+            self._renew(running, networks, time.monotonic() + _RENEW_S)
+        finally:
+            self._renewing.release()
+
+    def _renew(self, running: dict[str, tuple[Identity, Json]], networks: list[Json], until: float) -> None:
+        stack = self._options.stack
+        subnets = {str(one.get("Name")): subnets_of([one]) for one in networks}
+        closed = self._closed(networks) if running else []
+        with self._lock:
+            self._in_place = {one: known for one, known in self._in_place.items() if one in running}
+            busy = set(self._starting)
+        for sandbox_id, (identity, container) in running.items():
+            own = subnets.get(naming.network_name(stack, identity))
+            attachment = _attachment(container, stack, identity)
+            if sandbox_id in busy or not own or not attachment:
+                continue
+            wanted = (attachment, _rules(str(own[0]), closed))
+            if self._in_place.get(sandbox_id) == wanted:
+                continue
+            if time.monotonic() > until:
+                _log.warning("rules not renewed in time")
+                return
+            try:
+                self._set(guard_names(stack, identity)[1], identity, wanted[1])
+            except DomainError as error:
+                _log.warning("rules not renewed", extra={"sandbox_id": sandbox_id, "reason": error.detail})
+                continue
+            with self._lock:
+                self._in_place[sandbox_id] = wanted
+
+    def _closed(self, networks: Iterable[Json]) -> list[IPv4Network]:
+        options = self._options
+        named = networks_of([*options.blocked_subnets, options.subnet_pool])
+        return [*named, *subnets_of(networks), *host_networks(options.host_fib_trie)]
+
+    def _set(self, name: str, identity: Identity, wanted: str) -> None:
+        engine, stack = self._engine, self._options.stack
+        sandbox = naming.container_name(stack, identity)
+        engine.create_container(name, guard_config(self._options.image, stack, identity, wanted))
+        try:
+            engine.start_container(name)
+            if engine.wait(name) != 0:
+                _log.error("rules not set", extra={"guard": name, "output": engine.last_errors(name)})
+                raise StartFailedError("The sandbox's network could not be closed off from this host.", retryable=True)
+        except StartFailedError as error:
+            if dig(engine.container(sandbox), "State", "Running"):
+                raise
+            # The engine refuses to join the network of what has ended; the next one may live.
+            raise StartFailedError(why_ended(engine, sandbox), retryable=True) from error
+        finally:
+            engine.remove_container(name)
 
 
-def close_routes(engine: Engine, options: DockerOptions, identity: Identity, subnet: str) -> None:
-    """Blocks until they are. Raises `StartFailedError`."""
-    name, sandbox = guard_name(options.stack, identity), naming.container_name(options.stack, identity)
-    clients = options.door_clients
-    others = [*subnets_of(engine.networks()), ipaddress.IPv4Network(options.subnet_pool)]
-    closed = closed_routes(subnet, others, host_enters=not (clients.names or clients.labels))
-    engine.create_container(name, guard_config(options.image, options.stack, identity, closed))
-    try:
-        engine.start_container(name)
-        if engine.wait(name) != 0:
-            _log.error("routes not closed", extra={"guard": name, "output": engine.last_errors(name)})
-            raise StartFailedError("The sandbox's network could not be closed off from this host.", retryable=True)
-    except StartFailedError as error:
-        if dig(engine.container(sandbox), "State", "Running"):
-            raise
-        # The engine refuses to join the network of what has ended; the next one may live.
-        raise StartFailedError(why_ended(engine, sandbox), retryable=True) from error
-    finally:
-        engine.remove_container(name)
-
-
-def guard_config(image: str, stack: str, identity: Identity, closed: list[str]) -> dict[str, Any]:
+def guard_config(image: str, stack: str, identity: Identity, wanted: str) -> dict[str, Any]:
     """Body of the create call."""
     return {
         "Image": image,
         "User": "0:0",
         "WorkingDir": "/",
-        "Entrypoint": ["python3", "-I", "-c", _SCRIPT, *closed],
+        "Entrypoint": ["nft", wanted],
         "Cmd": [],
         "Healthcheck": {"Test": ["NONE"]},
         "Labels": {naming.STACK: stack},
@@ -97,3 +153,13 @@ def guard_config(image: str, stack: str, identity: Identity, closed: list[str]) 
             "RestartPolicy": {"Name": "no"},
         },
     }
+
+
+def _rules(subnet: str, closed: list[IPv4Network]) -> str:
+    return rules(Ways.with_door(subnet, DOOR_PORT), [IPv4Network(subnet), *closed])
+
+
+def _attachment(container: Json | None, stack: str, identity: Identity) -> str:
+    """What tells one start of a container from the next; nothing where it has none."""
+    found = dig(container, "NetworkSettings", "Networks", naming.network_name(stack, identity), "EndpointID")
+    return str(found or "")

@@ -28,11 +28,13 @@ class DoorClients:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DockerOptions:
-    """What every sandbox's container is made from."""
+    """What every sandbox's container is made from. `host_fib_trie` names the addresses of the engine's host."""
 
     stack: str
     image: str
     seccomp_profile: Path
     subnet_pool: str
+    blocked_subnets: tuple[str, ...]
+    host_fib_trie: Path
     door_clients: DoorClients
     inside: Inside

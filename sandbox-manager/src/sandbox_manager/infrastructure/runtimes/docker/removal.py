@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.engine import SAME_AS, Engine, dig
-from sandbox_manager.infrastructure.runtimes.docker.guard import guard_name
+from sandbox_manager.infrastructure.runtimes.docker.guard import guard_names
 from sandbox_manager.infrastructure.runtimes.threads import Threads
 
 
@@ -24,7 +25,7 @@ async def remove_all(engine: Engine, pool: Threads, stack: str, identity: Identi
     early = [lambda: engine.remove_network(network)] if is_empty else []
     await _side_by_side(
         pool,
-        lambda: engine.remove_container(guard_name(stack, identity)),
+        *(functools.partial(engine.remove_container, name) for name in guard_names(stack, identity)),
         lambda: engine.remove_container(naming.container_name(stack, identity)),
         *early,
         *archives,

@@ -16,7 +16,7 @@ from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.archives import DockerArchives
 from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, container_config, why_ended
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, OverlapError, dig
-from sandbox_manager.infrastructure.runtimes.docker.guard import close_routes
+from sandbox_manager.infrastructure.runtimes.docker.guard import Guard
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.removal import remove_all
 from sandbox_manager.infrastructure.runtimes.docker.subnets import free_subnets
@@ -46,6 +46,7 @@ class DockerRuntime:
         self._options = options
         self._engine = engine
         self._threads = pool
+        self._guard = Guard(engine, options)
         self._place: str | None = None
         self.archives = DockerArchives(options, engine, pool)
 
@@ -73,9 +74,10 @@ class DockerRuntime:
         config = container_config(self._options, spec, self._seccomp())
         await self._threads.run(lambda: self._engine.create_container(name, config))
         phase_reached("created")
-        await self._threads.run(lambda: self._engine.start_container(name))
-        phase_reached("started")
-        await self._threads.run(lambda: close_routes(self._engine, self._options, identity, subnet))
+        with self._guard.starting(identity):
+            await self._threads.run(lambda: self._engine.start_container(name))
+            phase_reached("started")
+            await self._threads.run(lambda: self._guard.close(identity, subnet))
         await self._threads.run(lambda: self._let_clients_in(identity, self._clients()))
         phase_reached("routed")
         line = await self._ready_line(name)
@@ -181,16 +183,21 @@ class DockerRuntime:
         return await self._threads.run(self._found)
 
     def _found(self) -> list[Found]:
-        label = f"{naming.STACK}={self._options.stack}"
+        stack = self._options.stack
         found: dict[str, Found] = {}
-        for network in self._engine.networks(label):
-            identity = naming.identity_of(network.get("Labels"))
-            if identity is not None:
+        running: dict[str, tuple[Identity, Json]] = {}
+        networks = self._engine.networks()
+        for network in networks:
+            labels = network.get("Labels")
+            identity = naming.identity_of(labels)
+            if identity is not None and dig(labels, naming.STACK) == stack:
                 found[identity.sandbox_id] = Found(identity=identity, running=False, reason="Its container is gone.")
-        for container in self._engine.containers(label):
+        for container in self._engine.containers(f"{naming.STACK}={stack}"):
             identity = naming.identity_of(container.get("Labels"))
             if identity is not None:
-                found[identity.sandbox_id] = _as_found(identity, container)
+                one = found[identity.sandbox_id] = _as_found(identity, container)
+                running |= {identity.sandbox_id: (identity, container)} if one.running else {}
+        self._guard.renew(running, networks)
         self._keep_clients_in([one.identity for one in found.values() if one.running])
         return list(found.values())
 

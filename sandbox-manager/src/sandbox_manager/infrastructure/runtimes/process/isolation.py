@@ -10,6 +10,7 @@ host's file permissions and limits hold against the sandbox as against any other
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -119,13 +120,13 @@ def join(folders: list[Path]) -> list[str]:
     return ["sh", "-c", script, "join", *(str(folder) for folder in folders), "--"]
 
 
-def netns(blocked: list[str]) -> list[str]:
+def netns(rules: str) -> list[str]:
     """Command prefix that makes a network namespace, tells its pid, and waits until the network is there.
 
-    The routes that lead nowhere are set with the rights over the namespace that the sandbox itself never gets.
+    The rules of what it may reach are set with the rights over the namespace that the sandbox itself never gets.
     """
-    routes = "".join(f"ip route add blackhole {one} || exit 96; " for one in blocked)
     gate = (
-        f'echo $$ >&{SYNC_FD}; read -r go <&{GO_FD} || exit 97; exec {GO_FD}<&-; ip link set lo up; {routes}exec "$@"'
+        f"echo $$ >&{SYNC_FD}; nft {shlex.quote(rules)} || exit 96; "
+        f'read -r go <&{GO_FD} || exit 97; exec {GO_FD}<&-; ip link set lo up; exec "$@"'
     )
     return ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", gate, "sandbox"]

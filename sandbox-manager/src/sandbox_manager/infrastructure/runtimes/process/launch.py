@@ -49,9 +49,14 @@ class Launch:
     limits: Limits
     store: Store
     spec: SandboxSpec
-    has_network: bool
+    rules: str | None
     isolated: bool
     seccomp: bytes
+
+    @property
+    def has_network(self) -> bool:
+        """Rules of what it may reach are there exactly where there is one."""
+        return self.rules is not None
 
     def run(self) -> tuple[Live, ProcessRef, Log]:
         """Start it; answers its folder, the process outside that waits for it, and its log.
@@ -84,7 +89,7 @@ class Launch:
             has_filter=bool(self.seccomp),
         )
         inner = isolation.inner_arguments(shell, sources)
-        gate = isolation.netns(network.blocked_addresses(self.options.blocked_subnets)) if self.has_network else []
+        gate = isolation.netns(self.rules) if self.rules is not None else []
         command = [*prefix, *isolation.stage(sources), *isolation.as_user(uid), *gate]
         command += ["bwrap", "--args", str(isolation.ARGS_FD), "--", str(self.options.python), *self.options.command]
         with Pipe() as sync, Pipe() as go, Pipe() as arguments, Pipe() as info, Pipe() as seccomp:

@@ -2,40 +2,128 @@
 
 from __future__ import annotations
 
-import ipaddress
-import itertools
+import fcntl
+import logging
 import os
 import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
 
+from sandbox_manager.infrastructure.runtimes.packet_filter import Ways, host_networks, networks_of, rules
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError, Pipe, spawn
 
+_log = logging.getLogger(__name__)
+
 RESOLVER = "10.0.2.3"
-_LINK_LOCAL = "169.254.0.0/16"
-_OWN = ipaddress.ip_network("10.0.2.0/24")
+_OWN = "10.0.2.0/24"
 _TUN = "/dev/net/tun"
 _READY_FD, _EXIT_FD = 3, 4
+_NAMESPACE = ("unshare", "--user", "--map-root-user", "--net")
+_SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+_RULES_S = 10.0
+_NS_GET_USERNS = 0xB701
 
 
 def available() -> bool:
-    """Whether the programs it takes are there, and the device they make networks of is open to this user."""
-    return all(shutil.which(name) for name in ("slirp4netns", "ip", "unshare")) and os.access(_TUN, os.R_OK | os.W_OK)
+    """Whether the programs it takes are there, the device they make networks of is open to this user, and the kernel
+    takes the rules that close this machine: without them there is no network rather than an open one."""
+    reason = _missing() or _trouble([*_NAMESPACE, "nft", rules(Ways.with_resolver(RESOLVER), [])])
+    if reason is not None:
+        _log.warning("sandboxes have no network", extra={"reason": reason})
+    return reason is None
 
 
-def blocked_addresses(subnets: tuple[str, ...], folder: str = "/proc/net/fib_trie") -> list[str]:
-    """What no sandbox may reach: link-local, every address of this machine, other sandboxes' subnets."""
-    blocked = [_LINK_LOCAL, *subnets]
+def _program(name: str) -> str | None:
+    """Where it is; that of an administrator is not on the path of everybody."""
+    return shutil.which(name, path=_SEARCHED)
+
+
+def _missing() -> str | None:
+    programs = [one for one in ("slirp4netns", "ip", "unshare", "nsenter", "nft") if _program(one) is None]
+    if programs:
+        return f"{', '.join(programs)} not installed"
+    return None if os.access(_TUN, os.R_OK | os.W_OK) else f"{_TUN} is closed"
+
+
+class NetworkRules:
+    """What no sandbox may reach: this machine, whatever its addresses are just then, and what is blocked.
+
+    Blocking, for several threads.
+    """
+
+    def __init__(self, blocked_subnets: tuple[str, ...], fib_trie: Path) -> None:
+        self._blocked = networks_of([_OWN, *blocked_subnets])
+        self._fib_trie = fib_trie
+        self._in_place: dict[int, tuple[ProcessRef, str]] = {}
+
+    def wanted(self) -> str:
+        """Of the network's own resolver only the port of names is open: its others are those of the machine that
+        resolves for this one, which may be this one."""
+        return rules(Ways.with_resolver(RESOLVER), [*self._blocked, *host_networks(self._fib_trie)])
+
+    def renew(self, running: list[ProcessRef]) -> None:
+        """Renew the rules of all sandboxes with a network, by their first processes, where they are others by now.
+
+        What fails is logged, and tried again with the next call.
+        """
+        wanted = self.wanted() if running else ""
+        known = self._in_place
+        self._in_place = {one.pid: known[one.pid] for one in running if known.get(one.pid, (None,))[0] == one}
+        for first in running:
+            if self._in_place.get(first.pid) == (first, wanted):
+                continue
+            refused = _set_rules(first, wanted)
+            if refused is None:
+                self._in_place[first.pid] = (first, wanted)
+            elif first.lives:
+                _log.warning("rules not renewed", extra={"pid": first.pid, "reason": refused})
+
+
+def _set_rules(inside: ProcessRef, wanted: str) -> str | None:
+    """In the network namespace of a process, with the rights of who made it; what went wrong, if anything did."""
     try:
-        with open(folder) as trie:
-            lines = [line.strip() for line in trie]
-    except OSError:
-        lines = []
-    for before, line in itertools.pairwise(lines):
-        if line.startswith("/32 host LOCAL"):
-            address = before.removeprefix("|-- ")
-            if not ipaddress.ip_address(address).is_loopback and ipaddress.ip_address(address) not in _OWN:
-                blocked.append(f"{address}/32")
-    return list(dict.fromkeys(blocked))
+        namespace = os.open(f"/proc/{inside.pid}/ns/net", os.O_RDONLY)
+    except OSError as error:
+        return str(error)
+    try:
+        # Never that of this machine: the process may have ended, and another have its number.
+        if not inside.lives or os.path.samestat(os.fstat(namespace), os.stat("/proc/self/ns/net")):
+            return "it is gone"
+        files = [namespace]
+        enter = ["nsenter", f"--net=/proc/self/fd/{namespace}"]
+        if os.geteuid() != 0:
+            files.append(fcntl.ioctl(namespace, _NS_GET_USERNS))
+            enter += ["--preserve-credentials", f"--user=/proc/self/fd/{files[-1]}"]
+        try:
+            return _trouble([*enter, "nft", wanted], files)
+        finally:
+            for file in files[1:]:
+                os.close(file)
+    except OSError as error:
+        return str(error)
+    finally:
+        os.close(namespace)
+
+
+def _trouble(command: list[str], files: Sequence[int] = ()) -> str | None:
+    """What a command said that failed."""
+    environment = {**os.environ, "PATH": _SEARCHED}
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            pass_fds=files,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_RULES_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else done.stderr.strip()[-500:]
 
 
 def attach(pid: int, prefix: list[str], environment: dict[str, str], deadline_s: float, *, life: int) -> ProcessRef:

@@ -10,7 +10,8 @@ from sandbox_manager.infrastructure.runtimes.inside import Inside
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessOptions:
-    """`folder` holds workspaces and what is live; `blocked_subnets` can't be reached from inside.
+    """`folder` holds workspaces and what is live; `blocked_subnets` and what `host_fib_trie` names can't be
+    reached from inside.
 
     `command` imports nothing from where it is started, and nothing of a user's: an agent writes both.
     """
@@ -22,5 +23,6 @@ class ProcessOptions:
     unsafe: bool
     blocked_subnets: tuple[str, ...]
     seccomp_profile: Path
+    host_fib_trie: Path
     inside: Inside
     command: tuple[str, ...] = ("-P", "-s", "-m", "tool_api")

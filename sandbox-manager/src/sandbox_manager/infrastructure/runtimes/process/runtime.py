@@ -40,7 +40,14 @@ class ProcessRuntime:
     name = "process"
 
     def __init__(
-        self, options: ProcessOptions, limits: Limits, pool: Threads, *, isolated: bool, filtered: bytes
+        self,
+        options: ProcessOptions,
+        limits: Limits,
+        pool: Threads,
+        *,
+        isolated: bool,
+        filtered: bytes,
+        has_network: bool,
     ) -> None:
         self._options = options
         self._limits = limits
@@ -48,7 +55,8 @@ class ProcessRuntime:
         self._isolated = isolated
         self._seccomp = filtered
         self._store = Store(options.folder, options.stack)
-        self._has_network = network.available()
+        self._has_network = has_network
+        self._rules = network.NetworkRules(options.blocked_subnets, options.host_fib_trie)
         self._place = ""
         self.archives = ProcessArchives(options, self._store, pool, isolated=isolated)
 
@@ -68,7 +76,7 @@ class ProcessRuntime:
             limits=self._limits,
             store=self._store,
             spec=spec,
-            has_network=self._has_network,
+            rules=self._rules.wanted() if self._has_network else None,
             isolated=self._isolated,
             seccomp=self._seccomp,
         )
@@ -124,17 +132,20 @@ class ProcessRuntime:
 
     def _found(self) -> list[Found]:
         found: dict[str, Found] = {}
+        connected: list[ProcessRef] = []
         for identity in self._store.identities():
             state = self._store.state(identity.sandbox_id)
             for process in state.processes if state else []:
                 reap(process.pid)
             running = state is not None and state.root.lives
+            connected += [state.first] if running and state and state.first and state.network else []
             found[identity.sandbox_id] = Found(
                 identity=identity,
                 running=running,
                 paused=state is not None and running and self._freezer(identity, state).frozen,
                 reason=None if running else "The sandbox's processes ended.",
             )
+        self._rules.renew(connected)
         for mark in marked(MARK):
             identity = marked_identity(mark, self._options.stack)
             if identity is not None and identity.sandbox_id not in found:
@@ -206,8 +217,11 @@ async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRunt
             )
         limits = await pool.run(lambda: limits_here(options.inside))
         filtered = await pool.run(lambda: _system_call_filter(options)) if trouble is None else b""
-        runtime = ProcessRuntime(options, limits, pool, isolated=trouble is None, filtered=filtered)
-        fields = {"limits": limits.kind, "network": network.available(), "own_uids": os.geteuid() == 0}
+        has_network = await pool.run(network.available)
+        runtime = ProcessRuntime(
+            options, limits, pool, isolated=trouble is None, filtered=filtered, has_network=has_network
+        )
+        fields = {"limits": limits.kind, "network": has_network, "own_uids": os.geteuid() == 0}
         fields["system_call_filter"] = bool(filtered)
         _log.info("process runtime", extra={**fields, "isolated": trouble is None})
         if trouble is not None:

@@ -1,28 +1,192 @@
-"""What a sandbox's network leads to nowhere."""
+"""When the rules of sandboxes' networks are set, renewed and left alone."""
 
 from __future__ import annotations
 
-import ipaddress
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+from typing import Any, cast
 
-from sandbox_manager.infrastructure.runtimes.docker.guard import closed_routes
-from sandbox_manager.infrastructure.runtimes.docker.subnets import subnets_of
+import pytest
 
-NETWORKS = [
-    {"Name": "data", "IPAM": {"Config": [{"Subnet": "172.18.0.0/16"}, {"Subnet": "fd00::/64"}]}},
-    {"Name": "own", "IPAM": {"Config": [{"Subnet": "10.9.0.16/28"}]}},
-    {"Name": "host", "IPAM": {"Config": None}},
-]
+from sandbox_manager.domain.errors import StartFailedError
+from sandbox_manager.infrastructure.runtimes.docker import naming
+from sandbox_manager.infrastructure.runtimes.docker.engine import Engine
+from sandbox_manager.infrastructure.runtimes.docker.guard import Guard, guard_names
+from support.sandboxes import docker_options, inside, new_identity
 
-
-def test_all_other_networks_and_the_host_are_closed_and_the_own_one_is_not() -> None:
-    others = [*subnets_of(NETWORKS), ipaddress.IPv4Network("10.9.0.0/20")]
-    assert closed_routes("10.9.0.16/28", others, host_enters=False) == [
-        "169.254.0.0/16",
-        "10.9.0.17/32",
-        "10.9.0.0/20",
-        "172.18.0.0/16",
-    ]
+TRIE = "|-- 198.51.100.7\n   /32 host LOCAL\n"
+SUBNET = "10.201.0.16/28"
+Json = dict[str, Any]
 
 
-def test_the_host_stays_open_for_a_gateway_that_runs_there() -> None:
-    assert closed_routes("10.9.0.16/28", [], host_enters=True) == ["169.254.0.0/16"]
+class RecordingEngine:
+    """Guards end at once, with `code`."""
+
+    def __init__(self, networks: list[Json]) -> None:
+        self.listed = networks
+        self.set: list[tuple[str, str]] = []
+        self.left: set[str] = set()
+        self.code = 0
+        self.ends_early = False
+
+    def networks(self) -> list[Json]:
+        return self.listed
+
+    def container(self, name: str) -> Json:
+        return {"State": {"Running": not self.ends_early, "ExitCode": 1}, **attached(name, "first")}
+
+    def create_container(self, name: str, config: Json) -> None:
+        assert config["HostConfig"]["CapAdd"] == ["NET_ADMIN"]
+        self.left.add(name)
+        self.set.append((name, config["Entrypoint"][1]))
+
+    def start_container(self, name: str) -> None:
+        if self.ends_early:
+            raise StartFailedError("cannot join the network of a container that does not run", retryable=False)
+
+    def wait(self, name: str) -> int:
+        return self.code
+
+    def last_errors(self, name: str) -> str:
+        return "refused"
+
+    def remove_container(self, name: str) -> None:
+        self.left.discard(name)
+
+
+def attached(container: str, endpoint: str) -> Json:
+    stack, _, sandbox_id = container.partition("-")
+    return {"NetworkSettings": {"Networks": {f"{stack}-net-{sandbox_id}": {"EndpointID": endpoint}}}}
+
+
+def network(name: str, *subnets: str) -> Json:
+    return {"Name": name, "IPAM": {"Config": [{"Subnet": subnet} for subnet in subnets]}}
+
+
+class Scene:
+    """One sandbox, an engine with its network and another one, and a host with one address."""
+
+    def __init__(self, trie: Path) -> None:
+        self.trie = trie
+        trie.write_text(TRIE)
+        self.identity = new_identity()
+        self.own = network(naming.network_name("test", self.identity), SUBNET)
+        self.engine = RecordingEngine([self.own, network("other", "203.0.113.0/24", "fd00::/64"), {"Name": "host"}])
+        options = docker_options("test", inside())
+        self.guard = Guard(cast("Engine", self.engine), replace(options, host_fib_trie=trie))
+
+    def start(self) -> None:
+        with self.guard.starting(self.identity):
+            self.guard.close(self.identity, SUBNET)
+
+    def sweep(self, endpoint: str = "first") -> None:
+        container = attached(naming.container_name("test", self.identity), endpoint)
+        self.guard.renew({self.identity.sandbox_id: (self.identity, container)}, self.engine.listed)
+
+    def closed(self) -> list[IPv4Network]:
+        return closed_in(self.engine.set[-1][1])
+
+
+def closed_in(rules: str) -> list[IPv4Network]:
+    found = re.search(r"elements = \{ (.*) \}", rules)
+    assert found is not None
+    return [IPv4Network(one) for one in found[1].split(", ")]
+
+
+def covers(closed: list[IPv4Network], address: str) -> bool:
+    return any(IPv4Address(address) in one for one in closed)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    made = Scene(tmp_path / "fib_trie")
+    yield made
+    assert made.engine.left == set()
+
+
+def test_the_pool_every_network_and_the_host_are_closed_and_the_rest_is_not(scene: Scene) -> None:
+    scene.start()
+
+    closed = scene.closed()
+    for address in ("10.201.0.17", "10.201.9.9", "203.0.113.4", "198.51.100.7", "192.168.1.1", "169.254.169.254"):
+        assert covers(closed, address), address
+    for address in ("198.51.100.8", "1.1.1.1", "93.184.216.34"):
+        assert not covers(closed, address), address
+
+
+def test_only_the_own_network_comes_in_to_the_door(scene: Scene) -> None:
+    scene.start()
+
+    assert f"ip saddr {SUBNET} tcp dport 7000 accept" in scene.engine.set[-1][1]
+
+
+def test_rules_that_stand_are_left_alone(scene: Scene) -> None:
+    scene.start()
+    scene.sweep()
+    scene.sweep()
+
+    assert [name for name, _ in scene.engine.set] == guard_names("test", scene.identity)[:1]
+
+
+def test_an_address_the_host_gets_later_is_closed_with_the_next_sweep(scene: Scene) -> None:
+    scene.start()
+    scene.trie.write_text(TRIE + "|-- 198.51.100.99\n   /32 host LOCAL\n")
+    scene.sweep()
+    scene.sweep()
+
+    assert len(scene.engine.set) == 2
+    assert covers(scene.closed(), "198.51.100.99")
+
+
+def test_a_container_that_was_started_again_gets_its_rules_again(scene: Scene) -> None:
+    scene.start()
+    scene.sweep("second")
+
+    assert len(scene.engine.set) == 2
+
+
+def test_one_that_another_manager_started_gets_rules_once(scene: Scene) -> None:
+    scene.sweep()
+    scene.sweep()
+
+    assert len(scene.engine.set) == 1
+
+
+def test_a_start_that_goes_on_is_left_to_who_starts(scene: Scene) -> None:
+    with scene.guard.starting(scene.identity):
+        scene.sweep()
+
+    assert scene.engine.set == []
+
+
+def test_what_could_not_be_renewed_is_tried_again(scene: Scene) -> None:
+    scene.engine.code = 1
+    scene.sweep()
+    scene.engine.code = 0
+    scene.sweep()
+
+    assert len(scene.engine.set) == 2
+
+
+def test_a_start_without_rules_fails(scene: Scene) -> None:
+    scene.engine.code = 1
+    with pytest.raises(StartFailedError, match="could not be closed off"):
+        scene.start()
+
+    scene.engine.ends_early = True
+    with pytest.raises(StartFailedError, match="ended before it was ready"):
+        scene.start()
+
+
+def test_an_unreadable_table_of_the_host_closes_the_rest_and_is_told(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene.trie.unlink()
+    scene.start()
+
+    assert covers(scene.closed(), "203.0.113.4")
+    assert not covers(scene.closed(), "198.51.100.7")
+    assert "host addresses not known" in caplog.text

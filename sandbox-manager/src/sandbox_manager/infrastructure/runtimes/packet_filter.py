@@ -1,0 +1,111 @@
+"""What a sandbox may send and be sent, as rules of nftables for its network namespace.
+
+Rules of the namespace's own hooks hold for every socket in it, be it bound to a device or a raw one; routes that lead
+nowhere do not. Nobody inside has a right over the namespace, so nobody inside can change them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+HOST_FIB_TRIE = Path("/proc/net/fib_trie")
+Network = ipaddress.IPv4Network
+
+# Nowhere; loopback on a wire; link-local with the metadata of clouds; that of Azure; multicast, reserved, broadcast.
+_ALWAYS = ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "168.63.129.16/32", "224.0.0.0/3")
+_LEAF = "|-- "
+_LOCAL = " host LOCAL"
+
+_RULES = """
+add table inet sandbox
+delete table inet sandbox
+table inet sandbox {{
+  set closed {{
+    type ipv4_addr
+    flags interval
+    elements = {{ {closed} }}
+  }}
+  chain output {{
+    type filter hook output priority filter; policy drop;
+    oifname "lo" accept
+    {replies}
+    ip hdrlength > 5 drop comment "options may name a way round what is closed"
+    {resolver}
+    ip daddr @closed reject with icmpx type admin-prohibited
+    meta nfproto ipv4 accept
+  }}
+  chain input {{
+    type filter hook input priority filter; policy drop;
+    iifname "lo" accept
+    {enters}
+  }}
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """The few ways that are open beside the internet, each a rule."""
+
+    replies: str
+    resolver: str
+    enters: str
+
+    @classmethod
+    def with_door(cls, subnet: str, port: int) -> Ways:
+        """Of a container: its own network comes in to the door, and the engine's resolver asks on from in here.
+
+        The resolver belongs to root, which nobody inside can become; where the engine maps users, it has no name there.
+        """
+        return cls(
+            replies="ct direction reply ct state established,related accept",
+            resolver="meta skuid { 0, 65534 } meta l4proto { tcp, udp } th dport 53 accept",
+            enters=f"ct state established,related accept\n    ip saddr {Network(subnet)} tcp dport {port} accept",
+        )
+
+    @classmethod
+    def with_resolver(cls, address: str) -> Ways:
+        """Of a namespace nobody comes in to; its network's resolver answers on its port alone."""
+        return cls(
+            replies="",
+            resolver=f"ip daddr {ipaddress.IPv4Address(address)} meta l4proto {{ tcp, udp }} th dport 53 accept",
+            enters="meta nfproto ipv4 accept",
+        )
+
+
+def rules(ways: Ways, closed: Iterable[Network]) -> str:
+    """The whole ruleset, for `nft`: put in place at once, also over an older one. There is no IPv6 but on loopback."""
+    networks = [*(Network(one) for one in _ALWAYS), *closed]
+    elements = ", ".join(str(one) for one in ipaddress.collapse_addresses(networks))
+    return _RULES.format(closed=elements, replies=ways.replies, resolver=ways.resolver, enters=ways.enters)
+
+
+def networks_of(texts: Iterable[str]) -> list[Network]:
+    """Those of IPv4; of IPv6 there is nothing to close. Raises `ValueError`."""
+    networks = (ipaddress.ip_network(text, strict=False) for text in texts)
+    return [one for one in networks if isinstance(one, Network)]
+
+
+def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
+    """Every address of a machine beside its loopback, by its routing table; none, and a warning, without one."""
+    try:
+        lines = [line.strip() for line in trie.read_text().splitlines()]
+    except (OSError, ValueError) as error:
+        _log.warning("host addresses not known", extra={"file": str(trie), "reason": str(error)})
+        return []
+    found: dict[Network, None] = {}
+    leaf = ""
+    for line in lines:
+        if line.startswith(_LEAF):
+            leaf = line.removeprefix(_LEAF)
+        elif leaf and line.endswith(_LOCAL):
+            found[Network(leaf + line.removesuffix(_LOCAL), strict=False)] = None
+    if not found:
+        _log.warning("host addresses not known", extra={"file": str(trie), "reason": "it names none"})
+    return [one for one in found if not one.is_loopback]

@@ -1,0 +1,67 @@
+"""What the rules of a sandbox's network are made from."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import pytest
+
+from sandbox_manager.infrastructure.runtimes.packet_filter import Ways, host_networks, networks_of, rules
+
+TRIE = """
+Main:
+  +-- 0.0.0.0/0 3 0 4
+     |-- 0.0.0.0
+        /0 universe UNICAST
+     +-- 127.0.0.0/8 2 0 2
+        |-- 127.0.0.0
+           /8 host LOCAL
+        |-- 127.0.0.1
+           /32 host LOCAL
+     |-- 198.51.100.0
+        /24 link UNICAST
+        /25 host LOCAL
+     |-- 203.0.113.9
+        /32 host LOCAL
+        /32 link BROADCAST
+     |-- 10.0.2.255
+        /32 link BROADCAST
+Local:
+     |-- 203.0.113.9
+        /32 host LOCAL
+"""
+
+
+def test_every_address_of_a_machine_is_read_once_and_none_of_others(tmp_path: Path) -> None:
+    (tmp_path / "trie").write_text(TRIE)
+
+    found = host_networks(tmp_path / "trie")
+
+    assert found == [IPv4Network("198.51.100.0/25"), IPv4Network("203.0.113.9/32")]
+
+
+def test_a_table_that_says_nothing_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    for file in (tmp_path / "missing", Path("/dev/null"), tmp_path / "binary"):
+        caplog.clear()
+        assert host_networks(file) == []
+        assert "host addresses not known" in caplog.text
+
+
+def test_overlapping_networks_are_written_once() -> None:
+    closed = networks_of(["10.0.0.0/8", "10.201.0.0/16", "10.0.0.1/32", "fd00::/8", "192.168.7.9/24"])
+
+    written = rules(Ways.with_resolver("10.0.2.3"), closed)
+
+    assert "10.0.0.0/8, 127" in written
+    assert "10.201" not in written
+    assert "192.168.7.0/24" in written
+    assert "fd00" not in written
+
+
+def test_what_is_no_network_is_refused() -> None:
+    with pytest.raises(ValueError, match="evil"):
+        networks_of(["evil; flush ruleset"])
+    with pytest.raises(ValueError, match="flush"):
+        Ways.with_resolver("10.0.2.3 accept; flush ruleset")
