@@ -74,14 +74,16 @@ async def test_this_machine_is_not_reached_at_any_of_its_addresses(intruder: Int
 
 
 async def test_what_is_outside_is_reached_either_way(intruder: Intruder, host_port: int) -> None:
-    wanted = [one for one in targets([OUTSIDE], [PORT], DEVICE) if one.protocol != "icmp"]
+    wanted = [
+        one for one in targets([OUTSIDE], [PORT], DEVICE) if one.protocol != "icmp" and one.device in ("", DEVICE)
+    ]
     assert await tried(intruder, wanted) == sorted(wanted)
 
 
 async def test_of_the_resolver_only_the_port_of_names_is_open(intruder: Intruder) -> None:
     ask = "import socket; s = socket.socket(); s.settimeout(5); print('told', s.connect_ex(('10.0.2.3', 8000)))"
     assert f"told {errno.EHOSTUNREACH}" in await intruder.python(ask)
-    name = "deb.debian.org"
+    name = "example.com"
     try:
         socket.getaddrinfo(name, 80)
     except OSError:

@@ -58,18 +58,27 @@ async def enter(
     stack: Stack, session_id: str, user_id: str = "intruder", *, keep_workspace: bool = False
 ) -> AsyncGenerator[Intruder]:
     """A ready sandbox for the session, removed at the end of the block, with its workspace unless that is kept."""
-    async with manager_client(stack) as manager:
-        made = (
-            await manager.post("/sandboxes", json={"session_id": session_id, "user_id": user_id})
-        ).raise_for_status()
-        sandbox = made.json()
-        ready = await manager.get(f"/sandboxes/{sandbox['id']}", params={"wait_ms": START_MS})
-        sandbox = ready.raise_for_status().json()
-        assert sandbox["status"] == "ready", sandbox
-        try:
-            minted = await manager.post(f"/sandboxes/{sandbox['id']}/tokens", json={"scopes": SCOPES})
-            token = minted.raise_for_status().json()
-            async with client_at(token["door"], {"Authorization": f"Bearer {token['token']}"}) as door:
-                yield Intruder(sandbox, door, manager)
-        finally:
-            await manager.delete(f"/sandboxes/{sandbox['id']}", params={"keep_workspace": str(keep_workspace).lower()})
+    async with (
+        manager_client(stack) as manager,
+        enter_through(manager, session_id, user_id, keep_workspace=keep_workspace) as intruder,
+    ):
+        yield intruder
+
+
+@asynccontextmanager
+async def enter_through(
+    manager: httpx.AsyncClient, session_id: str, user_id: str = "intruder", *, keep_workspace: bool = False
+) -> AsyncGenerator[Intruder]:
+    """The same, of a sandbox manager of one's own choice."""
+    made = (await manager.post("/sandboxes", json={"session_id": session_id, "user_id": user_id})).raise_for_status()
+    sandbox = made.json()
+    ready = await manager.get(f"/sandboxes/{sandbox['id']}", params={"wait_ms": START_MS})
+    sandbox = ready.raise_for_status().json()
+    assert sandbox["status"] == "ready", sandbox
+    try:
+        minted = await manager.post(f"/sandboxes/{sandbox['id']}/tokens", json={"scopes": SCOPES})
+        token = minted.raise_for_status().json()
+        async with client_at(token["door"], {"Authorization": f"Bearer {token['token']}"}) as door:
+            yield Intruder(sandbox, door, manager)
+    finally:
+        await manager.delete(f"/sandboxes/{sandbox['id']}", params={"keep_workspace": str(keep_workspace).lower()})

@@ -27,6 +27,8 @@ PROBE = """
 import json, socket, struct, sys
 from concurrent.futures import ThreadPoolExecutor
 
+ONLINK = "onlink"
+
 def answered(target):
     protocol, address, port, device = target
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -37,7 +39,9 @@ def answered(target):
     try:
         with socket.socket(family, kind, number) as one:
             if device:
+                device, _, way = device.partition(" ")
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_DONTROUTE, way == ONLINK)
             one.settimeout(2)
             one.connect(socket.getaddrinfo(address, port, family)[0][4])
             if protocol != "tcp":
@@ -72,7 +76,8 @@ print("ready", flush=True)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Target:
-    """`device` names the one its socket is bound to; nothing for a plain socket."""
+    """`device` names the one its socket is bound to, nothing for a plain socket; followed by ` onlink` it asks for the
+    address on that device's own wire, whatever routes say."""
 
     protocol: str
     address: str
@@ -81,11 +86,13 @@ class Target:
 
 
 def targets(addresses: Iterable[str], ports: Iterable[int], device: str) -> list[Target]:
-    """Every way to try them: TCP and UDP to each port, echo requests; plain, and bound to the device."""
+    """Every way to try them: TCP and UDP to each port, echo requests; plain, bound to the device, and on its wire."""
     wanted = list(dict.fromkeys(addresses))
     found = [Target(kind, one, port) for one in wanted for port in ports for kind in ("tcp", "udp")]
     found += [Target("icmp", one, 0) for one in wanted]
-    return [Target(one.protocol, one.address, one.port, way) for one in found for way in ("", device)]
+    return [
+        Target(one.protocol, one.address, one.port, way) for one in found for way in ("", device, f"{device} onlink")
+    ]
 
 
 async def answered(run: Callable[[str, str], Awaitable[str]], wanted: list[Target]) -> list[Target]:
