@@ -201,6 +201,8 @@ def test_what_makes_another_container_of_it_is_refused(policy: Policy, kind: str
         ("sandbox", {"NanoCpus": 0}),
         ("sandbox", {"NanoCpus": None}),
         ("sandbox", {"NanoCpus": 64_000_000_000}),
+        ("sandbox", {"CpuShares": 0}),
+        ("sandbox", {"CpuShares": 100_000}),
         ("sandbox", {"NetworkMode": "container:own-1"}),
         ("guard", {"CapAdd": ["NET_ADMIN", "DAC_OVERRIDE"]}),
         ("guard", {"Mounts": [{"Type": "volume", "Source": "own-ws-1", "Target": "/workspace"}]}),

@@ -110,6 +110,7 @@ _KNOWN = {
     "Memory",
     "MemorySwap",
     "NanoCpus",
+    "CpuShares",
     "PidsLimit",
     "LogConfig",
     "NetworkMode",

@@ -14,6 +14,8 @@ _log = logging.getLogger(__name__)
 
 DOOR_PORT = 7000
 _MIB = 1024 * 1024
+# Of the 1,024 a container has unasked: the services, which are containers too, come first.
+_SHARES = 64
 _OWNED = "uid=1000,gid=1000"
 
 
@@ -45,6 +47,7 @@ def container_config(options: DockerOptions, spec: SandboxSpec, seccomp: str) ->
             "Memory": inside.memory_bytes,
             "MemorySwap": inside.memory_bytes,
             "NanoCpus": int(inside.cpus * 1_000_000_000),
+            "CpuShares": _SHARES,
             "PidsLimit": inside.pids,
             "LogConfig": {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "2"}},
             "NetworkMode": network_name(options.stack, spec.identity),
