@@ -27,6 +27,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from contracts.identifiers import NAME
+
 
 class SandboxStatus(StrEnum):
     """Life of a sandbox as the manager reports it."""
@@ -54,8 +56,8 @@ class CreateSandbox(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    session_id: str = Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")
-    user_id: str = Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")
+    session_id: str = Field(pattern=NAME)
+    user_id: str = Field(pattern=NAME)
 
 
 class Sandbox(BaseModel):

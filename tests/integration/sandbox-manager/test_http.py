@@ -53,6 +53,9 @@ async def client(
             yield client
 
 
+NOBODYS = f"/sandboxes/{'0' * 16}"
+
+
 def ask(session_id: str = "s1", user_id: str = "u1") -> dict[str, str]:
     return {"session_id": session_id, "user_id": user_id}
 
@@ -97,8 +100,8 @@ async def test_a_bad_body_names_each_field(client: httpx.AsyncClient) -> None:
 
 
 async def test_a_sane_request_id_is_kept_and_another_replaced(client: httpx.AsyncClient) -> None:
-    kept = await client.get("/sandboxes/none", headers={"X-Request-ID": "request-0001"})
-    made = await client.get("/sandboxes/none", headers={"X-Request-ID": "no good!"})
+    kept = await client.get(NOBODYS, headers={"X-Request-ID": "request-0001"})
+    made = await client.get(NOBODYS, headers={"X-Request-ID": "no good!"})
 
     assert kept.status_code == 404
     assert kept.headers["X-Request-ID"] == kept.json()["request_id"] == "request-0001"

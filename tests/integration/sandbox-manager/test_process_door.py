@@ -14,8 +14,9 @@ import pytest
 
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.sandbox import Identity
+from sandbox_manager.infrastructure.runtimes.process import network
 from sandbox_manager.infrastructure.runtimes.process.limits import limits_here
-from sandbox_manager.infrastructure.runtimes.process.runtime import ProcessRuntime
+from sandbox_manager.infrastructure.runtimes.process.runtime import Pools, ProcessRuntime
 from sandbox_manager.infrastructure.runtimes.threads import threads
 from support.door import await_true
 from support.runtime_labs import ProcessLab
@@ -31,7 +32,14 @@ def keep_token(identity: Identity) -> str:
 async def lab_in(folder: Path, *, isolated: bool) -> AsyncGenerator[ProcessLab]:
     options = process_options(folder, inside(), "door")
     async with threads("door", 2) as pool:
-        runtime = ProcessRuntime(options, limits_here(options.inside), pool, isolated=isolated)
+        runtime = ProcessRuntime(
+            options,
+            limits_here(options.inside),
+            Pools(pool, pool),
+            isolated=isolated,
+            filtered=b"",
+            has_network=network.available(),
+        )
         try:
             yield ProcessLab(runtime, folder, "door")
         finally:

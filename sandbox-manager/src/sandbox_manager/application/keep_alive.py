@@ -75,3 +75,6 @@ class KeepAlive:
             fields = {**log_fields(sandbox.identity), "reason": str(error) or "it took too long"}
             _log.warning("sandbox did not answer its keep-alive", extra=fields)
             return None
+        except Exception:  # noqa: BLE001 - whatever is in it may answer; its time must run out all the same
+            _log.exception("answer of a sandbox could not be read", extra=log_fields(sandbox.identity))
+            return None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from sandbox_manager.application.admission import Admission
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
+from sandbox_manager.application.side_by_side import Piece, SideBySide
 from sandbox_manager.domain.admission import spare
 from sandbox_manager.domain.errors import (
     DomainError,
@@ -25,6 +26,7 @@ from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 _log = logging.getLogger(__name__)
 
 _WAIT_S = 20.0
+_PATIENCE_S = 1.0
 _DID_NOT_WAKE = "The sandbox did not wake up."
 
 
@@ -91,6 +93,7 @@ class ResumeSandbox:
     idle: timedelta
     admission: Admission
     pause: PauseSandbox
+    each: SideBySide = field(default_factory=lambda: SideBySide(trouble="sandbox not woken", patience_s=_PATIENCE_S))
 
     async def __call__(self, sandbox_id: str) -> Sandbox:
         sandbox = await known(self.registry, sandbox_id)
@@ -100,11 +103,10 @@ class ResumeSandbox:
 
     async def in_line(self) -> None:
         """Wake those whose turn has come."""
-        for sandbox in await self.admission.pump():
-            try:
-                await self._wake(sandbox, 0)
-            except DomainError as error:
-                _log.warning("sandbox not woken", extra={**log_fields(sandbox.identity), "reason": error.detail})
+        await self.each(self._piece(one) for one in await self.admission.pump())
+
+    def _piece(self, sandbox: Sandbox) -> Piece:
+        return Piece(sandbox.id, log_fields(sandbox.identity), lambda: self._wake(sandbox, 0))
 
     async def _has_room(self, sandbox: Sandbox) -> bool:
         try:

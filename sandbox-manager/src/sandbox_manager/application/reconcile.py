@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -14,14 +13,14 @@ from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.presence import Presence
+from sandbox_manager.application.side_by_side import Piece, SideBySide
 from sandbox_manager.domain.clocks import Clocks
-from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, SandboxBusyError
+from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Clock, Found, Runtime, SandboxRegistry
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 _log = logging.getLogger(__name__)
 
-_AT_ONCE = 8
 _STOPPED = "The manager stopped while it started the sandbox."
 _RESTLESS = "It no longer held its desktop still."
 Pause = Callable[[Sandbox], Awaitable[object]]
@@ -34,7 +33,7 @@ class Reconcile:
 
     Safe to run in several managers at once: whoever ends a sandbox holds its lease. What is at another place is left to
     the managers there, and given up only when there are none. `pause` freezes what is idle; without it that ends.
-    `mend` makes one frozen or not as its record says.
+    `mend` makes one frozen or not as its record says. Each is tended apart from the others: none stops a sweep.
     Raises `EngineUnavailableError`, `RegistryUnavailableError`.
     """
 
@@ -47,7 +46,7 @@ class Reconcile:
     keep_alive: KeepAlive
     pause: Pause | None = None
     mend: Mend | None = None
-    bound: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    each: SideBySide = field(default_factory=lambda: SideBySide(trouble="sandbox not reconciled"))
 
     async def __call__(self) -> None:
         began, outcome = time.perf_counter(), "failed"
@@ -62,10 +61,10 @@ class Reconcile:
         # Found is read first: a record is written before anything is made, so what is found then has its record.
         found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
         wanted = {one.id: one for one in await self.registry.find(occupied=True)}
-        await asyncio.gather(*(self._keep(one, found.get(one.id)) for one in wanted.values()))
-        for stray in found.values():
-            if stray.identity.sandbox_id not in wanted:
-                await self._remove_stray(stray)
+        strays = [one for one in found.values() if one.identity.sandbox_id not in wanted]
+        await self.each(
+            [self._piece(one, found.get(one.id)) for one in wanted.values()] + [self._stray(one) for one in strays]
+        )
 
     async def one(self, sandbox_id: str) -> None:
         """Look at one sandbox only: something happened to it."""
@@ -73,25 +72,25 @@ class Reconcile:
         if sandbox is None or not sandbox.occupied or sandbox.status in (Status.QUEUED, Status.STARTING):
             return
         found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
-        await self._keep(sandbox, found.get(sandbox_id))
+        await self.each([self._piece(sandbox, found.get(sandbox_id))])
+
+    def _piece(self, sandbox: Sandbox, found: Found | None) -> Piece:
+        return Piece(sandbox.id, log_fields(sandbox.identity), lambda: self._keep(sandbox, found))
+
+    def _stray(self, stray: Found) -> Piece:
+        return Piece(stray.identity.sandbox_id, log_fields(stray.identity), lambda: self._remove_stray(stray))
 
     async def _keep(self, sandbox: Sandbox, found: Found | None) -> None:
-        try:
-            async with self.bound:
-                if sandbox.status is Status.QUEUED:
-                    return
-                if not await self.clean.is_here(sandbox):
-                    await self._leave_or_give_up(sandbox)
-                elif sandbox.status in (Status.STARTING, Status.WARMING):
-                    await self._keep_starting(sandbox)
-                elif sandbox.lives:
-                    await self._keep_running(sandbox, found)
-                else:
-                    await self.clean(sandbox, wait_s=0)
-        except SandboxBusyError:
-            _log.debug("sandbox left to whoever works on it", extra=log_fields(sandbox.identity))
-        except DomainError as error:
-            _log.warning("sandbox not reconciled", extra={**log_fields(sandbox.identity), "reason": error.detail})
+        if sandbox.status is Status.QUEUED:
+            return
+        if not await self.clean.is_here(sandbox):
+            await self._leave_or_give_up(sandbox)
+        elif sandbox.status in (Status.STARTING, Status.WARMING):
+            await self._keep_starting(sandbox)
+        elif sandbox.lives:
+            await self._keep_running(sandbox, found)
+        else:
+            await self.clean(sandbox, wait_s=0)
 
     async def _keep_starting(self, sandbox: Sandbox) -> None:
         if sandbox.lease_until > self.clock.now():
@@ -179,15 +178,12 @@ class Reconcile:
             _log.warning("sandbox of a place without managers given up", extra=log_fields(sandbox.identity))
 
     async def _remove_stray(self, stray: Found) -> None:
-        try:
-            record = await self.registry.get(stray.identity.sandbox_id)
-            if record is not None and record.occupied:
-                return
-            measures.RECONCILED.add("stray")
-            _log.warning("stray sandbox removed", extra=log_fields(stray.identity))
-            await self.clean.remove(stray.identity, keep_workspace=True)
-        except DomainError as error:
-            _log.warning("stray not removed", extra={**log_fields(stray.identity), "reason": error.detail})
+        record = await self.registry.get(stray.identity.sandbox_id)
+        if record is not None and record.occupied:
+            return
+        measures.RECONCILED.add("stray")
+        _log.warning("stray sandbox removed", extra=log_fields(stray.identity))
+        await self.clean.remove(stray.identity, keep_workspace=True)
 
 
 def _unchanged(now: Sandbox, seen: Sandbox, moved: Sandbox | None) -> Sandbox | None:

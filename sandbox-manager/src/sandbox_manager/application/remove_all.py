@@ -35,5 +35,7 @@ class RemoveAll:
         for sandbox, result in zip(occupied, results, strict=True):
             if isinstance(result, DomainError):
                 _log.warning("sandbox not removed", extra={"sandbox_id": sandbox.id, "reason": result.detail})
-            elif isinstance(result, BaseException):
+            elif isinstance(result, Exception):
+                _log.error("sandbox not removed", extra={"sandbox_id": sandbox.id}, exc_info=result)
+            elif result is not None:
                 raise result

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sandbox_manager.application.remove_workspace import RemoveWorkspace
+from sandbox_manager.application.side_by_side import Piece, SideBySide
 from sandbox_manager.application.workspace_work import WorkspaceWork
-from sandbox_manager.domain.errors import DomainError
+from sandbox_manager.domain.workspace import Workspace
 
-_log = logging.getLogger(__name__)
+_LONGEST_S = 400.0
+"""Longer than archives are packed or mended for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +19,20 @@ class TendWorkspaces:
 
     work: WorkspaceWork
     remove: RemoveWorkspace
+    each: SideBySide = field(
+        default_factory=lambda: SideBySide(trouble="workspace not tended", at_once=4, deadline_s=_LONGEST_S)
+    )
 
     async def __call__(self) -> None:
-        for workspace in await self.work.records.due(self.work.clock.now()):
-            try:
-                if await self.remove.is_elsewhere(workspace.session_id):
-                    continue
-                await self.work.settle(workspace.session_id, workspace.user_id)
-                if workspace.remove_at is not None and workspace.remove_at <= self.work.clock.now():
-                    await self.remove.finish(workspace)
-            except DomainError as error:
-                fields = {"session_id": workspace.session_id, "reason": error.detail}
-                _log.warning("workspace not tended", extra=fields)
+        due = await self.work.records.due(self.work.clock.now())
+        await self.each(self._piece(one) for one in due)
+
+    def _piece(self, workspace: Workspace) -> Piece:
+        return Piece(workspace.session_id, {"session_id": workspace.session_id}, lambda: self._tend(workspace))
+
+    async def _tend(self, workspace: Workspace) -> None:
+        if await self.remove.is_elsewhere(workspace.session_id):
+            return
+        await self.work.settle(workspace.session_id, workspace.user_id)
+        if workspace.remove_at is not None and workspace.remove_at <= self.work.clock.now():
+            await self.remove.finish(workspace)

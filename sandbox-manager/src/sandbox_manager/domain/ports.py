@@ -11,6 +11,9 @@ from typing import Protocol
 from sandbox_manager.domain.sandbox import Identity, Sandbox, Started
 from sandbox_manager.domain.workspace import WorkspaceArchives
 
+_MOST_UNUSED_S = 1e9
+_MOST_HELD = 2**60
+
 
 class Clock(Protocol):
     def now(self) -> datetime:
@@ -134,13 +137,20 @@ class Report:
     """What a sandbox tells of itself: for how long nobody has used it, how much its workspace holds, if it knows, and
     whether it is one nobody has claimed that holds its desktop still.
 
-    Code in it may make it lie, and fools nobody but its own clock.
+    Code in it may make it lie, and fools nobody but its own clock. Raises `ValueError` for what can't be.
     """
 
     unused_s: float
     disk_bytes: int | None = None
     disk_files: int | None = None
     resting: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.unused_s <= _MOST_UNUSED_S:  # false for what is no number, too
+            raise ValueError("nothing is unused for so long")
+        for held in (self.disk_bytes, self.disk_files):
+            if held is not None and not 0 <= held <= _MOST_HELD:
+                raise ValueError("nothing holds so much")
 
 
 class Runtime(Protocol):

@@ -7,6 +7,16 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from sandbox_manager.domain.disk import Fill
+from sandbox_manager.domain.identifiers import (
+    InvalidIdentifierError,
+    parse_generation,
+    parse_sandbox_id,
+    parse_session_id,
+    parse_user_id,
+    pool_session,
+)
+
+__all__ = ["ANY_PLACE", "LONG_AGO", "Cleanup", "Identity", "Sandbox", "Started", "Status", "pool_session"]
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 ANY_PLACE = "*"
@@ -38,17 +48,28 @@ class Cleanup(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What never changes about a sandbox; the labels of what runs carry exactly this."""
+    """What never changes about a sandbox; the labels of what runs carry exactly this.
+
+    One of the pool has the session that stands for its own id, no user, and generation 0. Raises
+    `InvalidIdentifierError` for what can be no identity, wherever it was read.
+    """
 
     sandbox_id: str
     session_id: str
     user_id: str
     generation: int
 
-
-def pool_session(sandbox_id: str) -> str:
-    """What stands for the session of a sandbox nobody claimed yet; no session's id can hold a dot."""
-    return f"pool.{sandbox_id}"
+    def __post_init__(self) -> None:
+        parse_sandbox_id(self.sandbox_id)
+        if self.session_id == pool_session(self.sandbox_id):
+            if (self.user_id, self.generation) != ("", 0):
+                raise InvalidIdentifierError("Nobody's sandbox has no user and no generation.", field="user_id")
+            return
+        if parse_session_id(self.session_id).startswith("pool."):
+            raise InvalidIdentifierError("This stands for the session of another sandbox.", field="session_id")
+        parse_user_id(self.user_id)
+        if parse_generation(self.generation) == 0:
+            raise InvalidIdentifierError("A claimed sandbox has a generation.", field="generation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

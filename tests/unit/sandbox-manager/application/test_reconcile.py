@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.domain.sandbox import Status
+from sandbox_manager.domain.sandbox import Identity, Status
+from sandbox_manager.infrastructure.runtimes.inside import report_of
 from support.keeping import HARD, IDLE, PAUSE, Keeping
 from support.sandboxes import new_identity, spec_of
 
@@ -257,3 +258,59 @@ async def test_one_that_can_not_be_seen_to_is_told_of(caplog: pytest.LogCaptureF
     await keeping.reconcile()
 
     assert "sandbox not reconciled" in caplog.text
+
+
+async def test_an_answer_nobody_can_read_stops_neither_the_sweep_nor_the_ones_own_clock() -> None:
+    keeping = Keeping()
+    keeping.runtime.fail_keep = OverflowError("cannot convert float infinity to integer")
+    hostile, good = await keeping.ready("hostile"), await keeping.ready("good")
+    keeping.runtime.kill(good.id)
+
+    await keeping.reconcile()
+    assert (await keeping.get(hostile.id)).status is Status.READY
+    assert (await keeping.get(good.id)).status is Status.GONE
+
+    keeping.clock.move(HARD)
+    await keeping.reconcile()
+    assert (await keeping.get(hostile.id)).status is Status.GONE
+
+
+async def test_one_that_can_not_be_removed_keeps_nobody_else_from_being_removed() -> None:
+    keeping = Keeping()
+    strays = [new_identity() for _ in range(3)]
+    for stray in strays:
+        await keeping.runtime.start(spec_of(stray))
+    remove, bad = keeping.runtime.remove, strays[0].sandbox_id
+
+    async def removing(identity: Identity, *, keep_workspace: bool) -> None:
+        if identity.sandbox_id == bad:
+            raise RecursionError
+        await remove(identity, keep_workspace=keep_workspace)
+
+    keeping.runtime.remove = removing
+    await keeping.reconcile()
+    assert list(keeping.runtime.things) == [bad]
+
+    keeping.runtime.remove = remove
+    await keeping.reconcile()
+    assert keeping.runtime.things == {}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        '{"unused_s": 1, "disk_bytes": Infinity}',
+        '{"unused_s": NaN}',
+        '{"unused_s": -1}',
+        '{"unused_s": 1e300}',
+        '{"unused_s": 1, "disk_bytes": -5}',
+        '{"unused_s": 1, "disk_bytes": 1e300}',
+        '{"unused_s": "1e999"}',
+        "[" * 100_000,
+        "9" * 5_000,
+        "null",
+    ],
+)
+def test_what_is_no_report_is_read_as_none(told: str) -> None:
+    with pytest.raises(EngineUnavailableError):
+        report_of(told)

@@ -15,6 +15,8 @@ from sandbox_manager.domain.workspace import Snapshot, Work, WorkKind, Workspace
 from sandbox_manager.infrastructure.mongo.documents import collection_of
 from sandbox_manager.infrastructure.mongo.errors import registry_errors
 
+_MOST_DUE = 5_000
+
 
 class WorkspaceDocument(Document):
     """One a session that has snapshots, or whose files are being worked at, or are to be removed."""
@@ -59,7 +61,7 @@ class MongoWorkspaces:
     async def due(self, now: datetime) -> list[Workspace]:
         query = {"$or": [{"work.until": {"$lte": now}}, {"remove_at": {"$lte": now}}]}
         with registry_errors():
-            return [_to_workspace(one) async for one in collection_of(WorkspaceDocument).find(query).limit(100)]
+            return [_to_workspace(one) async for one in collection_of(WorkspaceDocument).find(query).limit(_MOST_DUE)]
 
     async def forget(self, session_id: str) -> None:
         with registry_errors():

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.domain.identifiers import parse_snapshot_id
 from sandbox_manager.domain.workspace import ArchiveBounds, Packed, refusal
 
 _FOLDER = Path(__file__).with_name("archive")
 _PARTS = [
     (f"{__package__}.archive.{name}", (_FOLDER / f"{name}.py").read_text())
-    for name in ("bounds", "packing", "unpacking", "program")
+    for name in ("bounds", "removal", "packing", "unpacking", "program")
 ]
 PROGRAM = f"""import sys, types
 for name, text in {_PARTS!r}:
@@ -26,9 +27,9 @@ NO_BOUNDS = ArchiveBounds(max_bytes=0, max_files=0)
 
 
 def arguments(verb: str, workspace: str, archives: str, snapshot_id: str, bounds: ArchiveBounds) -> list[str]:
-    """Of the program's command line, after the interpreter."""
+    """Of the program's command line, after the interpreter. Raises `InvalidIdentifierError`."""
     numbers = [str(bounds.max_bytes), str(bounds.max_files)]
-    return ["-I", "-c", PROGRAM, verb, workspace, archives, snapshot_id, *numbers]
+    return ["-I", "-c", PROGRAM, verb, workspace, archives, parse_snapshot_id(snapshot_id), *numbers]
 
 
 def answer(told: str) -> dict[str, Any]:

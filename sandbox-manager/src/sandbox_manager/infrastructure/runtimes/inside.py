@@ -77,6 +77,8 @@ def report_of(line: str) -> Report:
         if len(line) > LONGEST_ANSWER:
             raise MalformedJsonError("It is too long.")
         told = read_json(_KEPT_ALIVE, line.removeprefix(KEPT_LINE), most_values=100)
-    except MalformedJsonError as error:
+        return Report(
+            unused_s=told.unused_s, disk_bytes=told.disk_bytes, disk_files=told.disk_files, resting=told.resting
+        )
+    except (MalformedJsonError, ValueError) as error:
         raise EngineUnavailableError("The sandbox answered something else than it was asked.") from error
-    return Report(unused_s=told.unused_s, disk_bytes=told.disk_bytes, disk_files=told.disk_files, resting=told.resting)

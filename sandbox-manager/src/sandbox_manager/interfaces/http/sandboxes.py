@@ -5,15 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
+from contracts.identifiers import NAME, SANDBOX_ID
 from contracts.sandboxes import CreateSandbox, DoorToken, Sandbox, SandboxList, TokenRequest
 from sandbox_manager.interfaces.http.service_token import require_service_token
 from sandbox_manager.interfaces.http.to_wire import to_wire
 from sandbox_manager.interfaces.http.use_cases import Wired
 
 _MAX_WAIT_MS = 120_000
-_Owner = Annotated[str | None, Query(max_length=64)]
+_Owner = Annotated[str | None, Query(pattern=NAME)]
+_SandboxId = Annotated[str, Path(pattern=SANDBOX_ID)]
 
 _REFUSED: dict[int | str, dict[str, Any]] = {409: {}}
 
@@ -37,34 +39,36 @@ async def list_(wired: Wired, user_id: _Owner = None, session_id: _Owner = None)
 
 
 @router.get("/{sandbox_id}")
-async def get(sandbox_id: str, wired: Wired, wait_ms: Annotated[int, Query(ge=0, le=_MAX_WAIT_MS)] = 0) -> Sandbox:
+async def get(
+    sandbox_id: _SandboxId, wired: Wired, wait_ms: Annotated[int, Query(ge=0, le=_MAX_WAIT_MS)] = 0
+) -> Sandbox:
     """One sandbox; with `wait_ms` once it left `starting` or `queued`, or at the deadline."""
     sandbox = await wired.get(sandbox_id, wait_ms / 1000)
     return to_wire(sandbox, queue_position=await wired.get.position(sandbox))
 
 
 @router.post("/{sandbox_id}/renew", responses=_REFUSED)
-async def renew(sandbox_id: str, wired: Wired) -> Sandbox:
+async def renew(sandbox_id: _SandboxId, wired: Wired) -> Sandbox:
     """Count as activity."""
     sandbox = await wired.renew(sandbox_id)
     return to_wire(sandbox, queue_position=await wired.get.position(sandbox))
 
 
 @router.post("/{sandbox_id}/pause", responses=_REFUSED)
-async def pause(sandbox_id: str, wired: Wired) -> Sandbox:
+async def pause(sandbox_id: _SandboxId, wired: Wired) -> Sandbox:
     """Hold it still until it is used: by a token, by renew or by resume. The same for one that is paused."""
     return to_wire(await wired.pause(sandbox_id))
 
 
 @router.post("/{sandbox_id}/resume", responses=_REFUSED)
-async def resume(sandbox_id: str, wired: Wired) -> Sandbox:
+async def resume(sandbox_id: _SandboxId, wired: Wired) -> Sandbox:
     """Let a paused one go on, or wait in line while there is no room. The same for one that runs."""
     sandbox = await wired.resume(sandbox_id)
     return to_wire(sandbox, queue_position=await wired.get.position(sandbox))
 
 
 @router.post("/{sandbox_id}/tokens", status_code=201, responses=_REFUSED)
-async def mint(sandbox_id: str, body: TokenRequest, wired: Wired) -> DoorToken:
+async def mint(sandbox_id: _SandboxId, body: TokenRequest, wired: Wired) -> DoorToken:
     """A short-lived door token and the door's address."""
     scopes = [scope.value for scope in dict.fromkeys(body.scopes)]
     minted = await wired.mint(sandbox_id, scopes, timedelta(seconds=body.ttl_s))
@@ -78,6 +82,8 @@ async def mint(sandbox_id: str, body: TokenRequest, wired: Wired) -> DoorToken:
 
 
 @router.delete("/{sandbox_id}", status_code=204)
-async def delete(sandbox_id: str, wired: Wired, *, keep_workspace: bool = False, only_queued: bool = False) -> None:
+async def delete(
+    sandbox_id: _SandboxId, wired: Wired, *, keep_workspace: bool = False, only_queued: bool = False
+) -> None:
     """Remove it, also in the middle of its start; 204 too when there is none. `only_queued`: unless it got its turn."""
     await wired.delete(sandbox_id, keep_workspace=keep_workspace or only_queued, only_queued=only_queued)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends
+from typing import Annotated
 
+from fastapi import APIRouter, Depends, Path
+
+from contracts.identifiers import SANDBOX_ID
 from contracts.sandboxes import ManagerStats, SandboxStats, SandboxStatus
 from sandbox_manager.interfaces.http.service_token import require_service_token
 from sandbox_manager.interfaces.http.use_cases import Wired
@@ -12,7 +15,7 @@ router = APIRouter(tags=["stats"], dependencies=[Depends(require_service_token)]
 
 
 @router.get("/sandboxes/{sandbox_id}/stats")
-async def sandbox_stats(sandbox_id: str, wired: Wired) -> SandboxStats:
+async def sandbox_stats(sandbox_id: Annotated[str, Path(pattern=SANDBOX_ID)], wired: Wired) -> SandboxStats:
     """One sandbox."""
     stats = await wired.stats(sandbox_id)
     return SandboxStats(

@@ -7,15 +7,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 
+from contracts.identifiers import NAME, SNAPSHOT_ID
 from contracts.workspaces import Snapshot, SnapshotList, TakeSnapshot
 from sandbox_manager.domain import workspace as domain
 from sandbox_manager.interfaces.http.service_token import require_service_token
 from sandbox_manager.interfaces.http.use_cases import Wired
 
-_ID = r"^[A-Za-z0-9_-]+$"
-_Session = Annotated[str, Path(max_length=64, pattern=_ID)]
-_Owner = Annotated[str, Query(min_length=1, max_length=64, pattern=_ID)]
-_Snapshot = Annotated[str, Path(max_length=64, pattern=_ID)]
+_Session = Annotated[str, Path(pattern=NAME)]
+_Owner = Annotated[str, Query(pattern=NAME)]
+_Snapshot = Annotated[str, Path(pattern=SNAPSHOT_ID)]
 
 router = APIRouter(
     prefix="/workspaces/{session_id}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import itertools
 import os
 import stat
 import tarfile
@@ -14,6 +15,7 @@ from typing import BinaryIO, NamedTuple
 from sandbox_manager.infrastructure.runtimes.archive.bounds import FOLDER, KEPT, STAGE, ArchiveError, Counted
 
 _DEEPEST = 200
+_OWN = len(KEPT) + 1
 
 
 class Entry(NamedTuple):
@@ -38,11 +40,12 @@ class _Exactly:
         return piece + b"\0" * (wanted - len(piece))
 
 
-def entries(folder: int, prefix: str = "") -> Iterator[Entry]:
-    """Everything below an open folder, parents first. What goes away meanwhile is left out; no symlink is followed."""
+def entries(folder: int, most: int, prefix: str = "") -> Iterator[Entry]:
+    """Everything below an open folder, parents first, at most so many names in one. What goes away meanwhile is left
+    out; no symlink is followed."""
     if prefix.count("/") > _DEEPEST:
         raise ArchiveError("too_large", f"Folders are nested deeper than {_DEEPEST}, too deep for a snapshot.")
-    for name in sorted(os.listdir(folder)):
+    for name in _names(folder, most):
         if not prefix and (name in KEPT or name == STAGE):
             continue
         path = f"{prefix}{name}"
@@ -52,9 +55,17 @@ def entries(folder: int, prefix: str = "") -> Iterator[Entry]:
             if stat.S_ISDIR(found.st_mode):
                 inner = os.open(name, FOLDER, dir_fd=folder)
                 try:
-                    yield from entries(inner, f"{path}/")
+                    yield from entries(inner, most, f"{path}/")
                 finally:
                     os.close(inner)
+
+
+def _names(folder: int, most: int) -> list[str]:
+    with os.scandir(folder) as found:
+        names = [entry.name for entry in itertools.islice(found, most + _OWN + 1)]
+    if len(names) > most + _OWN:
+        raise ArchiveError("too_large", f"There are more than {most:,} files, too many for a snapshot.")
+    return sorted(names)
 
 
 def pack(workspace: Path, target: Path, counted: Counted) -> None:
@@ -64,13 +75,13 @@ def pack(workspace: Path, target: Path, counted: Counted) -> None:
     try:
         # Looked over first, so that what is too large is refused before it is read.
         looked = Counted(counted.max_bytes, counted.max_files)
-        for entry in entries(root):
+        for entry in entries(root, counted.max_files):
             looked.file()
             looked.add(entry.found.st_size if stat.S_ISREG(entry.found.st_mode) else 0, entry.path)
         with open(draft, "wb", opener=_private) as raw:
             with gzip.GzipFile("", "wb", 1, raw) as packed, tarfile.open(None, "w|", packed) as archive:
                 links: dict[tuple[int, int], str] = {}
-                for entry in entries(root):
+                for entry in entries(root, counted.max_files):
                     _pack_entry(archive, entry, links, counted)
             raw.flush()
             os.fsync(raw.fileno())

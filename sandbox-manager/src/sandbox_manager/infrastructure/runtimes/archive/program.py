@@ -6,6 +6,7 @@ import errno
 import gzip
 import json
 import os
+import re
 import sys
 import tarfile
 from pathlib import Path
@@ -14,10 +15,14 @@ from sandbox_manager.infrastructure.runtimes.archive.bounds import KEPT, Archive
 from sandbox_manager.infrastructure.runtimes.archive.packing import pack
 from sandbox_manager.infrastructure.runtimes.archive.unpacking import mend, unpack
 
+_NAME = re.compile("[A-Za-z0-9_-]{1,64}")
+
 
 def run(arguments: list[str]) -> dict[str, object]:
     """Do what the arguments say; the answer is for the manager."""
     verb, workspace, archives, name, max_bytes, max_files = arguments
+    if not _NAME.fullmatch(name):
+        raise ArchiveError("failed", "this can be no name of a snapshot")
     counted = Counted(int(max_bytes), int(max_files))
     target = Path(archives) / f"{name}.tar.gz"
     if verb == "pack":

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
-import shutil
-import stat
 import tarfile
+import time
 from collections.abc import Generator
 from pathlib import Path
 
 from sandbox_manager.infrastructure.runtimes.archive.bounds import FOLDER, KEPT, STAGE, ArchiveError, Counted
+from sandbox_manager.infrastructure.runtimes.archive.removal import empty, open_folder
 
 _BLOCK = 256 * 1024
+_REMOVE_S = 200.0
 
 
 def unpack(workspace: Path, source: Path, counted: Counted) -> None:
@@ -124,12 +125,13 @@ def remove_tree(folder: Path) -> None:
     if folder.is_symlink() or not folder.is_dir():
         folder.unlink(missing_ok=True)
         return
+    parent = os.open(folder.parent, FOLDER)
     try:
-        shutil.rmtree(folder)
-    except PermissionError:
-        folder.chmod(stat.S_IRWXU)
-        for place, folders, _ in os.walk(folder):
-            for name in folders:
-                if not Path(place, name).is_symlink():
-                    Path(place, name).chmod(stat.S_IRWXU)
-        shutil.rmtree(folder)
+        opened = open_folder(parent, folder.name)
+        try:
+            empty(opened, "", time.monotonic() + _REMOVE_S)
+        finally:
+            os.close(opened)
+        os.rmdir(folder.name, dir_fd=parent)
+    finally:
+        os.close(parent)

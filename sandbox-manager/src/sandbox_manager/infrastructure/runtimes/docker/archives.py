@@ -21,6 +21,7 @@ from sandbox_manager.infrastructure.runtimes.threads import Threads
 _log = logging.getLogger(__name__)
 
 _MIB = 1024 * 1024
+_NO_SANDBOX = "0" * 16
 
 
 class DockerArchives:
@@ -128,4 +129,4 @@ class DockerArchives:
 
 
 def _identity(session_id: str, user_id: str) -> Identity:
-    return Identity(sandbox_id="", session_id=session_id, user_id=user_id, generation=0)
+    return Identity(sandbox_id=_NO_SANDBOX, session_id=session_id, user_id=user_id, generation=1)

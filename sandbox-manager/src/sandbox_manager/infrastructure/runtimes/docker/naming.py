@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
+from sandbox_manager.domain.identifiers import InvalidIdentifierError, parse_generation
 from sandbox_manager.domain.sandbox import Identity, pool_session
+
+_log = logging.getLogger(__name__)
 
 _PREFIX = "agent-sandbox"
 STACK = f"{_PREFIX}.stack"
@@ -36,9 +40,12 @@ def identity_of(labels: Mapping[str, str] | None) -> Identity | None:
             sandbox_id=(labels or {})[SANDBOX],
             session_id=(labels or {})[SESSION],
             user_id=(labels or {})[USER],
-            generation=int((labels or {})[GENERATION]),
+            generation=parse_generation((labels or {})[GENERATION]),
         )
-    except (KeyError, ValueError):
+    except KeyError:
+        return None
+    except InvalidIdentifierError as error:
+        _log.warning("labels of no sandbox passed over", extra={"reason": error.detail, "field": error.field})
         return None
 
 

@@ -11,7 +11,7 @@ from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.workspace import ArchiveBounds, Packed, SnapshotRefusedError
 from sandbox_manager.infrastructure.runtimes import archiving
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
-from sandbox_manager.infrastructure.runtimes.process.python_home import python_folders
+from sandbox_manager.infrastructure.runtimes.process.python_home import python_arguments
 from sandbox_manager.infrastructure.runtimes.process.store import Store
 from sandbox_manager.infrastructure.runtimes.threads import Threads
 
@@ -70,8 +70,7 @@ class ProcessArchives:
                 walls += ["--symlink", str(link.readlink()), str(link)]
             elif link.is_dir():
                 walls += ["--ro-bind", str(link), str(link)]
-        for folder in python_folders(self._options.python):
-            walls += ["--ro-bind", str(folder), str(folder)]
+        walls += python_arguments(self._options.python)
         walls += ["--proc", "/proc", "--dev", "/dev", "--bind", str(workspace), "/workspace"]
         return [*walls, "--bind", str(archives), "/archives", "--chdir", "/", "--cap-drop", "ALL", *rights]
 

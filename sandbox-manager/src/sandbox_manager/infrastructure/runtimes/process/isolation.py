@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandbox_manager.infrastructure.runtimes.process.etc import FROM_HOST
-from sandbox_manager.infrastructure.runtimes.process.python_home import python_folders
+from sandbox_manager.infrastructure.runtimes.process.python_home import python_arguments
 
 STAGE = Path("/mnt")
 SYNC_FD, GO_FD, ARGS_FD, INFO_FD, SECCOMP_FD, DOOR_FD = 3, 4, 5, 6, 7, 8
@@ -64,7 +64,8 @@ def inner_arguments(shell: Shell, sources: Sources) -> list[str]:
         arguments += ["--ro-bind-try", path, path]
     for file in shell.etc:
         arguments += ["--ro-bind", sources.at(file), f"/etc/{file.name}"]
-    for folder in (*python_folders(shell.python), *shell.python_path):
+    arguments += python_arguments(shell.python, sources.at)
+    for folder in shell.python_path:
         arguments += ["--ro-bind", sources.at(folder), str(folder)]
     arguments += ["--bind", sources.at(shell.workspace, writable=True), "/workspace"]
     arguments += ["--remount-ro", "/", "--chdir", "/", "--clearenv"]

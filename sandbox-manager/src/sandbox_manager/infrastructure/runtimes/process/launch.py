@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import dataclass, replace
 
+from sandbox_manager.domain.identifiers import InvalidIdentifierError, parse_generation
 from sandbox_manager.domain.ports import SandboxSpec
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.infrastructure.runtimes.process import isolation, network
@@ -34,11 +35,16 @@ def mark_of(identity: Identity, stack: str) -> str:
 
 
 def marked_identity(mark: str, stack: str) -> Identity | None:
-    """The identity a mark tells; None when it is another stack's."""
+    """The identity a mark tells; None when it is another stack's, or tells none."""
     parts = mark.split("/")
-    if len(parts) != 5 or parts[0] != stack or not parts[4].isdigit():
+    if len(parts) != 5 or parts[0] != stack:
         return None
-    return Identity(sandbox_id=parts[1], session_id=parts[2], user_id=parts[3], generation=int(parts[4]))
+    try:
+        return Identity(
+            sandbox_id=parts[1], session_id=parts[2], user_id=parts[3], generation=parse_generation(parts[4])
+        )
+    except InvalidIdentifierError:
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

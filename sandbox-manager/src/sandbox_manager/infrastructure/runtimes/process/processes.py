@@ -9,8 +9,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox_manager.infrastructure.runtimes.process.uids import is_sandbox_uid
+
 _PROC = Path("/proc")
 _KILL_PAUSE_S = 0.01
+_STATUS_BYTES, _ENVIRON_BYTES = 4096, 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,36 +49,55 @@ def reference(pid: int) -> ProcessRef | None:
 
 
 def marked(name: str) -> dict[str, list[ProcessRef]]:
-    """Living processes that were started with the environment variable `name`, by its value."""
+    """Living processes of ours that were started with the environment variable `name`, by its value.
+
+    Code in a sandbox may set any variable for processes of its own, so only those count that it can't have started:
+    those of our own pid namespace, and the first of each one directly below it, by a user we start such things as.
+    """
     prefix = f"{name}=".encode()
     found: dict[str, list[ProcessRef]] = {}
-    for entry in _PROC.iterdir():
-        if not entry.name.isdigit():
+    for entry in os.listdir(_PROC):
+        if not entry.isdigit() or not _is_ours(_PROC / entry):
             continue
+        process = reference(int(entry))
         try:
-            environment = (entry / "environ").read_bytes().split(b"\0")
+            with (_PROC / entry / "environ").open("rb", 0) as file:
+                environment = file.read(_ENVIRON_BYTES).split(b"\0")
         except OSError:
             continue
         value = next((one[len(prefix) :] for one in environment if one.startswith(prefix)), None)
-        process = reference(int(entry.name)) if value is not None else None
-        if value is not None and process is not None:
+        if value is not None and process is not None and process.lives:
             found.setdefault(value.decode(errors="replace"), []).append(process)
     return found
 
 
+def _is_ours(folder: Path) -> bool:
+    try:
+        with (folder / "status").open("rb", 0) as file:
+            lines = file.read(_STATUS_BYTES).splitlines()
+    except OSError:
+        return False
+    told = {key: rest.split() for key, _, rest in (line.partition(b":") for line in lines)}
+    uid, pids = int(told[b"Uid"][0]), told.get(b"NSpid", [b"0"])
+    is_outside = len(pids) == 1 or (len(pids) == 2 and pids[1] == b"1")
+    return is_outside and (uid == os.geteuid() or is_sandbox_uid(uid))
+
+
 def kill_marked(name: str, start: str, deadline_s: float) -> bool:
-    """Kill until no process carries a mark that starts so; False when some are left at the deadline."""
+    """Kill until no process of ours carries a mark that starts so; False when some are left at the deadline."""
     until = time.monotonic() + deadline_s
-    while True:
-        left = [process for value, found in marked(name).items() if value.startswith(start) for process in found]
-        if not left:
-            return True
+    while left := [process for value, found in marked(name).items() if value.startswith(start) for process in found]:
         for process in left:
             process.kill()
+        while any(process.lives for process in left):
+            if time.monotonic() > until:
+                return False
+            time.sleep(_KILL_PAUSE_S)
+        for process in left:
             reap(process.pid)
         if time.monotonic() > until:
             return False
-        time.sleep(_KILL_PAUSE_S)
+    return True
 
 
 def reap(pid: int) -> None:

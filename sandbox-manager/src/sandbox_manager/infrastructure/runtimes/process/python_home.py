@@ -1,19 +1,96 @@
-"""Which folders a Python interpreter needs."""
+"""What a Python interpreter needs of where it is installed, and nothing that merely lies beside it.
+
+An interpreter of somebody's own may have `~/.local`, or the home itself, as its prefix, and a virtual environment may
+have been made anywhere: of either only the parts that are Python's are shown.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+_LIBRARIES = ("lib", "lib64")
+_PACKAGES = ("site-packages", "dist-packages")
+_MOST_LINKS = 40
 
-def python_folders(python: Path) -> list[Path]:
-    """The virtual environment of an interpreter and the prefix it was made from, but for what lies in /usr."""
-    folders: list[Path] = []
+
+def python_arguments(python: Path, at: Callable[[Path], str] = str) -> list[str]:
+    """Arguments of bubblewrap that show it, but for what lies in /usr; `at` says where a source is to be had."""
     environment = python.parent.parent
-    if (environment / "pyvenv.cfg").exists():
-        folders.append(environment)
-        for line in (environment / "pyvenv.cfg").read_text().splitlines():
-            name, _, value = line.partition("=")
-            if name.strip() == "home":
-                folders.append(Path(value.strip()).parent)
-    folders.append(python.resolve().parent.parent)
-    return [one for one in dict.fromkeys(folders) if not one.is_relative_to("/usr") and one != Path("/")]
+    config = _config(environment / "pyvenv.cfg")
+    *links, program = _chain(python)
+    real = program.resolve()
+    places = [program.parent, real.parent]
+    if "home" in config:
+        places += [Path(config["home"]), Path(config["home"]).resolve()]
+    version = config.get("version") or config.get("version_info") or real.name.removeprefix("python")
+    pattern = f"python{match[0]}" if (match := re.match(r"3\.\d+", version)) else "python3.*"
+    hides = bool(config) and config.get("include-system-site-packages") != "true"
+
+    arguments: list[str] = []
+    for prefix in dict.fromkeys(place.parent for place in places):
+        if not _is_at_hand(prefix):
+            arguments += _base(prefix, pattern, at, hides=hides)
+    if config:
+        arguments += _environment(environment, pattern, at)
+    for link in links:
+        if not _is_at_hand(link):
+            arguments += ["--symlink", str(link.readlink()), str(link)]
+    for one in dict.fromkeys((program, real)):
+        arguments += [] if _is_at_hand(one) else ["--ro-bind", at(real), str(one)]
+    return arguments
+
+
+def _base(prefix: Path, pattern: str, at: Callable[[Path], str], *, hides: bool) -> Iterator[str]:
+    """The standard library and what the program is linked with."""
+    if (prefix / "conda-meta").is_dir():  # an environment of its own, whose programs share their libraries
+        yield from _shown(prefix / "lib", at)
+        return
+    for library in _LIBRARIES:
+        for folder in sorted((prefix / library).glob(pattern)):
+            if not (folder / "os.py").exists() and not (folder / "lib-dynload").is_dir():
+                continue
+            yield from _shown(folder, at)
+            for packages in _PACKAGES if hides else ():
+                if (folder / packages).is_dir():
+                    yield from ("--tmpfs", str(folder / packages), "--remount-ro", str(folder / packages))
+        for file in sorted((prefix / library).glob("libpython3*.so*")):
+            yield from _shown(file, at)
+
+
+def _environment(environment: Path, pattern: str, at: Callable[[Path], str]) -> Iterator[str]:
+    yield from _shown(environment / "pyvenv.cfg", at)
+    for library in _LIBRARIES:
+        if (environment / library).is_symlink():
+            yield from ("--symlink", str((environment / library).readlink()), str(environment / library))
+            continue
+        for folder in sorted((environment / library).glob(pattern)):
+            if (folder / "site-packages").is_dir():
+                yield from _shown(folder / "site-packages", at)
+
+
+def _shown(path: Path, at: Callable[[Path], str]) -> Iterator[str]:
+    yield from ("--ro-bind", at(path), str(path))
+
+
+def _is_at_hand(path: Path) -> bool:
+    return path.is_relative_to("/usr") or path == Path("/")
+
+
+def _chain(path: Path) -> list[Path]:
+    """The path and, where it is a symlink, what it leads to, one after the other."""
+    found = [path]
+    while found[-1].is_symlink() and len(found) < _MOST_LINKS:
+        target = found[-1].readlink()
+        found.append(Path(os.path.normpath(found[-1].parent / target)))
+    return found
+
+
+def _config(file: Path) -> dict[str, str]:
+    try:
+        lines = file.read_text().splitlines()
+    except OSError:
+        return {}
+    return {name.strip().lower(): value.strip() for name, _, value in (line.partition("=") for line in lines)}

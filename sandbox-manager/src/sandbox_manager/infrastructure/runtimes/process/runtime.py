@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import AsyncGenerator
+from typing import NamedTuple
 
 from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
@@ -34,6 +35,13 @@ _LOOK_S = 0.02
 _KILL_S = 5.0
 
 
+class Pools(NamedTuple):
+    """Packing takes minutes: it has threads of its own, so that nothing else waits for one."""
+
+    calls: Threads
+    packing: Threads
+
+
 class ProcessRuntime:
     """Sandboxes in bubblewrap. They survive the manager; what is on disk and a mark on their processes finds them."""
 
@@ -43,7 +51,7 @@ class ProcessRuntime:
         self,
         options: ProcessOptions,
         limits: Limits,
-        pool: Threads,
+        pools: Pools,
         *,
         isolated: bool,
         filtered: bytes,
@@ -51,19 +59,23 @@ class ProcessRuntime:
     ) -> None:
         self._options = options
         self._limits = limits
-        self._threads = pool
+        self._threads = pools.calls
         self._isolated = isolated
         self._seccomp = filtered
         self._store = Store(options.folder, options.stack)
         self._has_network = has_network
         self._rules = network.NetworkRules(options.blocked_subnets, options.host_fib_trie)
         self._place = ""
-        self.archives = ProcessArchives(options, self._store, pool, isolated=isolated)
+        self.archives = ProcessArchives(options, self._store, pools.packing, isolated=isolated)
 
     async def place(self) -> str:
         if not self._place:
             self._place = f"process:{await self._threads.run(self._store.place)}"
         return self._place
+
+    async def free_unused(self) -> None:
+        """Give back what managers that were cut off left taken."""
+        await self._threads.run(self._store.free_unused_uids)
 
     async def check(self) -> None:
         if not self._options.python.exists():
@@ -131,6 +143,8 @@ class ProcessRuntime:
         return await self._threads.run(self._found)
 
     def _found(self) -> list[Found]:
+        # Marks first: what has a folder now had it when it was started.
+        marks = marked(MARK)
         found: dict[str, Found] = {}
         connected: list[ProcessRef] = []
         for identity in self._store.identities():
@@ -146,10 +160,11 @@ class ProcessRuntime:
                 reason=None if running else "The sandbox's processes ended.",
             )
         self._rules.renew(connected)
-        for mark in marked(MARK):
+        for mark in marks:
             identity = marked_identity(mark, self._options.stack)
-            if identity is not None and identity.sandbox_id not in found:
+            if identity is not None and not self._store.is_live(identity.sandbox_id):
                 found[identity.sandbox_id] = Found(identity=identity, running=False, reason="Its folder is missing.")
+        self._store.carry_on()
         return list(found.values())
 
     async def pause(self, identity: Identity) -> None:
@@ -192,12 +207,15 @@ class ProcessRuntime:
         for process in state.processes if state else []:
             process.kill()
         if state is not None:
-            self._freezer(identity, state).thaw()  # a signal reaches what is frozen only then
+            with contextlib.suppress(EngineUnavailableError):  # a signal reaches what is frozen only then
+                self._freezer(identity, state).thaw()
         if not kill_marked(MARK, mark_start(identity, self._options.stack), _KILL_S):
             raise EngineUnavailableError("Processes of a sandbox could not be ended; it is tried again.")
         for process in state.processes if state else []:
             reap(process.pid)
         self._limits.remove_group(identity.sandbox_id)
+        if keep_workspace and not self._store.is_live(identity.sandbox_id):
+            return  # all it had was a mark on a process, upon which no file is removed
         try:
             self._store.forget(identity, keep_workspace=keep_workspace)
         except OSError as error:
@@ -208,7 +226,7 @@ class ProcessRuntime:
 @contextlib.asynccontextmanager
 async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRuntime]:
     """Raises `EngineUnavailableError` when this machine can't isolate and that was not waived."""
-    async with threads("process-runtime", 8) as pool:
+    async with threads("process-runtime", 8) as pool, threads("process-archives", 4) as packing:
         trouble = await pool.run(_isolation_trouble)
         if trouble is not None and not options.unsafe:
             raise EngineUnavailableError(
@@ -218,9 +236,11 @@ async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRunt
         limits = await pool.run(lambda: limits_here(options.inside))
         filtered = await pool.run(lambda: _system_call_filter(options)) if trouble is None else b""
         has_network = await pool.run(network.available)
+        pools = Pools(pool, packing)
         runtime = ProcessRuntime(
-            options, limits, pool, isolated=trouble is None, filtered=filtered, has_network=has_network
+            options, limits, pools, isolated=trouble is None, filtered=filtered, has_network=has_network
         )
+        await runtime.free_unused()
         fields = {"limits": limits.kind, "network": has_network, "own_uids": os.geteuid() == 0}
         fields["system_call_filter"] = bool(filtered)
         _log.info("process runtime", extra={**fields, "isolated": trouble is None})

@@ -1,8 +1,9 @@
 """What the process runtime keeps on disk, so that it survives the manager.
 
-folder/workspaces/<session id>      the workspace, owned by the session's uid on the host
+folder/workspaces/<session id>      the workspace, owned by a uid of its own on the host
 folder/archives/<session id>/       its snapshots
-folder/uids/<uid>                   names the session that has this uid
+folder/uids/<uid>                   is given to a workspace
+folder/gone/                        what is being removed
 folder/live/<sandbox id>/           identity.json, state.json, logs, etc/, door/ with its socket; the manager's own
 """
 
@@ -10,23 +11,32 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import platform
 import secrets
-import shutil
-import stat
-import zlib
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from sandbox_manager.domain.errors import StartFailedError, WorkspaceExistsError
+from sandbox_manager.domain.errors import WorkspaceExistsError
+from sandbox_manager.domain.identifiers import (
+    InvalidIdentifierError,
+    parse_generation,
+    parse_sandbox_id,
+    parse_session_id,
+)
 from sandbox_manager.domain.sandbox import Identity, pool_session
+from sandbox_manager.infrastructure.runtimes.process.disposal import Disposal
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+from sandbox_manager.infrastructure.runtimes.process.uids import Uids
 
-_UIDS_PER_FOLDER = 1000
-_FIRST_UID = 200_000
-_FOLDERS = 5000
+_log = logging.getLogger(__name__)
+
+_REMOVE_S = 10.0
+_CARRY_ON_S = 0.5
+_STATE_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +89,11 @@ class Store:
         self._folder = folder
         self._stack = stack
         self._own_uids = os.geteuid() == 0
-        self._first_uid = _FIRST_UID + zlib.crc32(str(folder).encode()) % _FOLDERS * _UIDS_PER_FOLDER
+        self._uids = Uids(folder)
         for name in ("workspaces", "archives", "uids", "live"):
             (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.chmod(0o700)
+        self._disposal = Disposal(folder, self._uids.free)
 
     def place(self) -> str:
         """A name this folder was given by whoever used it first, with this host's: a folder may be seen by several."""
@@ -96,13 +107,16 @@ class Store:
         return f"{named.read_text()}@{platform.node()}"
 
     def live(self, sandbox_id: str) -> Live:
-        return Live(self._folder / "live" / sandbox_id)
+        """Raises `InvalidIdentifierError`."""
+        return Live(self._folder / "live" / parse_sandbox_id(sandbox_id))
 
     def workspace(self, session_id: str) -> Path:
-        return self._folder / "workspaces" / session_id
+        """Raises `InvalidIdentifierError`."""
+        return self._folder / "workspaces" / parse_session_id(session_id)
 
     def archives(self, session_id: str) -> Path:
-        return self._folder / "archives" / session_id
+        """Raises `InvalidIdentifierError`."""
+        return self._folder / "archives" / parse_session_id(session_id)
 
     def make(self, identity: Identity) -> tuple[Live, int | None]:
         """Folders of a new sandbox and its session's uid (None: the manager's own)."""
@@ -115,85 +129,99 @@ class Store:
 
     def make_workspace(self, session_id: str) -> int | None:
         """The folder, unless it is there; answers its owner's uid (None: the manager's own)."""
-        uid = self._uid(session_id) if self._own_uids else None
         workspace = self.workspace(session_id)
-        if not workspace.exists():
+        owner = workspace.lstat().st_uid if workspace.exists() else None
+        if not self._own_uids:
+            uid = None
+        elif owner is not None and self._uids.keep(owner):
+            return owner
+        else:
+            uid = self._uids.give()
+        if owner is None:
             workspace.mkdir(mode=0o700)
-            if uid is not None:
-                os.chown(workspace, uid, uid)
+        if uid is not None and owner in (None, 0):  # root's is one whose making was cut off
+            os.chown(workspace, uid, uid)
         return uid
 
     def remember(self, sandbox_id: str, state: State) -> None:
         _write(self.live(sandbox_id).folder / "state.json", asdict(state))
 
     def identities(self) -> list[Identity]:
-        """All live sandboxes of this stack."""
+        """All live sandboxes of this stack; what is none is told and passed over."""
         found: list[Identity] = []
         for folder in (self._folder / "live").iterdir():
             known = _read(folder / "identity.json")
-            if known and known.pop("stack", None) == self._stack:
-                found.append(Identity(**known))
+            if known is None or known.pop("stack", None) != self._stack:
+                continue
+            try:
+                identity = Identity(
+                    sandbox_id=str(known["sandbox_id"]),
+                    session_id=str(known["session_id"]),
+                    user_id=str(known["user_id"]),
+                    generation=parse_generation(known["generation"]),
+                )
+            except (InvalidIdentifierError, KeyError):
+                _log.warning("folder of no sandbox passed over", extra={"folder": folder.name})
+                continue
+            if identity.sandbox_id == folder.name:
+                found.append(identity)
         return found
 
+    def is_live(self, sandbox_id: str) -> bool:
+        """Whether there is a folder for it, which is made before any process of its is and goes after the last."""
+        return os.path.lexists(self.live(sandbox_id).folder)
+
     def state(self, sandbox_id: str) -> State | None:
+        """None where nothing is known, or nothing that can be."""
         known = _read(self.live(sandbox_id).folder / "state.json")
-        if known is None:
+        try:
+            first, outer, network, log = (
+                _reference((known or {}).get(name)) for name in ("first", "outer", "network", "log")
+            )
+        except (TypeError, ValueError, KeyError):
+            _log.warning("state of a sandbox passed over", extra={"sandbox_id": sandbox_id})
             return None
-        first, outer, network, log = known["first"], known["outer"], known["network"], known.get("log")
-        return State(
-            first=ProcessRef(**first) if first else None,
-            outer=ProcessRef(**outer),
-            network=ProcessRef(**network) if network else None,
-            log=ProcessRef(**log) if log else None,
-        )
+        return None if outer is None else State(first=first, outer=outer, network=network, log=log)
 
     def hand_over(self, identity: Identity) -> None:
-        """Make the workspace a pooled sandbox was started with, and its uid, the session's.
-
-        The uid goes first: cut off in between, the session begins with an empty folder of its own uid.
-        """
-        old = pool_session(identity.sandbox_id)
+        """Make the workspace a pooled sandbox was started with, which keeps its uid, the session's."""
         place = self.workspace(identity.session_id)
-        if place.exists() or self._uid_file(identity.session_id) is not None:
+        if place.exists():
             raise WorkspaceExistsError
-        owner = self._uid_file(old)
-        if owner is not None:
-            draft = owner.with_suffix(".new")
-            draft.write_text(identity.session_id)
-            draft.replace(owner)
-        self.workspace(old).rename(place)
+        self.workspace(pool_session(identity.sandbox_id)).rename(place)
 
     def forget(self, identity: Identity, *, keep_workspace: bool) -> None:
-        """Remove the folders of a sandbox none of whose processes lives, with a workspace nobody took over."""
-        _remove_tree(self.live(identity.sandbox_id).folder)
+        """Remove the folders of a sandbox none of whose processes lives, with a workspace nobody took over.
+
+        Raises `OSError` when something is left; calling it again goes on with it.
+        """
+        until = time.monotonic() + _REMOVE_S
         for session_id in {pool_session(identity.sandbox_id), *([] if keep_workspace else [identity.session_id])}:
-            self.remove_workspace(session_id)
+            self._remove_workspace(session_id, until)
+        self._disposal.remove("live", parse_sandbox_id(identity.sandbox_id), until)  # last: it tells of the others
 
     def remove_workspace(self, session_id: str) -> None:
-        """Remove a workspace no sandbox runs on, its archives, and give its uid back."""
-        _remove_tree(self.workspace(session_id))
-        _remove_tree(self.archives(session_id))
-        taken = self._uid_file(session_id)
-        if taken is not None:
-            taken.unlink(missing_ok=True)
+        """Remove a workspace no sandbox runs on and its archives; its uid is free then. Raises `OSError`."""
+        self._remove_workspace(session_id, time.monotonic() + _REMOVE_S)
 
-    def _uid_file(self, session_id: str) -> Path | None:
-        for taken in (self._folder / "uids").iterdir():
-            with contextlib.suppress(FileNotFoundError):
-                if taken.name.isdigit() and taken.read_text() == session_id:
-                    return taken
-        return None
+    def _remove_workspace(self, session_id: str, until: float) -> None:
+        name = parse_session_id(session_id)
+        for kind in ("workspaces", "archives"):
+            self._disposal.remove(kind, name, until)
 
-    def _uid(self, session_id: str) -> int:
-        uids = self._folder / "uids"
-        taken = self._uid_file(session_id)
-        if taken is not None:
-            return int(taken.name)
-        for uid in range(self._first_uid, self._first_uid + _UIDS_PER_FOLDER):
-            with contextlib.suppress(FileExistsError), (uids / str(uid)).open("x") as free:
-                free.write(session_id)
-                return uid
-        raise StartFailedError("No user id is left for another workspace; delete sessions.", retryable=False)
+    def carry_on(self) -> None:
+        """Go on for a moment with removals that were cut off."""
+        self._disposal.carry_on(_CARRY_ON_S)
+
+    def free_unused_uids(self) -> None:
+        """Those a manager that was cut off left given."""
+        if not self._own_uids:
+            return
+        used: set[int] = set()
+        for name in ("workspaces", "gone"):
+            with os.scandir(self._folder / name) as entries:
+                used |= {one.stat(follow_symlinks=False).st_uid for one in entries}
+        self._uids.free_unused(used)
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
@@ -204,23 +232,18 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError):
+        with path.open("rb") as file:
+            known = json.loads(file.read(_STATE_BYTES))
+    except (OSError, ValueError, RecursionError):
         return None
+    return cast("dict[str, Any]", known) if isinstance(known, dict) else None
 
 
-def _remove_tree(folder: Path) -> None:
-    # Neither rmtree nor walk follows a symlink; what was made unreadable inside is opened up first.
-    if not folder.exists():
-        return
-    try:
-        shutil.rmtree(folder)
-    except FileNotFoundError:
-        _remove_tree(folder)  # another manager removes it too
-    except PermissionError:
-        folder.chmod(stat.S_IRWXU)
-        for place, folders, _ in os.walk(folder):
-            for name in folders:
-                if not Path(place, name).is_symlink():
-                    Path(place, name).chmod(stat.S_IRWXU)
-        shutil.rmtree(folder)
+def _reference(known: Any) -> ProcessRef | None:
+    """Raises `ValueError` and the like for what can be no process."""
+    if known is None:
+        return None
+    pid, started = known["pid"], known["started"]
+    if not (isinstance(pid, int) and isinstance(started, int) and pid > 1):
+        raise ValueError("this names no process")
+    return ProcessRef(pid, started)

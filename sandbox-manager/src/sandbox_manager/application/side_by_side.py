@@ -1,0 +1,101 @@
+"""Pieces of work none of which stops, or holds up, the others."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from sandbox_manager.domain.errors import DomainError, SandboxBusyError
+
+_log = logging.getLogger(__name__)
+
+_END_S = 5.0
+_MOST_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What is done for one thing: `key` is its own, `fields` name it on a log line."""
+
+    key: str
+    fields: Mapping[str, object]
+    work: Callable[[], Awaitable[object]]
+
+
+@dataclass(slots=True, kw_only=True)
+class SideBySide:
+    """Does pieces of work, a few at once. One that raises, whatever it raises, is told and tried again with the next
+    call, after those that did not; one that takes longer than `deadline_s` is cancelled, and its turn is over then.
+
+    A call returns when all is done, or after `patience_s`; the rest goes on, and later calls leave it alone meanwhile.
+    `trouble` is the log's word for one that failed. Cancelling a call ends all there is.
+    """
+
+    trouble: str
+    at_once: int = 16
+    deadline_s: float = 120.0
+    patience_s: float = 10.0
+    _slots: asyncio.Semaphore = field(init=False)
+    _going: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]], init=False)
+    _failed: dict[str, int] = field(default_factory=dict[str, int], init=False)
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.at_once)
+
+    async def __call__(self, pieces: Iterable[Piece]) -> None:
+        fresh = sorted(
+            (one for one in pieces if one.key not in self._going), key=lambda one: self._failed.get(one.key, 0)
+        )
+        for piece in fresh:
+            task = asyncio.create_task(self._in_turn(piece), name=f"turn-{piece.key}")
+            self._going[piece.key] = task
+            task.add_done_callback(lambda _, key=piece.key: self._going.pop(key, None))
+        awaited = {self._going[piece.key] for piece in fresh}
+        if not awaited:
+            return
+        try:
+            _, late = await asyncio.wait(awaited, timeout=self.patience_s)
+        except asyncio.CancelledError:
+            await self._end()
+            raise
+        if late:
+            _log.info("some take longer than the others wait for", extra={"count": len(late)})
+
+    async def _end(self) -> None:
+        tasks = list(self._going.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_END_S)
+
+    async def _in_turn(self, piece: Piece) -> None:
+        async with self._slots:
+            task = asyncio.create_task(self._told(piece), name=f"tend-{piece.key}")
+            try:
+                await asyncio.wait({task}, timeout=self.deadline_s)
+            finally:
+                task.cancel()
+        if not task.done():
+            self._note_failure(piece)
+            _log.error(self.trouble, extra={**piece.fields, "reason": f"It took longer than {self.deadline_s:g} s."})
+            await asyncio.wait({task})  # what can't be cancelled is not begun again before it ends
+
+    async def _told(self, piece: Piece) -> None:
+        try:
+            await piece.work()
+            self._failed.pop(piece.key, None)
+        except SandboxBusyError:
+            _log.debug("left to whoever works on it", extra={**piece.fields})
+        except DomainError as error:
+            self._note_failure(piece)
+            _log.warning(self.trouble, extra={**piece.fields, "reason": error.detail})
+        except Exception:  # noqa: BLE001 - one of many; the others go on
+            self._note_failure(piece)
+            _log.exception(self.trouble, extra={**piece.fields})
+
+    def _note_failure(self, piece: Piece) -> None:
+        if len(self._failed) > _MOST_REMEMBERED:
+            self._failed.clear()
+        self._failed[piece.key] = self._failed.get(piece.key, 0) + 1

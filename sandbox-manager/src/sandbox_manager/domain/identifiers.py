@@ -1,0 +1,60 @@
+"""Identifiers, checked where they enter. They become names of folders, of containers and of processes' marks."""
+
+from __future__ import annotations
+
+import re
+
+from contracts.identifiers import NAME, SANDBOX_ID, SNAPSHOT_ID
+from sandbox_manager.domain.errors import InvalidError
+
+_NAME, _SANDBOX_ID, _SNAPSHOT_ID = (re.compile(pattern) for pattern in (NAME, SANDBOX_ID, SNAPSHOT_ID))
+_POOL = "pool."
+_MOST_GENERATIONS = 2**31
+
+
+class InvalidIdentifierError(InvalidError):
+    """What was told can be no identifier of this kind."""
+
+    code = "invalid_identifier"
+
+
+def pool_session(sandbox_id: str) -> str:
+    """What stands for the session of a sandbox nobody claimed yet; no session's id can hold a dot."""
+    return f"{_POOL}{sandbox_id}"
+
+
+def parse_sandbox_id(told: object) -> str:
+    """Raises `InvalidIdentifierError`."""
+    return _matched(_SANDBOX_ID, told, "sandbox_id")
+
+
+def parse_session_id(told: object) -> str:
+    """Of a session, or what stands for one. Raises `InvalidIdentifierError`."""
+    if isinstance(told, str) and told.startswith(_POOL):
+        return pool_session(_matched(_SANDBOX_ID, told.removeprefix(_POOL), "session_id"))
+    return _matched(_NAME, told, "session_id")
+
+
+def parse_user_id(told: object) -> str:
+    """Raises `InvalidIdentifierError`."""
+    return _matched(_NAME, told, "user_id")
+
+
+def parse_snapshot_id(told: object) -> str:
+    """Raises `InvalidIdentifierError`."""
+    return _matched(_SNAPSHOT_ID, told, "snapshot_id")
+
+
+def parse_generation(told: object) -> int:
+    """Of a number, or of the digits of one. Raises `InvalidIdentifierError`."""
+    if isinstance(told, str) and re.fullmatch(r"[0-9]{1,10}", told):
+        told = int(told)
+    if not isinstance(told, int) or isinstance(told, bool) or not 0 <= told < _MOST_GENERATIONS:
+        raise InvalidIdentifierError("This is no generation of a sandbox.", field="generation")
+    return told
+
+
+def _matched(pattern: re.Pattern[str], told: object, field: str) -> str:
+    if not isinstance(told, str) or pattern.fullmatch(told) is None:
+        raise InvalidIdentifierError(f"This can be no {field.replace('_', ' ')}.", field=field)
+    return told

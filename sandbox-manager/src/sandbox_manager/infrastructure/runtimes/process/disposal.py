@@ -1,0 +1,105 @@
+"""The way things leave the folder of a deployment: set aside by their plain names, then taken apart.
+
+folder/gone/<kind>:<name>:<owner>:<token>   what is being removed; the owner is the uid it had on the host
+
+What is set aside is nobody's any more, so that a removal that is cut off, or fails, is gone on with by the next call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+from sandbox_manager.infrastructure.runtimes.archive.bounds import FOLDER
+from sandbox_manager.infrastructure.runtimes.archive.removal import empty, move_aside
+
+_log = logging.getLogger(__name__)
+
+_GONE = "gone"
+
+
+class Disposal:
+    """Removes entries of the folder's own kinds of things. `freed` hears of every owner none of whose is left."""
+
+    def __init__(self, folder: Path, freed: Callable[[int], None]) -> None:
+        self._folder = folder
+        self._freed = freed
+        self._at_work: set[str] = set()
+        self._lock = threading.Lock()
+        (folder / _GONE).mkdir(mode=0o700, exist_ok=True)
+
+    def remove(self, kind: str, name: str, until: float) -> None:
+        """Remove `folder/kind/name`, whatever it is and whatever is in it; nothing when there is none.
+
+        It is done by `until` of `time.monotonic`, or goes on with the next call.
+        `name` is one name, of an identifier. Raises `OSError` when something of it is left.
+        """
+        thing = f"{kind}:{name}:"
+        with self._gone() as (folder, gone), self._claimed(thing):
+            source = os.open(kind, FOLDER, dir_fd=folder)
+            try:
+                owner = os.stat(name, dir_fd=source, follow_symlinks=False).st_uid
+                move_aside(source, name, gone, f"{thing}{owner}:{secrets.token_hex(8)}")
+            except FileNotFoundError:
+                pass
+            finally:
+                os.close(source)
+            for prefix in _prefixes(gone):
+                if prefix.startswith(thing):
+                    self._finish(gone, prefix, until)
+
+    def carry_on(self, within_s: float) -> None:
+        """Go on with removals nobody here is at; what can't be removed is told and left for the next time."""
+        until = time.monotonic() + within_s
+        with self._gone() as (_, gone):
+            for prefix in _prefixes(gone):
+                if _thing(prefix) in self._at_work:
+                    continue
+                try:
+                    self._finish(gone, prefix, until)
+                except OSError as error:
+                    _log.warning("remains not removed yet", extra={"remains": prefix, "reason": error.strerror})
+
+    def _finish(self, gone: int, prefix: str, until: float) -> None:
+        empty(gone, prefix, until)
+        owner = prefix.split(":")[-2]
+        if owner.isdigit():
+            self._freed(int(owner))
+
+    @contextlib.contextmanager
+    def _gone(self) -> Generator[tuple[int, int]]:
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            gone = os.open(_GONE, FOLDER, dir_fd=folder)
+            try:
+                yield folder, gone
+            finally:
+                os.close(gone)
+        finally:
+            os.close(folder)
+
+    @contextlib.contextmanager
+    def _claimed(self, thing: str) -> Generator[None]:
+        with self._lock:
+            self._at_work.add(thing)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._at_work.discard(thing)
+
+
+def _prefixes(gone: int) -> list[str]:
+    """What all names of a removal begin with, each once."""
+    with os.scandir(gone) as entries:
+        return sorted({f"{entry.name.rpartition(':')[0]}:" for entry in entries})
+
+
+def _thing(prefix: str) -> str:
+    return ":".join([*prefix.split(":")[:-2], ""])

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from sandbox_manager.application.side_by_side import Piece, SideBySide
+from sandbox_manager.domain.errors import EngineUnavailableError
+
+
+class Work:
+    """What it did, in order."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.hold = asyncio.Event()
+
+    def piece(self, key: str, *, trouble: Exception | None = None, hangs: bool = False) -> Piece:
+        async def work() -> None:
+            if hangs:
+                await self.hold.wait()
+            self.done.append(key)
+            if trouble is not None:
+                raise trouble
+
+        return Piece(key, {"sandbox_id": key}, work)
+
+
+@pytest.mark.parametrize("trouble", [EngineUnavailableError("no"), OverflowError("cannot convert"), RecursionError()])
+async def test_whatever_one_raises_is_told_and_the_others_are_done(
+    trouble: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    work, each = Work(), SideBySide(trouble="not done", at_once=1)
+
+    with caplog.at_level(logging.WARNING):
+        await each([work.piece("bad", trouble=trouble), work.piece("good")])
+
+    assert sorted(work.done) == ["bad", "good"]
+    assert [vars(one)["sandbox_id"] for one in caplog.records] == ["bad"]
+
+
+async def test_what_failed_is_tried_again_after_what_did_not() -> None:
+    work, each = Work(), SideBySide(trouble="not done", at_once=1)
+    pieces = [work.piece("bad", trouble=ValueError()), work.piece("good")]
+    await each(pieces)
+
+    work.done.clear()
+    await each(pieces)
+
+    assert work.done == ["good", "bad"]
+
+
+async def test_one_that_hangs_loses_its_turn_and_holds_up_nobody() -> None:
+    work, each = Work(), SideBySide(trouble="not done", at_once=1, deadline_s=0.05)
+
+    await each([work.piece("hangs", hangs=True), work.piece("good")])
+
+    assert work.done == ["good"]
+
+
+async def test_the_others_are_not_waited_for_longer_than_patience_lasts_and_nothing_is_begun_twice() -> None:
+    work, each = Work(), SideBySide(trouble="not done", patience_s=0.05)
+    await each([work.piece("slow", hangs=True), work.piece("good")])
+    assert work.done == ["good"]
+
+    await each([work.piece("slow", hangs=True), work.piece("good")])
+    work.hold.set()
+    await each([work.piece("last")])
+
+    assert work.done.count("slow") == 1
+
+
+async def test_what_can_not_be_cancelled_gives_up_its_turn_all_the_same() -> None:
+    each, over = SideBySide(trouble="not done", at_once=1, deadline_s=0.05, patience_s=2), asyncio.Event()
+    work = Work()
+
+    async def stubborn() -> None:
+        while not over.is_set():
+            try:
+                await over.wait()
+            except asyncio.CancelledError:
+                continue
+
+    await each([Piece("stubborn", {}, stubborn), work.piece("good")])
+    assert work.done == ["good"]
+    over.set()
+
+
+async def test_cancelling_ends_all_of_it() -> None:
+    each, ended = SideBySide(trouble="not done"), asyncio.Event()
+
+    async def waits() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    task = asyncio.create_task(each([Piece("one", {}, waits)]))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait({task}, timeout=5)
+
+    assert task.cancelled()
+    assert ended.is_set()
