@@ -8,6 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
+import uvloop
+
 from contracts.observation.logs import log_json_lines
 from engine_filter.policy import SettingsError, read_policy
 from engine_filter.refusals import Refused
@@ -35,7 +37,9 @@ def _serve(engine_socket: str, socket: Path) -> int:
         sys.stderr.write(f"{error}\n")
         return _USAGE
     log_json_lines(os.environ.get("LOG_LEVEL") or "INFO")
-    asyncio.run(_until_told(Filter(policy, engine_socket), socket))
+    # Every call of the manager waits for this loop.
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_until_told(Filter(policy, engine_socket), socket))
     return 0
 
 

@@ -130,6 +130,7 @@ def _host(policy: Policy) -> dict[str, Rule]:
         "NanoCpus": integer(1, policy.nano_cpus),
         # Less than what a container has unasked: the services come first.
         "CpuShares": integer(2, 1024),
+        "OomScoreAdj": integer(0, 1000),
         "PidsLimit": integer(1, policy.pids),
         "LogConfig": shaped({"Type": one_of("json-file"), "Config": shaped(_LOG_BOUNDS)}),
         "NetworkMode": text(rf"none|{_JOINS}{REF}|{re.escape(policy.stack)}-net-{REF}"),

@@ -107,9 +107,6 @@ class Filter:
     async def _pass_on(self, order: Order, reply: Reply) -> None:
         exchange = await Exchange.begin(self._socket, order)
         try:
-            if exchange.status in (204, 304):
-                await reply.told(exchange.status, b"")
-                return
             await reply.begin(exchange.status, exchange.content_type)
             async for piece in exchange.pieces():
                 await reply.piece(piece)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from http.client import responses
 
 import h11
 
@@ -18,6 +19,7 @@ PIECE_BYTES = 64 * 1024
 CONNECT_S = 5.0
 STALLED_S = 60.0
 JSON_TYPE = b"application/json"
+_WITHOUT_BODY = (204, 304)
 
 Pair = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -176,40 +178,33 @@ class Exchange:
 
 
 class Reply:
-    """The answer to one request."""
+    """The answer to one request. The connection ends with it."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
-        self._connection = h11.Connection(h11.SERVER)
-        # What was asked has been read by another parser, so that the two can't disagree: this one frames answers alone.
-        self._connection.receive_data(b"GET / HTTP/1.1\r\nHost: filter\r\nConnection: close\r\n\r\n")
-        self._connection.next_event()
-        self._connection.next_event()
+        self._in_chunks = False
         self.has_begun = False
 
     async def begin(self, status: int, content_type: bytes, length: int | None = None) -> None:
+        """Where the length is not known, nothing but its end ends the answer: one that is cut off can be told."""
         self.has_begun = True
-        headers = [(b"Connection", b"close")]
-        if content_type:
-            headers.append((b"Content-Type", content_type))
-        if length is not None:
-            headers.append((b"Content-Length", str(length).encode()))
-        await self._write(self._connection.send(h11.Response(status_code=status, headers=headers)))
+        self._in_chunks = length is None and status not in _WITHOUT_BODY
+        framing = b"Transfer-Encoding: chunked\r\n" if self._in_chunks else b"Content-Length: %d\r\n" % (length or 0)
+        framing = b"" if status in _WITHOUT_BODY else framing
+        await self._write(_head(status, content_type) + framing + b"Connection: close\r\n\r\n")
 
     async def piece(self, data: bytes) -> None:
-        await self._write(self._connection.send(h11.Data(data=data)))
+        if data:
+            await self._write(b"%x\r\n%s\r\n" % (len(data), data) if self._in_chunks else data)
 
     async def end(self) -> None:
-        await self._write(self._connection.send(h11.EndOfMessage()))
+        if self._in_chunks:
+            await self._write(b"0\r\n\r\n")
 
     async def told(self, status: int, body: bytes, content_type: bytes = JSON_TYPE) -> None:
         """All of an answer."""
-        if status == 204 or status == 304:
-            await self.begin(status, b"")
-        else:
-            await self.begin(status, content_type, len(body))
-            await self.piece(body)
-        await self.end()
+        await self.begin(status, content_type, len(body))
+        await self.piece(b"" if status in _WITHOUT_BODY else body)
 
     async def refused(self, reason: str, status: int) -> None:
         await self.told(status, dumps({"message": reason}))
@@ -217,13 +212,17 @@ class Reply:
     async def switched(self, content_type: bytes) -> None:
         """From here on the connection carries bytes."""
         self.has_begun = True
-        kind = b"Content-Type: " + content_type + b"\r\n" if content_type else b""
-        await self._write(b"HTTP/1.1 101 UPGRADED\r\n" + kind + b"Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+        await self._write(_head(101, content_type) + b"Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
 
-    async def _write(self, data: bytes | None) -> None:
-        self._writer.write(data or b"")
+    async def _write(self, data: bytes) -> None:
+        self._writer.write(data)
         async with asyncio.timeout(STALLED_S):
             await self._writer.drain()
+
+
+def _head(status: int, content_type: bytes) -> bytes:
+    kind = b"Content-Type: %s\r\n" % content_type if content_type else b""
+    return b"HTTP/1.1 %d %s\r\n" % (status, responses.get(status, "").encode()) + kind
 
 
 async def close(writer: asyncio.StreamWriter) -> None:

@@ -148,17 +148,20 @@ class Engine:
     def has_volume(self, name: str) -> bool:
         return self.volume(name) is not None
 
-    def create_volume(self, name: str, labels: dict[str, str], *, same_as: str | None = None) -> None:
-        """With `same_as`, one more name for that volume, as none can be renamed; a label tells."""
-        options: dict[str, str] = {}
-        if same_as is not None:
-            place = dig(self.volume(same_as), "Mountpoint")
-            if place is None:
-                raise EngineUnavailableError("The workspace the sandbox was made with is gone.")
-            options = {"type": "none", "o": "bind", "device": str(place)}
-            labels = {**labels, SAME_AS: same_as}
+    def folder_of(self, volume: str) -> str | None:
+        """Where the engine keeps it; None where there is no such volume."""
+        place = dig(self.volume(volume), "Mountpoint")
+        return None if place is None else str(place)
+
+    def create_volume(self, name: str, labels: dict[str, str]) -> None:
         with engine_errors():
-            self._api.create_volume(name, driver="local", driver_opts=options, labels=labels)
+            self._api.create_volume(name, driver="local", driver_opts={}, labels=labels)
+
+    def name_volume(self, name: str, labels: dict[str, str], *, same_as: str, folder: str) -> None:
+        """One more name for the volume in that folder, as none can be renamed; a label tells."""
+        options = {"type": "none", "o": "bind", "device": folder}
+        with engine_errors():
+            self._api.create_volume(name, driver="local", driver_opts=options, labels={**labels, SAME_AS: same_as})
 
     def remove_volume(self, name: str) -> None:
         """With the one it is another name for."""

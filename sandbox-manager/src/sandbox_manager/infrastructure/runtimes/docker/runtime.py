@@ -222,15 +222,18 @@ class DockerRuntime:
             await self._threads.run(lambda: self._engine.unpause(name))
 
     async def hand_over(self, identity: Identity) -> None:
-        with _refusals():
-            await self._threads.run(lambda: self._hand_over(identity))
-
-    def _hand_over(self, identity: Identity) -> None:
-        stack = self._options.stack
+        stack, engine, run = self._options.stack, self._engine, self._threads.run
         pooled, name = naming.pool_volume_name(stack, identity), naming.volume_name(stack, identity)
-        if self._engine.has_volume(name):
-            raise WorkspaceExistsError
-        self._engine.create_volume(name, naming.workspace_labels(identity, stack), same_as=pooled)
+        with _refusals():
+            is_taken, folder = await asyncio.gather(
+                run(lambda: engine.has_volume(name)), run(lambda: engine.folder_of(pooled))
+            )
+            if is_taken:
+                raise WorkspaceExistsError
+            if folder is None:
+                raise EngineUnavailableError("The workspace the sandbox was made with is gone.")
+            labels = naming.workspace_labels(identity, stack)
+            await run(lambda: engine.name_volume(name, labels, same_as=pooled, folder=folder))
 
     async def recipe(self) -> str:
         image = await self._threads.run(lambda: self._engine.image_id(self._options.image))
