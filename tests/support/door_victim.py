@@ -56,7 +56,9 @@ def hurried(bounds: Bounds) -> Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tokens:
+class FixedTokens:
+    """One address, whatever is asked for."""
+
     address: str
 
     async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
@@ -165,7 +167,7 @@ async def _obey(op: str, socket: str, times: int) -> dict[str, object]:
 
     feeling = asyncio.create_task(feel())
     outcome = ""
-    async with Doors(_Tokens(f"unix:{socket}" if socket.startswith("/") else socket)) as doors:
+    async with Doors(FixedTokens(f"unix:{socket}" if socket.startswith("/") else socket)) as doors:
         for _ in range(times):
             try:
                 outcome = await _OPS[op](doors, socket)

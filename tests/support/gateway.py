@@ -15,6 +15,7 @@ from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.listening import server_for
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import Tool
+from backend_api.domain.sandbox.ports import Workspace
 from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryScreens, MemoryWorkspace
 from backend_api.infrastructure.memory.snapshots import MemorySnapshots
 from backend_api.infrastructure.mongo.connection import Database, connect
@@ -78,8 +79,9 @@ async def run_gateway(
     expires_s: int = 600,
     streams_per_user: int = 50,
     trusted_proxies: tuple[str, ...] = (),
+    files: Workspace | None = None,
 ) -> AsyncGenerator[Gateway]:
-    """On a free loopback port; `is_local` of the options decides the mode."""
+    """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory."""
     options = options or WebOptions()
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
@@ -109,7 +111,7 @@ async def run_gateway(
             signals=live.signals,
             queue=live.queue,
             computers=computers,
-            workspace=workspace,
+            workspace=files or workspace,
             snapshots=MemorySnapshots(workspace, computers),
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),

@@ -2,6 +2,7 @@ import { computed, ref, shallowRef, watch } from 'vue'
 import { call, callRaw } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import type { FileEntry, FileLink } from '@/api/types'
+import { saved } from '@/shared/lib/shownContent'
 import { uploadFiles } from '@/api/upload'
 
 export interface TreeRow {
@@ -94,12 +95,12 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
         const response = await callRaw('GET', `/sessions/${sessionId()}/files/download`, {
           query: { path: entry.path },
         })
-        anchor.href = URL.createObjectURL(await response.blob())
+        anchor.href = URL.createObjectURL(saved(await response.blob()))
         anchor.download = `${entry.name}.zip`
       } else {
-        anchor.href = (
-          await call<FileLink>('POST', `/sessions/${sessionId()}/files/link`, { body: { path: entry.path } })
-        ).url
+        const link = await call<FileLink>('POST', `/sessions/${sessionId()}/files/link`, { body: { path: entry.path } })
+        // Where links have an origin of their own it would be shown there, in place of this page.
+        anchor.href = `${link.url}?download=true`
         anchor.download = entry.name
       }
       anchor.click()

@@ -1,7 +1,10 @@
 import { onScopeDispose, ref, shallowRef, watch } from 'vue'
 import { call, callRaw } from '@/api/client'
 import type { FileContent } from '@/api/types'
+import { pdfUrl, pictureUrl } from '@/shared/lib/shownContent'
 import { kindOf, type PreviewKind } from './kinds'
+
+const LARGEST_SHOWN_BYTES = 64 * 1024 * 1024
 
 export interface Preview {
   readonly kind: PreviewKind
@@ -28,13 +31,21 @@ export function usePreview(sessionId: () => string, path: () => string | null, v
     try {
       const query = { path: wanted }
       const content = await call<FileContent>('GET', `/sessions/${sessionId()}/files/content`, { query, signal })
-      const kind = kindOf(content)
+      let kind = kindOf(content)
       let url: string | null = null
       if (kind === 'image' || kind === 'pdf') {
-        const bytes = await (await callRaw('GET', `/sessions/${sessionId()}/files/download`, { query, signal })).blob()
-        url = URL.createObjectURL(kind === 'pdf' ? new Blob([bytes], { type: 'application/pdf' }) : bytes)
+        if (content.size <= LARGEST_SHOWN_BYTES) {
+          const response = await callRaw('GET', `/sessions/${sessionId()}/files/download`, { query, signal })
+          const bytes = await response.blob()
+          url = kind === 'pdf' ? await pdfUrl(bytes) : await pictureUrl(bytes, content.name)
+        }
+        // By its name only: what is in there decides.
+        if (url === null) kind = content.content === null ? 'binary' : 'code'
       }
-      if (signal.aborted) return
+      if (signal.aborted) {
+        if (url) URL.revokeObjectURL(url)
+        return
+      }
       show({ kind, content, url })
       problem.value = null
     } catch (error) {

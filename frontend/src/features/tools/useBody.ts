@@ -1,5 +1,6 @@
 import { computed, onScopeDispose, ref, shallowRef } from 'vue'
 import { callRaw } from '@/api/client'
+import { pictureUrl } from '@/shared/lib/shownContent'
 import { useProblemText } from '@/shared/lib/useProblemText'
 import type { ToolCard } from './card'
 
@@ -22,8 +23,9 @@ export function useBody(sessionId: () => string, card: () => ToolCard) {
       const response = await callRaw('GET', `/sessions/${sessionId()}/events/${body.seq}/body`, {
         signal: abort.value.signal,
       })
-      if (hasImage.value) url.value = URL.createObjectURL(await response.blob())
-      else text.value = await response.text()
+      const bytes = await response.blob()
+      if (hasImage.value) url.value = await pictureUrl(bytes, '')
+      if (url.value === null) text.value = await bytes.text()
     } catch (error) {
       if (!abort.value.signal.aborted) problem.value = problemText(error)
     } finally {

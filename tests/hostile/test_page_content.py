@@ -1,0 +1,272 @@
+"""Files that want to run in the page: what a sandbox serves is shown or saved, and never becomes a part of the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.async_api import Page, Route, expect
+
+from backend_api.infrastructure.tool_api.doors import Doors
+from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
+from backend_api.interfaces.http.use_cases import WebOptions
+from support.door_victim import FixedTokens
+from support.gateway import Gateway, run_gateway
+from support.hostile_door import Wire, head, hostile_door
+from support.page import WIDE, chromium
+from support.servers import Server
+from support.stack import ROOT
+
+CONTENT = "http://files.example.org"
+RUN = "try{top.ran=1}catch(e){}window.ran=1;localStorage.setItem('ran','1');"
+SVG = f'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>{RUN}</script></svg>'
+HTML = f"<!doctype html><title>evil</title><p>shown</p><script>{RUN}</script>"
+XHTML = f'<html xmlns="http://www.w3.org/1999/xhtml"><script>{RUN}</script></html>'
+
+
+@dataclass(frozen=True, slots=True)
+class Evil:
+    """Bytes, and the type the sandbox says they have."""
+
+    content: bytes
+    served_as: str
+    text: str | None = None
+
+
+def text(content: str, served_as: str) -> Evil:
+    return Evil(content.encode(), served_as, content)
+
+
+FILES: dict[str, Evil] = {
+    "evil.js": text(RUN, "text/javascript"),
+    "evil.mjs": text(RUN + "export {}", "text/javascript"),
+    "evil.css": text("body{background:red}", "text/css"),
+    "evil.svg": text(SVG, "image/svg+xml"),
+    "evil.html": text(HTML, "text/html"),
+    "evil.xhtml": text(XHTML, "application/xhtml+xml"),
+    "evil.json": text(RUN, "application/json"),
+    "page.png": text(HTML, "text/html"),
+    "script.png": text(RUN, "text/javascript"),
+    "page.pdf": text(HTML, "text/html"),
+    "gif.js": Evil(b"GIF89a/*" + bytes(4) + b"*/=0;" + RUN.encode(), "text/javascript"),
+    "bitmap.js": text(f"BM=1;{RUN}", "application/javascript"),
+    "pdf.html": Evil(b"%PDF-1.7\n" + HTML.encode(), "text/html"),
+    "binary.wasm": Evil(b"\0asm\1\0\0\0", "application/wasm"),
+    "plain.txt": text(RUN, "text/javascript; charset=utf-7"),
+}
+INERT = {
+    "text/plain; charset=utf-8",
+    "application/octet-stream",
+    "application/pdf",
+    "image/png",
+    "image/gif",
+}
+
+
+async def serve_files(wire: Wire) -> None:
+    """As a tool API whose every word is an attacker's."""
+    target = wire.request.split(b" ")[1].decode()
+    asked, query = urlsplit(target), parse_qs(urlsplit(target).query)
+    if asked.path == "/files":
+        usual = {"modified_at": "2026-01-01T00:00:00Z", "is_dir": False}
+        entries = [{"path": name, "name": name, "size": len(one.content)} | usual for name, one in FILES.items()]
+        answer, kind = json.dumps(entries).encode(), "application/json"
+    else:
+        name = query["path"][0]
+        one = FILES[name]
+        answer, kind = one.content, one.served_as
+        if asked.path == "/files/content":
+            told = {"path": name, "name": name, "size": len(answer), "content": one.text, "binary": one.text is None}
+            answer, kind = json.dumps(told | {"language": None, "truncated": False}).encode(), "application/json"
+    sent = head(
+        f"Content-Type: {kind}",
+        f"Content-Length: {len(answer)}",
+        'Content-Disposition: inline; filename="x.html"',
+        "Content-Security-Policy: default-src *",
+        "Connection: close",
+    )
+    await wire.send(sent + answer)
+
+
+@asynccontextmanager
+async def hostile_gateway(
+    mongo: Server, redis: Server, database: str, folder: Path, origin: str = ""
+) -> AsyncIterator[Gateway]:
+    options = WebOptions(is_local=True, frontend=ROOT / "frontend" / "dist", user_content_origin=origin)
+    if origin:
+        options = WebOptions(
+            is_local=True,
+            frontend=options.frontend,
+            user_content_origin=origin,
+            allowed_hosts=(urlsplit(origin).netloc,),
+        )
+    async with (
+        hostile_door(folder / "door.sock", serve_files) as door,
+        Doors(FixedTokens(f"unix:{door}")) as doors,
+        run_gateway(mongo.uri, database, redis.uri, options=options, files=DoorWorkspace(doors)) as gateway,
+    ):
+        yield gateway
+
+
+@pytest.fixture
+async def gateway(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, tmp_path: Path
+) -> AsyncGenerator[Gateway]:
+    async with hostile_gateway(mongo_server, redis_server, mongo_database_name, tmp_path) as running:
+        yield running
+
+
+async def links(gateway: Gateway, session: str) -> dict[str, str]:
+    """A signed link to each."""
+    found: dict[str, str] = {}
+    for name in FILES:
+        answer = await gateway.client.post(f"/api/sessions/{session}/files/link", json={"path": name})
+        found[name] = answer.raise_for_status().json()["url"]
+    return found
+
+
+async def nothing_ran(page: Page) -> None:
+    for frame in page.frames:
+        assert await frame.evaluate("() => window.ran ?? null") is None, frame.url
+    assert await page.evaluate("() => localStorage.getItem('ran')") is None
+
+
+_TRY_ALL = """
+async (address) => {
+  const ended = (element) => new Promise((resolve) => {
+    element.onload = () => resolve('loaded')
+    element.onerror = () => resolve('refused')
+    document.head.append(element)
+    setTimeout(() => resolve('nothing'), 3000)
+  })
+  const tried = {}
+  tried.script = await ended(Object.assign(document.createElement('script'), { src: address }))
+  tried.module = await ended(Object.assign(document.createElement('script'), { src: address, type: 'module' }))
+  tried.style = await ended(Object.assign(document.createElement('link'), { rel: 'stylesheet', href: address }))
+  tried.import = await import(address).then(() => 'loaded', () => 'refused')
+  tried.worker = await new Promise((resolve) => {
+    try {
+      const worker = new Worker(address)
+      worker.onerror = () => resolve('refused')
+      worker.onmessage = () => resolve('loaded')
+      setTimeout(() => resolve('nothing'), 500)
+    } catch { resolve('refused') }
+  })
+  tried.service = await navigator.serviceWorker.register(address).then(() => 'loaded', () => 'refused')
+  return tried
+}
+"""
+
+
+async def test_no_link_is_a_part_of_the_page(gateway: Gateway) -> None:
+    session = await gateway.session({})
+    addresses = await links(gateway, session)
+    addresses |= {f"download of {name}": f"/api/sessions/{session}/files/download?path={name}" for name in FILES}
+    async with chromium() as browser:
+        page = await browser.new_page(viewport=WIDE, locale="en")
+        await page.goto(gateway.url)
+        for name, address in addresses.items():
+            tried = await page.evaluate(_TRY_ALL, address)
+            assert "loaded" not in tried.values(), (name, tried)
+        await nothing_ran(page)
+
+
+async def test_no_file_is_served_as_what_the_sandbox_says(gateway: Gateway) -> None:
+    session = await gateway.session({})
+    for name, address in (await links(gateway, session)).items():
+        for url in (address, f"/api/sessions/{session}/files/download?path={name}"):
+            answer = await gateway.client.get(url)
+            assert answer.content == FILES[name].content
+            headers = answer.headers
+            assert headers["content-type"] in INERT, (name, headers["content-type"])
+            assert headers["content-disposition"].startswith(f'attachment; filename="{name}"')
+            assert headers["content-security-policy"] == "sandbox; default-src 'none'"
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["cross-origin-resource-policy"] == "same-origin"
+
+
+async def test_a_link_that_is_opened_is_saved(gateway: Gateway) -> None:
+    addresses = await links(gateway, await gateway.session({}))
+    async with chromium() as browser:
+        page = await browser.new_page(viewport=WIDE, locale="en")
+        await page.goto(gateway.url)
+        for name in ("evil.html", "evil.svg", "pdf.html", "plain.txt"):
+            async with page.expect_download() as saving:
+                await page.evaluate("(address) => { window.location.href = address }", addresses[name])
+            assert (await saving.value).suggested_filename == name
+        await nothing_ran(page)
+
+
+@pytest.mark.timeout(180)
+async def test_no_preview_runs_anything(gateway: Gateway) -> None:
+    session = await gateway.session({})
+    await gateway.client.post(f"/api/sessions/{session}/sandbox")
+    async with chromium() as browser:
+        context = await browser.new_context(viewport=WIDE, locale="en")
+        page = await context.new_page()
+        await page.goto(f"{gateway.url}/s/{session}")
+        await page.get_by_role("button", name="Show computer").click()
+        await page.get_by_role("tab", name="Files").click()
+        for name in FILES:
+            row = page.locator("button[data-row]").filter(has=page.get_by_text(name, exact=True))
+            await row.click()
+            preview = page.get_by_role("region", name=name)
+            await expect(preview.locator("header .tabular-nums")).to_be_visible()  # its size: it is loaded
+            await nothing_ran(page)
+            for shown in await preview.locator("img, iframe").evaluate_all("all => all.map((one) => one.src)"):
+                await opens_harmlessly(page, name, shown)
+            await preview.get_by_role("button", name="Back").click()
+        await nothing_ran(page)
+
+
+async def opens_harmlessly(page: Page, name: str, address: str) -> None:
+    """Of what stands in the page nothing is an address that would run in its origin if it were opened on its own."""
+    if address.startswith("data:"):
+        assert address.startswith("data:image/svg+xml"), name
+        return
+    kind = await page.evaluate("(address) => fetch(address).then((it) => it.blob()).then((it) => it.type)", address)
+    assert kind in ("image/png", "image/gif", "image/jpeg", "application/pdf"), (name, kind)
+
+
+async def test_links_have_an_origin_of_their_own_where_one_is_set(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, tmp_path: Path
+) -> None:
+    async with hostile_gateway(mongo_server, redis_server, mongo_database_name, tmp_path, CONTENT) as gateway:
+        session = await gateway.session({})
+        addresses = await links(gateway, session)
+        assert all(address.startswith(f"{CONTENT}/api/files/") for address in addresses.values())
+        there = {"Host": urlsplit(CONTENT).netloc}
+
+        shown = await gateway.client.get(urlsplit(addresses["evil.html"]).path, headers=there)
+        assert shown.headers["content-type"] == "text/html; charset=utf-8"
+        assert shown.headers["content-disposition"].startswith("inline")
+        assert shown.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+        script = await gateway.client.get(urlsplit(addresses["evil.js"]).path, headers=there)
+        assert script.headers["content-type"] == "text/plain; charset=utf-8"
+        saved = await gateway.client.get(f"{urlsplit(addresses['evil.html']).path}?download=true", headers=there)
+        assert saved.headers["content-disposition"].startswith("attachment")
+        for other in ("/", "/assets/x.js", "/api/sessions", "/api/auth/status", f"/s/{session}", "/healthz", "/docs"):
+            assert (await gateway.client.get(other, headers=there)).status_code == 404, other
+        assert (await gateway.client.post("/api/sessions", json={}, headers=there)).status_code == 404
+
+        # And at the page's own they are saved as before.
+        elsewhere = await gateway.client.get(urlsplit(addresses["evil.html"]).path)
+        assert elsewhere.headers["content-disposition"].startswith("attachment")
+        assert elsewhere.headers["content-type"] == "text/plain; charset=utf-8"
+
+        async def pass_on(route: Route) -> None:
+            asked = urlsplit(route.request.url)
+            answer = await gateway.client.get(f"{asked.path}", headers=there)
+            await route.fulfill(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
+
+        async with chromium() as browser:
+            page = await browser.new_page()
+            await page.route(f"{CONTENT}/**", pass_on)
+            await page.goto(addresses["evil.html"])
+            await expect(page.get_by_text("shown")).to_be_visible()
+            assert await page.evaluate("() => [window.ran ?? null, window.origin]") == [None, "null"]
