@@ -1,5 +1,5 @@
 import { ApiError } from './problems'
-import { dropTokens, keepTokens, readTokens, withRefreshLock } from './tokens'
+import { alone, dropFormer, dropLogIn, hasLogIn, keepAccess, keepLogIn, readAccess, readFormer } from './tokens'
 import type { TokenAnswer } from './types'
 
 export interface CallOptions {
@@ -27,40 +27,84 @@ export function apiUrl(path: string, query: CallOptions['query'] = {}): string {
   return `/api${path}${text ? `?${text}` : ''}`
 }
 
-const READ_AGAIN_AFTER_MS = [300, 1000]
+const AGAIN_AFTER_MS = [300, 1000]
+const REFRESH_MS = 15_000
 
-/** A network that blinks loses no read; what may have changed something is never sent twice from here. */
-async function send(url: string, init: RequestInit): Promise<Response> {
+/** A network that blinks loses nothing that may be asked again; what may have changed something is sent but once. */
+async function send(url: string, init: RequestInit, mayRepeat = init.method === 'GET'): Promise<Response> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await fetch(url, init)
     } catch (error) {
       if (error instanceof DOMException && error.name === 'AbortError') throw error
-      const delay = READ_AGAIN_AFTER_MS[attempt]
-      if (init.method !== 'GET' || delay === undefined) throw ApiError.unreachable()
+      const delay = AGAIN_AFTER_MS[attempt]
+      if (!mayRepeat || delay === undefined) throw ApiError.unreachable()
       await new Promise((resolve) => setTimeout(resolve, delay))
     }
   }
 }
 
-/** Trades the refresh token for new ones, unless another tab did so meanwhile. False: log in again. */
-export async function refreshTokens(usedAccess: string): Promise<boolean> {
-  return await withRefreshLock(async () => {
-    const tokens = readTokens()
-    if (!tokens) return false
-    if (tokens.access !== usedAccess) return true
-    const response = await send(apiUrl('/auth/refresh'), {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ refresh_token: tokens.refresh }),
-    })
-    if (response.ok) {
-      keepTokens((await response.json()) as TokenAnswer)
-      return true
-    }
-    if (response.status >= 500 || response.status === 429) throw await ApiError.from(response)
-    dropTokens()
-    return false
+function posted(body: unknown, access?: string): RequestInit {
+  const headers = new Headers({ 'Content-Type': 'application/json' })
+  if (access) headers.set('Authorization', `Bearer ${access}`)
+  return { method: 'POST', headers, body: JSON.stringify(body) }
+}
+
+let refreshing: Promise<boolean> | null = null
+
+/** A new access token by the cookie, unless there is one by now. False: log in again. */
+export async function refreshTokens(used: string | undefined): Promise<boolean> {
+  refreshing ??= alone(() => refresh(used)).finally(() => {
+    refreshing = null
+  })
+  return await refreshing
+}
+
+async function refresh(used: string | undefined): Promise<boolean> {
+  const now = readAccess()
+  if (now !== undefined && now !== used) return true
+  const former = readFormer()
+  if (!hasLogIn()) return false
+  const body = former === null ? { cookie: true } : { cookie: true, refresh_token: former }
+  const init = { ...posted(body), signal: AbortSignal.timeout(REFRESH_MS) }
+  // The server answers the same again for a while, so that a lost answer loses nothing.
+  const response = await send(apiUrl('/auth/refresh'), init, true)
+  if (response.ok) {
+    keepAccess((await response.json()) as TokenAnswer)
+    dropFormer()
+    return true
+  }
+  if (response.status !== 401) throw await ApiError.from(response)
+  dropLogIn()
+  return false
+}
+
+/** The token for a call: refreshed first where this tab has none, or none that holds. */
+export async function currentAccess(): Promise<string | undefined> {
+  const access = readAccess()
+  if (access !== undefined || !hasLogIn()) return access
+  await refreshTokens(access)
+  return readAccess()
+}
+
+/** Logs in, or changes what log-ins hold: no refresh runs meanwhile, which would bring back what was before. */
+export async function enter(path: string, body: object): Promise<TokenAnswer> {
+  const access = await currentAccess()
+  return await alone(async () => {
+    const response = await send(apiUrl(path), posted({ ...body, cookie: true }, access))
+    if (!response.ok) throw await ApiError.from(response)
+    const answer = (await response.json()) as TokenAnswer
+    keepLogIn(answer)
+    return answer
+  })
+}
+
+/** Tells the server to end this log-in; false when it could not be told. */
+export async function leave(): Promise<boolean> {
+  const access = readAccess()
+  return await alone(async () => {
+    const response = await send(apiUrl('/auth/logout'), posted({}, access)).catch(() => null)
+    return response !== null && (response.ok || response.status === 401)
   })
 }
 
@@ -81,10 +125,10 @@ export async function callRaw(method: string, path: string, options: CallOptions
     }
     return await send(url, init)
   }
-  const access = readTokens()?.access
+  const access = options.open ? undefined : await currentAccess()
   let response = await attempt(access)
   if (response.status === 401 && !options.open) {
-    if (access && (await refreshTokens(access))) response = await attempt(readTokens()?.access)
+    if (access && (await refreshTokens(access))) response = await attempt(readAccess())
     if (response.status === 401) reportSignedOut()
   }
   if (!response.ok) throw await ApiError.from(response)

@@ -1,12 +1,13 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { json, openFakeStream, problem, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
+import { grant, json, openFakeStream, problem, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
 import { openStream, type StreamHandle, type StreamState } from './stream'
+import { dropLogIn, keepLogIn } from './tokens'
 
 let handle: StreamHandle | null = null
 beforeEach(() => {
   vi.useFakeTimers()
-  localStorage.clear()
+  dropLogIn()
 })
 afterEach(() => {
   handle?.close()
@@ -118,7 +119,7 @@ describe('openStream', () => {
     expect(seen).toEqual([])
   })
   it('refreshes a token that ran out, once, and goes on', async () => {
-    localStorage.setItem('tokens', JSON.stringify({ access: 'old', refresh: 'r' }))
+    keepLogIn(grant('old'))
     const streams: FakeStream[] = []
     const server = startFakeServer({
       'GET /events': ({ headers, signal }) => {
@@ -127,7 +128,7 @@ describe('openStream', () => {
         streams.push(stream)
         return stream.response
       },
-      'POST /auth/refresh': () => json({ access_token: 'new', refresh_token: 'r2', user: {} }),
+      'POST /auth/refresh': () => json(grant('new')),
     })
     handle = openStream({ path: '/events', query: () => ({}), onMessage: () => undefined, onState: () => undefined })
     await tick(100)
@@ -135,7 +136,7 @@ describe('openStream', () => {
     expect(server.calls.map((call) => call.path)).toEqual(['/events', '/auth/refresh', '/events'])
   })
   it('goes on where it was, with a new token, when the server ends it as the old one expired', async () => {
-    localStorage.setItem('tokens', JSON.stringify({ access: 'old', refresh: 'r' }))
+    keepLogIn(grant('old'))
     let accepted = 'Bearer old'
     const streams: FakeStream[] = []
     const states: StreamState[] = []
@@ -147,7 +148,7 @@ describe('openStream', () => {
         streams.push(stream)
         return stream.response
       },
-      'POST /auth/refresh': () => json({ access_token: 'new', refresh_token: 'r2', user: {} }),
+      'POST /auth/refresh': () => json(grant('new')),
     })
     handle = openStream({
       path: '/events',

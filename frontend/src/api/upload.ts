@@ -1,6 +1,6 @@
-import { apiUrl, refreshTokens, reportSignedOut } from './client'
+import { apiUrl, currentAccess, refreshTokens, reportSignedOut } from './client'
 import { ApiError } from './problems'
-import { readTokens } from './tokens'
+import { readAccess } from './tokens'
 
 export interface UploadOptions {
   readonly subdir?: string
@@ -14,7 +14,7 @@ export async function uploadFiles(
   files: readonly File[],
   options: UploadOptions = {},
 ): Promise<string[]> {
-  const access = readTokens()?.access
+  const access = await currentAccess()
   try {
     return await post(sessionId, files, options, access)
   } catch (error) {
@@ -23,7 +23,7 @@ export async function uploadFiles(
       reportSignedOut()
       throw error
     }
-    return await post(sessionId, files, options, readTokens()?.access)
+    return await post(sessionId, files, options, readAccess())
   }
 }
 

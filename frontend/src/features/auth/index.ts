@@ -1,2 +1,3 @@
+export { default as AccountSection } from './AccountSection.vue'
 export { default as LoginPage } from './LoginPage.vue'
 export { useAuth } from './store'

@@ -1,36 +1,36 @@
 import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
-import { call, onSignedOut } from '@/api/client'
-import { dropTokens, keepTokens, onTokensChanged, readTokens } from '@/api/tokens'
-import type { AuthStatus, AuthUser, TokenAnswer } from '@/api/types'
+import { call, enter, leave, onSignedOut } from '@/api/client'
+import { dropLogIn, dropLogInLater, hasLogIn, isLeaving as isStillLeaving, onLogInChanged } from '@/api/tokens'
+import type { AuthStatus, AuthUser } from '@/api/types'
 
 export interface Credentials {
   username: string
   password: string
 }
 
-/** Who we are: in local mode nobody has to say, else whoever holds the tokens. */
+/** Who we are: in local mode nobody has to say, else whoever logged in. */
 export const useAuth = defineStore('auth', () => {
   const status = ref<AuthStatus | null>(null)
   const user = ref<AuthUser | null>(null)
-  const hasTokens = ref(readTokens() !== null)
+  const isLoggedIn = ref(hasLogIn())
   const isLeaving = ref(false)
   /** The log-in ended without this page's asking: logged out elsewhere, expired, password changed, account closed. */
   const wasCut = ref(false)
   const isLocal = computed(() => status.value?.mode === 'local')
-  const isSignedIn = computed(() => isLocal.value || hasTokens.value)
+  const isSignedIn = computed(() => isLocal.value || isLoggedIn.value)
 
   onSignedOut(() => {
     wasCut.value = !isLeaving.value
     forget()
   })
-  onTokensChanged(() => {
-    hasTokens.value = readTokens() !== null
-    if (!hasTokens.value) wasCut.value = !isLeaving.value
+  onLogInChanged(() => {
+    isLoggedIn.value = hasLogIn()
+    if (!isLoggedIn.value) wasCut.value = !isLeaving.value
     else void recognise()
   })
 
-  /** Another tab has new tokens; what stands here may be another account's. */
+  /** Somebody logged in elsewhere; what stands here may be another account's. */
   async function recognise(): Promise<void> {
     const before = user.value?.id
     const now = await call<AuthUser>('GET', '/auth/me').catch(() => null)
@@ -39,33 +39,42 @@ export const useAuth = defineStore('auth', () => {
   }
 
   function forget(): void {
-    dropTokens()
-    hasTokens.value = false
+    dropLogIn()
+    isLoggedIn.value = false
     user.value = null
   }
 
   async function start(): Promise<void> {
     if (status.value) return
     status.value = await call<AuthStatus>('GET', '/auth/status', { open: true })
-    if (status.value.mode === 'local') dropTokens()
+    if (status.value.mode === 'local') dropLogIn()
+    else if (isStillLeaving() && (await leave())) dropLogIn()
     if (isSignedIn.value) user.value = await call<AuthUser>('GET', '/auth/me').catch(() => null)
   }
 
-  async function enter(path: '/auth/login' | '/auth/register', credentials: Credentials): Promise<void> {
-    const answer = await call<TokenAnswer>('POST', path, { body: credentials, open: true })
-    keepTokens(answer)
-    hasTokens.value = true
+  async function begin(path: '/auth/login' | '/auth/register', credentials: Credentials): Promise<void> {
+    user.value = (await enter(path, credentials)).user
+    isLoggedIn.value = true
     isLeaving.value = false
     wasCut.value = false
-    user.value = answer.user
     if (status.value) status.value = { ...status.value, has_users: true }
   }
 
   async function logOut(): Promise<void> {
     isLeaving.value = true
-    const tokens = readTokens()
-    if (tokens) await call('POST', '/auth/logout', { body: { refresh_token: tokens.refresh } }).catch(() => undefined)
+    const isTold = await leave()
     forget()
+    if (!isTold) dropLogInLater()
+  }
+
+  async function logOutEverywhere(): Promise<void> {
+    await call('POST', '/auth/logout-all', { body: {} })
+    isLeaving.value = true
+    forget()
+  }
+
+  async function changePassword(old: string, next: string): Promise<void> {
+    user.value = (await enter('/auth/password', { old_password: old, new_password: next })).user
   }
 
   return {
@@ -76,8 +85,10 @@ export const useAuth = defineStore('auth', () => {
     isLeaving,
     wasCut,
     start,
-    logIn: (credentials: Credentials) => enter('/auth/login', credentials),
-    register: (credentials: Credentials) => enter('/auth/register', credentials),
+    logIn: (credentials: Credentials) => begin('/auth/login', credentials),
+    register: (credentials: Credentials) => begin('/auth/register', credentials),
     logOut,
+    logOutEverywhere,
+    changePassword,
   }
 })

@@ -1,4 +1,5 @@
 import { vi } from 'vitest'
+import type { TokenAnswer } from '@/api/types'
 
 type Answer = (request: {
   method: string
@@ -30,6 +31,17 @@ export function startFakeServer(answers: Record<string, Answer>): FakeServer {
 
 export function json(value: unknown, status = 200): Response {
   return new Response(JSON.stringify(value), { status, headers: { 'Content-Type': 'application/json' } })
+}
+
+/** What the server answers a page that logs in or refreshes. */
+export function grant(token: string, user = 'u', expiresInS = 1800): TokenAnswer {
+  return {
+    access_token: token,
+    refresh_token: null,
+    token_type: 'bearer',
+    expires_in: expiresInS,
+    user: { id: user, username: user, is_admin: false },
+  }
 }
 
 export function problem(status: number, code: string, detail = ''): Response {
