@@ -38,6 +38,8 @@ shift
 exec "$@"
 """
 
+_HIDE = 'mount --bind /dev/null "$0"; exec "$@"'
+
 
 def as_ordinary_user(command: list[str]) -> list[str]:
     """The command as that user does it; unchanged where we are an ordinary user ourselves.
@@ -51,6 +53,10 @@ def as_ordinary_user(command: list[str]) -> list[str]:
     stage = (
         ["unshare", "--mount", "--propagation", "private", "sh", "-euc", _SHOW, "sh", *closed, "--"] if closed else []
     )
+    # Root's secrets of the compose stack, which the tests of that write here.
+    secrets = _ROOT / ".env"
+    if secrets.exists() and not secrets.stat().st_mode & 0o004:
+        stage += ["unshare", "--mount", "--propagation", "private", "sh", "-euc", _HIDE, str(secrets)]
     user = ["setpriv", "--reuid", str(UID), "--regid", str(UID), "--clear-groups", "--inh-caps=-all"]
     return [*stage, *user, "--bounding-set=-all", "--", *command]
 

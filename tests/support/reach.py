@@ -151,8 +151,7 @@ def _echo(server: socket.socket) -> None:
 @contextmanager
 def outside() -> Generator[None]:
     """A machine behind this one: `OUTSIDE` and, as if in a private network, `PRIVATE`; it echoes on `PORT` and 53."""
-    remove = ["ip", "netns", "del", _NAMESPACE]
-    subprocess.run(remove, check=False, capture_output=True, timeout=10)
+    _remove_outside()
     ip("netns", "add", _NAMESPACE)
     try:
         ip("link", "add", _LINK, "type", "veth", "peer", "name", "eth0", "netns", _NAMESPACE)
@@ -171,4 +170,10 @@ def outside() -> Generator[None]:
             finally:
                 server.kill()
     finally:
-        subprocess.run(remove, check=True, capture_output=True, timeout=10)
+        _remove_outside()
+
+
+def _remove_outside() -> None:
+    """The link goes first: with its namespace it would go some time later."""
+    for words in (["link", "del", _LINK], ["netns", "del", _NAMESPACE]):
+        subprocess.run(["ip", *words], check=False, capture_output=True, timeout=10)
