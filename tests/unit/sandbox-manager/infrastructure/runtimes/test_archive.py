@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_manager.infrastructure.runtimes.archive import unpacking
-from sandbox_manager.infrastructure.runtimes.archive.bounds import STAGE, ArchiveError, Counted
+from sandbox_manager.infrastructure.runtimes.archive.bounds import FOLDER, STAGE, ArchiveError, Counted
 from sandbox_manager.infrastructure.runtimes.archive.packing import pack
 from sandbox_manager.infrastructure.runtimes.archive.program import run
 from sandbox_manager.infrastructure.runtimes.archive.unpacking import mend, unpack
@@ -259,3 +259,49 @@ def test_mending_follows_no_link_and_leaves_a_whole_workspace_alone(place: Path)
 
     assert tree(workspace) == before
     assert os.listdir(place / "outside") == ["complete"]
+
+
+def nest(folder: Path, depth: int, name: str) -> None:
+    at = os.open(folder, FOLDER)
+    for _ in range(depth):
+        os.mkdir(name, dir_fd=at)
+        inner = os.open(name, FOLDER, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(at)
+
+
+@pytest.mark.parametrize(("depth", "name"), [(1_200, "d"), (40, "d" * 255)])
+def test_a_tree_deeper_than_any_stack_or_path_goes_when_a_snapshot_is_brought_back(
+    place: Path, depth: int, name: str
+) -> None:
+    workspace = place / "workspace"
+    (workspace / "kept").write_text("x")
+    do(place, "pack")
+    nest(workspace, depth, name)
+    (workspace / STAGE).mkdir()
+    nest(workspace / STAGE, depth, name)
+
+    do(place, "unpack")
+
+    assert os.listdir(workspace) == ["kept"]
+
+
+def test_what_is_too_deep_or_has_too_many_names_is_refused(place: Path) -> None:
+    nest(place / "workspace", 300, "d")
+    with pytest.raises(ArchiveError, match="deeper"):
+        do(place, "pack")
+    for number in range(50):
+        (place / "workspace" / f"a{number}").touch()
+    with pytest.raises(ArchiveError, match="more than 10 files"):
+        do(place, "pack", bounds=["1000000", "10"])
+
+    assert os.listdir(place / "archives") == []
+
+
+@pytest.mark.parametrize("name", ["../one", "/one", "..", "a/b", "a.b", ""])
+def test_a_snapshot_has_a_plain_name(place: Path, name: str) -> None:
+    (place / "workspace" / "kept").write_text("x")
+    for verb in ("pack", "unpack", "drop", "mend"):
+        with pytest.raises(ArchiveError):
+            do(place, verb, name)
