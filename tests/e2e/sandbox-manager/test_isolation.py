@@ -170,7 +170,9 @@ async def test_the_hosts_environment_and_processes_are_not_seen(cells: Cells) ->
     mark = uuid.uuid4().hex
     host = await asyncio.create_subprocess_exec("sleep", "60", env={"PATH": os.environ["PATH"], "SECRET": mark})
     try:
-        told = await cells.own.run(f"cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -c {mark[:8]}'{mark[8:]}'")
+        told = await cells.own.run(
+            f"cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c {mark[:8]}'{mark[8:]}'"
+        )
         assert told.splitlines()[0] == "0"
         assert "No such process" in await cells.own.run(f"kill -0 {host.pid}") or host.pid < 64
         environment = await cells.own.run("env")
