@@ -24,6 +24,7 @@ pytestmark = pytest.mark.timeout(240)
 
 Run = Callable[[str], Awaitable[str]]
 EPERM, EACCES, SIGSYS = 1, 13, 31
+CAP_NET_BIND_SERVICE = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,20 @@ async def test_the_log_a_sandbox_writes_to_stays_bounded(stack: Stack) -> None:
 
         assert "exit=0" in await intruder.run("true")
     assert size < 2 * LOG_BYTES + 100_000
+
+
+async def test_what_parses_a_sandboxs_packets_outside_is_shut_in_itself(stack: Stack) -> None:
+    async with enter(stack, f"walls-{secrets.token_hex(4)}") as intruder:
+        state = json.loads((live_folder(stack, intruder.sandbox_id) / "state.json").read_text())
+        if state["network"] is None:
+            pytest.skip("no networks for process sandboxes here")
+        process = Path("/proc", str(state["network"]["pid"]))
+        status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines() if ":" in line)
+        seen = set(os.listdir(process / "root")) if os.geteuid() == 0 else set[str]()
+
+    assert (status["Seccomp"].strip(), status["NoNewPrivs"].strip()) == ("2", "1")
+    assert int(status["CapEff"], 16) in (0, CAP_NET_BIND_SERVICE)
+    assert seen <= {"etc", "run"}
 
 
 SHADOW = "open('/workspace/was-imported', 'a').write(__name__ + chr(10))"

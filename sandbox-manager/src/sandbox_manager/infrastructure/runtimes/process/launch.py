@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, replace
 
 from sandbox_manager.domain.identifiers import InvalidIdentifierError, parse_generation
 from sandbox_manager.domain.ports import SandboxSpec
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.infrastructure.runtimes.process import isolation, network
+from sandbox_manager.infrastructure.runtimes.process.confinement import Confinement
 from sandbox_manager.infrastructure.runtimes.process.door import listening_socket
 from sandbox_manager.infrastructure.runtimes.process.etc import write_etc
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.logs import Log, logging_to
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
+from sandbox_manager.infrastructure.runtimes.process.slirp import unprivileged
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError, Pipe, spawn
 from sandbox_manager.infrastructure.runtimes.process.store import Live, State, Store
 
@@ -57,7 +58,7 @@ class Launch:
     spec: SandboxSpec
     rules: str | None
     isolated: bool
-    seccomp: bytes
+    confinement: Confinement
 
     @property
     def has_network(self) -> bool:
@@ -92,7 +93,7 @@ class Launch:
             etc=write_etc(live.etc, resolver=resolver),
             environment=self._environment(),
             has_network=self.has_network,
-            has_filter=bool(self.seccomp),
+            has_filter=bool(self.confinement.seccomp),
         )
         inner = isolation.inner_arguments(shell, sources)
         gate = isolation.netns(self.rules) if self.rules is not None else []
@@ -101,7 +102,7 @@ class Launch:
         with Pipe() as sync, Pipe() as go, Pipe() as arguments, Pipe() as info, Pipe() as seccomp:
             arguments.write(b"".join(one.encode() + b"\0" for one in inner))
             arguments.close_writer()
-            seccomp.write(self.seccomp)
+            seccomp.write(self.confinement.seccomp)
             seccomp.close_writer()
             files = files | {
                 isolation.SYNC_FD: sync.writer,
@@ -112,7 +113,7 @@ class Launch:
             }
             if not self.has_network:
                 del files[isolation.SYNC_FD], files[isolation.GO_FD]
-            if not self.seccomp:
+            if not self.confinement.seccomp:
                 del files[isolation.SECCOMP_FD]
             outer = _running(spawn(command, self._mark, files=files))
             for pipe in (sync, info):
@@ -126,9 +127,9 @@ class Launch:
 
     def _attach(self, sync: Pipe, go: Pipe) -> ProcessRef:
         pid = int(sync.read_until(b"\n", _SETUP_S))
-        as_root = os.geteuid() == 0
-        prefix = [] if as_root else ["setpriv", "--no-new-privs", "--"]
-        attached = network.attach(pid, prefix, self._mark, _SETUP_S, life=sync.reader)
+        attached = network.attach(
+            pid, unprivileged(), self._mark, _SETUP_S, life=sync.reader, options=self.confinement.network_options
+        )
         go.write(b"go\n")
         return attached
 

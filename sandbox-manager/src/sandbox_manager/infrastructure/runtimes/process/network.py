@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import logging
 import os
@@ -126,10 +127,19 @@ def _trouble(command: list[str], files: Sequence[int] = ()) -> str | None:
     return None if done.returncode == 0 else done.stderr.strip()[-500:]
 
 
-def attach(pid: int, prefix: list[str], environment: dict[str, str], deadline_s: float, *, life: int) -> ProcessRef:
+def attach(
+    pid: int,
+    prefix: list[str],
+    environment: dict[str, str],
+    deadline_s: float,
+    *,
+    life: int,
+    options: tuple[str, ...] = (),
+) -> ProcessRef:
     """Attach a network to the namespace of a process and wait until it is configured. Raises `DeadlineError`.
 
-    `life` is the reading end of a pipe the sandbox holds open: when it closes, the network ends by itself.
+    `life` is the reading end of a pipe the sandbox holds open: when it closes, the network ends by itself. `options`
+    are more of slirp4netns's own.
     """
     ready = Pipe()
     command = [
@@ -138,6 +148,7 @@ def attach(pid: int, prefix: list[str], environment: dict[str, str], deadline_s:
         "--configure",
         "--mtu=1400",
         "--disable-host-loopback",
+        *options,
         f"--ready-fd={_READY_FD}",
         f"--exit-fd={_EXIT_FD}",
         "--netns-type=path",
@@ -149,11 +160,20 @@ def attach(pid: int, prefix: list[str], environment: dict[str, str], deadline_s:
         child = spawn(command, environment, files={_READY_FD: ready.writer, _EXIT_FD: life})
         ready.close_writer()
         if not ready.read(deadline_s, 1):
+            _end(child)
             raise DeadlineError("the sandbox's network could not be set up")
     process = reference(child)
     if process is None:
         raise DeadlineError("the sandbox's network ended at once")
     return process
+
+
+def _end(child: int) -> None:
+    process = reference(child)
+    if process is not None:
+        process.kill()
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(child, 0)
 
 
 def _join(pid: int, *, as_root: bool) -> list[str]:

@@ -16,9 +16,10 @@ from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedErr
 from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.inside import desktop_of, fingerprint
-from sandbox_manager.infrastructure.runtimes.process import attendance, network, seccomp
+from sandbox_manager.infrastructure.runtimes.process import attendance, network
 from sandbox_manager.infrastructure.runtimes.process import door as socket_file
 from sandbox_manager.infrastructure.runtimes.process.archives import ProcessArchives
+from sandbox_manager.infrastructure.runtimes.process.confinement import Confinement, confinement_here
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
 from sandbox_manager.infrastructure.runtimes.process.launch import MARK, Launch, mark_start, marked_identity
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits, limits_here
@@ -54,14 +55,14 @@ class ProcessRuntime:
         pools: Pools,
         *,
         isolated: bool,
-        filtered: bytes,
+        confinement: Confinement,
         has_network: bool,
     ) -> None:
         self._options = options
         self._limits = limits
         self._threads = pools.calls
         self._isolated = isolated
-        self._seccomp = filtered
+        self._confinement = confinement
         self._store = Store(options.folder, options.stack)
         self._has_network = has_network
         self._rules = network.NetworkRules(options.blocked_subnets, options.host_fib_trie)
@@ -90,7 +91,7 @@ class ProcessRuntime:
             spec=spec,
             rules=self._rules.wanted() if self._has_network else None,
             isolated=self._isolated,
-            seccomp=self._seccomp,
+            confinement=self._confinement,
         )
         try:
             live, outer, log = await self._threads.run(launch.run)
@@ -197,7 +198,7 @@ class ProcessRuntime:
 
     def _recipe(self) -> str:
         changed = [file.stat().st_mtime_ns for folder in self._options.python_path for file in folder.rglob("*.py")]
-        return fingerprint(self._options, self._limits.kind, self._seccomp, max(changed, default=0))
+        return fingerprint(self._options, self._limits.kind, self._confinement, max(changed, default=0))
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         await self._threads.run(lambda: self._remove(identity, keep_workspace=keep_workspace))
@@ -234,27 +235,21 @@ async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRunt
                 "SANDBOX_PROCESS_UNSAFE=true."
             )
         limits = await pool.run(lambda: limits_here(options.inside))
-        filtered = await pool.run(lambda: _system_call_filter(options)) if trouble is None else b""
         has_network = await pool.run(network.available)
+        confinement = Confinement()
+        if trouble is None:
+            confinement = await pool.run(lambda: confinement_here(options.seccomp_profile, has_network=has_network))
         pools = Pools(pool, packing)
         runtime = ProcessRuntime(
-            options, limits, pools, isolated=trouble is None, filtered=filtered, has_network=has_network
+            options, limits, pools, isolated=trouble is None, confinement=confinement, has_network=has_network
         )
         await runtime.free_unused()
         fields = {"limits": limits.kind, "network": has_network, "own_uids": os.geteuid() == 0}
-        fields["system_call_filter"] = bool(filtered)
+        fields |= {"seccomp": bool(confinement.seccomp), "network_options": " ".join(confinement.network_options)}
         _log.info("process runtime", extra={**fields, "isolated": trouble is None})
         if trouble is not None:
             _log.warning("sandboxes are not isolated", extra={"reason": trouble})
         yield runtime
-
-
-def _system_call_filter(options: ProcessOptions) -> bytes:
-    try:
-        return seccomp.loadable(options.seccomp_profile)
-    except seccomp.FilterError as error:
-        _log.warning("sandboxes may ask all of the kernel: no filter of system calls", extra={"reason": str(error)})
-        return b""
 
 
 def _isolation_trouble() -> str | None:

@@ -1,0 +1,34 @@
+"""What process sandboxes and their networks are held by beyond namespaces; what can't be is told at the start."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox_manager.infrastructure.runtimes.process import seccomp, slirp
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confinement:
+    """The filter of system calls every sandbox is given (none: empty), and what slirp4netns is started with."""
+
+    seccomp: bytes = b""
+    network_options: tuple[str, ...] = ()
+
+
+def confinement_here(seccomp_profile: Path, *, has_network: bool) -> Confinement:
+    """What this machine and user can do. Blocking, for seconds at worst."""
+    filtered, options = b"", ()
+    try:
+        filtered = seccomp.loadable(seccomp_profile)
+    except seccomp.FilterError as error:
+        _log.warning("sandboxes may ask all of the kernel: no filter of system calls", extra={"reason": str(error)})
+    if has_network:
+        options = slirp.strictest_options()
+        lacking = [one for one in slirp.CANDIDATES[0] if one not in options]
+        if lacking:
+            _log.warning("slirp4netns can't be shut in entirely here", extra={"without": lacking})
+    return Confinement(seccomp=filtered, network_options=options)

@@ -1,0 +1,48 @@
+"""slirp4netns is shut in as far as this machine and user allow, which is tried out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from sandbox_manager.infrastructure.runtimes.process import network
+from sandbox_manager.infrastructure.runtimes.process.slirp import SANDBOX, SECCOMP, strictest_options
+from support.ordinary_user import as_ordinary_user
+
+# A tun device that everybody may open, as most machines have, for the command alone.
+_OPEN_TUN = """
+node=$(mktemp -u /tmp/tun.XXXXXX)
+mknod -m 666 "$node" c 10 200
+mount --bind "$node" /dev/net/tun
+rm "$node"
+exec "$@"
+"""
+_TELL = """
+from sandbox_manager.infrastructure.runtimes.process.slirp import strictest_options
+print(*strictest_options())
+"""
+
+
+@pytest.mark.skipif(not network.available(), reason="no networks for process sandboxes here")
+def test_it_has_a_filter_and_as_root_a_root_of_its_own_and_no_rights() -> None:
+    before = psutil.Process().children()
+
+    options = strictest_options()
+
+    assert SECCOMP in options
+    assert os.geteuid() != 0 or SANDBOX in options
+    assert psutil.Process().children() == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not network.available(), reason="only root can open the device for others")
+def test_an_ordinary_users_has_at_least_the_filter() -> None:
+    command = as_ordinary_user([sys.executable, "-c", _TELL])
+    stage = ["unshare", "--mount", "--propagation", "private", "sh", "-euc", _OPEN_TUN, "sh"]
+
+    done = subprocess.run([*stage, *command], capture_output=True, text=True, timeout=60, check=False)
+
+    assert SECCOMP in done.stdout.split(), done.stderr
