@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from backend_api.application.identity.limits import Limits
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
 
@@ -132,6 +133,21 @@ async def test_tabs_that_refresh_at_once_and_lost_answers_end_with_one_and_the_s
     late = cookie_of(await refresh(gateway, cookie))
     assert late.value == newest.value
     assert (await refresh(gateway, late)).status_code == 200
+
+
+async def test_people_who_share_an_address_do_not_use_up_each_others_refreshes(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> None:
+    limits = Limits(login_per_minute=0, register_per_hour=0, refresh_per_minute=2)
+    counts = redis_server.uri.removesuffix("/0") + "/3"
+    async with run_gateway(mongo_server.uri, mongo_database_name, counts, limits=limits) as gateway:
+        cookies: list[Morsel[str]] = []
+        for name in ("anna", "bert"):
+            await gateway.user(name)
+            body = {"username": name, "password": f"{name}-password"}
+            cookies.append(cookie_of(await ask(gateway, "login", page(gateway), body)))
+        codes = [(await refresh(gateway, cookie)).status_code for cookie in cookies for _ in range(3)]
+        assert codes == [200, 200, 429] * 2
 
 
 async def test_a_token_used_long_ago_ends_the_log_in(gateway: Gateway) -> None:

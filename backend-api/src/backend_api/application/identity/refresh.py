@@ -32,9 +32,11 @@ class Refresh:
     limits: Limits
 
     async def __call__(self, refresh_token: str, *, address: str, for_page: bool = False) -> Grant:
-        await self.limiter.hit(f"refresh:{address}", limit=self.limits.refresh_per_minute, window_s=60)
         digest = digest_of(refresh_token)
         found = await self.refresh_tokens.find(digest)
+        # Pages refresh whenever they are loaded, and many people may share an address.
+        who = f"user:{found.user_id}" if found else address
+        await self.limiter.hit(f"refresh:{who}", limit=self.limits.refresh_per_minute, window_s=60)
         # Read before the token is used up: all log-ins ended after this reading end what is issued here.
         account = await self.users.get(found.user_id, (found.family,)) if found else None
         try:
