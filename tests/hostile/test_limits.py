@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from support.intruder import enter
+from support.intruder import Intruder, enter
 from support.sandboxes import client_at
-from support.stack import Stack
+from support.stack import Stack, run_stack
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -19,6 +23,15 @@ def any_stack(request: pytest.FixtureRequest) -> Stack:
     """Run by root, with cgroups; and by an ordinary user, without."""
     found: Stack = request.getfixturevalue(request.param)
     return found
+
+
+@pytest.fixture(scope="module", params=["root", "ordinary"])
+def tight_stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack whose workspaces may hold little, run by either."""
+    limits = {"SANDBOX_DISK_LIMIT_MB": "20", "SANDBOX_MAX_FILES": "3000"}
+    folder = tmp_path_factory.mktemp("tight")
+    with run_stack(folder, ordinary=request.param == "ordinary", **limits) as running:
+        yield running
 
 
 IMPOSTOR = """
@@ -61,3 +74,168 @@ async def test_nobody_inside_can_take_the_place_of_the_socket_a_sandbox_is_reach
         path = Path(token["door"].removeprefix("unix:"))
         manager = psutil.Process(any_stack.children()["manager"]).uids().effective
         assert [(one.stat().st_uid, one.stat().st_mode & 0o077) for one in (path.parent, path)] == [(manager, 0)] * 2
+
+
+async def test_what_is_written_outside_of_the_workspace_is_bounded(any_stack: Stack) -> None:
+    look = r"""
+import os
+for line in open("/proc/self/mounts"):
+    place = line.split()[1]
+    if os.path.isdir(place) and os.access(place, os.W_OK) and not place.startswith("/proc"):
+        found = os.statvfs(place)
+        print("place", place, found.f_blocks * found.f_frsize >> 20)
+"""
+    async with enter(any_stack, "writer") as intruder:
+        told = (await intruder.python(look)).splitlines()
+    places = {words[1]: int(words[2]) for words in map(str.split, told) if words[0] == "place"}
+    assert "/workspace" in places
+    del places["/workspace"]
+    assert {"/tmp", "/home/agent"} <= set(places)
+    assert all(mib <= 1024 for mib in places.values()), places
+
+
+# Whoever fights their own tool API: it is held still, so that nothing inside counts any more.
+HOLD_STILL = """
+import os, signal, sys, time
+if os.fork():
+    sys.exit(0)
+os.setsid()
+time.sleep(1)
+for name in os.listdir("/proc"):
+    if name.isdigit() and int(name) != os.getpid():
+        try:
+            if b"tool_api" in open(f"/proc/{name}/cmdline", "rb").read():
+                os.kill(int(name), signal.SIGSTOP)
+        except OSError:
+            pass
+"""
+DEEP_BYTES = (
+    HOLD_STILL
+    + """
+at = os.open("/workspace", os.O_RDONLY)
+for _ in range(40):
+    name = "n" * 250
+    os.mkdir(name, dir_fd=at)
+    at = os.open(name, os.O_RDONLY, dir_fd=at)
+for number in range(10_000):
+    file = os.open(str(number), os.O_WRONLY | os.O_CREAT, 0o600, dir_fd=at)
+    os.write(file, b"x" * (2 << 20))
+    os.close(file)
+    time.sleep(0.3)
+"""
+)
+DELETED_BYTES = (
+    HOLD_STILL
+    + """
+file = os.open("/workspace/gone", os.O_WRONLY | os.O_CREAT, 0o600)
+os.unlink("/workspace/gone")
+while True:
+    os.write(file, b"x" * (2 << 20))
+    time.sleep(0.3)
+"""
+)
+MANY_FILES = (
+    HOLD_STILL
+    + """
+os.mkdir("/workspace/many")
+for number in range(50_000):
+    open(f"/workspace/many/{number}", "w").close()
+    if number % 200 == 0:
+        time.sleep(0.1)
+while True:
+    time.sleep(0.2)
+    os.mkdir(f"/workspace/more{time.time()}")
+"""
+)
+
+
+async def _is_over(intruder: Intruder, within_s: float) -> str:
+    """Why it ended; fails when it does not."""
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        found = (await intruder.manager.get(f"/sandboxes/{intruder.sandbox_id}")).json()
+        if found.get("status") not in ("ready", "paused"):
+            return str(found.get("reason"))
+        await asyncio.sleep(0.5)
+    pytest.fail("it goes on filling its workspace")
+
+
+@pytest.mark.parametrize("attack", [DEEP_BYTES, DELETED_BYTES, MANY_FILES], ids=["deep", "deleted", "files"])
+async def test_a_sandbox_that_goes_on_filling_its_workspace_ends_whatever_its_tool_api_says(
+    tight_stack: Stack, attack: str
+) -> None:
+    async with (
+        enter(tight_stack, f"filler{abs(hash(attack)) % 10**9}") as intruder,
+        enter(tight_stack, "beside") as other,
+    ):
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(intruder.python(attack), 5)
+        answered: list[float] = []
+
+        async def neighbour() -> None:
+            while True:
+                began = time.monotonic()
+                assert "exit=0" in await other.run("true")
+                answered.append(time.monotonic() - began)
+                await asyncio.sleep(0.2)
+
+        watching = asyncio.create_task(neighbour())
+        try:
+            assert "went on growing" in await _is_over(intruder, 90)
+        finally:
+            watching.cancel()
+        assert answered
+        assert sorted(answered)[len(answered) // 2] < 1, "the sandbox beside it goes on"
+
+
+MEMORY_OF_MANY = """
+import os, time
+for _ in range(40):
+    if os.fork() == 0:
+        held = bytearray(128 << 20)
+        for at in range(0, len(held), 4096):
+            held[at] = 1
+        time.sleep(8)
+        os._exit(0)
+"""
+MEMORY_OF_NOBODY = """
+import os
+held = []
+for place in ("/dev/shm", "/tmp", "/var/tmp", "/home/agent"):
+    found = os.statvfs(place)
+    with open(place + "/ballast", "wb") as file:
+        for _ in range((found.f_bavail * found.f_frsize >> 20) - 1):
+            file.write(bytes(1 << 20))
+for _ in range(10):
+    held.append(os.memfd_create("ballast"))
+    os.write(held[-1], bytes(64 << 20))
+print("took all of it")
+"""
+
+
+def _of_program() -> int:
+    total = 0
+    for process in psutil.process_iter(["cmdline"]):
+        with contextlib.suppress(psutil.Error):
+            if "/tmp/program.py" in (process.info["cmdline"] or []):
+                total += process.memory_info().rss
+    return total >> 20
+
+
+async def test_many_processes_together_have_no_more_memory_than_one_sandbox(any_stack: Stack) -> None:
+    async with enter(any_stack, "greedy") as intruder:
+        attack = asyncio.create_task(intruder.python(MEMORY_OF_MANY))
+        most = 0
+        while not attack.done():
+            most = max(most, await asyncio.to_thread(_of_program))
+        attack.exception()
+        assert 0 < most < 3072, "of the 2 GB one sandbox may have; 5 GB were asked for"
+        assert "alive" in await intruder.run("echo alive")
+
+
+async def test_memory_no_process_has_counts_as_its_sandboxs(any_stack: Stack) -> None:
+    async with enter(any_stack, "hoarder") as intruder:
+        told = ""
+        with contextlib.suppress(Exception):
+            told = await intruder.python(MEMORY_OF_NOBODY)
+        assert "took all of it" not in told

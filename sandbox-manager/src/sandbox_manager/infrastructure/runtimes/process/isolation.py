@@ -85,6 +85,7 @@ def _system() -> list[str]:
     arguments += ["--ro-bind-try", "/opt/google", "/opt/google"]
     arguments += ["--proc", "/proc", "--dev", "/dev"]
     arguments += _tmpfs("/dev/shm", 512, "1777")
+    arguments += ["--remount-ro", "/dev"]  # a file system in memory too, and of any size
     arguments += _tmpfs("/tmp", 1024, "1777")
     arguments += _tmpfs("/var/tmp", 256, "1777")
     arguments += _tmpfs("/home/agent", 1024, "0700")

@@ -27,7 +27,8 @@ from sandbox_manager.infrastructure.runtimes.process.logs import Log
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, kill_marked, marked, reap
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError
-from sandbox_manager.infrastructure.runtimes.process.store import State, Store
+from sandbox_manager.infrastructure.runtimes.process.store import Live, State, Store
+from sandbox_manager.infrastructure.runtimes.process.watches import NOT_HELD, Watches
 from sandbox_manager.infrastructure.runtimes.threads import Threads, threads
 
 _log = logging.getLogger(__name__)
@@ -68,6 +69,11 @@ class ProcessRuntime:
         self._rules = network.NetworkRules(options.blocked_subnets, options.host_fib_trie)
         self._place = ""
         self.archives = ProcessArchives(options, self._store, pools.packing, isolated=isolated)
+
+    def watches(self) -> contextlib.AbstractContextManager[None]:
+        """Hold what limits of single processes do not, for the length of the block."""
+        watches = Watches(self._options.folder, self._options.stack, self._store, self._limits, self._isolated)
+        return watches.running()
 
     async def place(self) -> str:
         if not self._place:
@@ -158,7 +164,7 @@ class ProcessRuntime:
                 identity=identity,
                 running=running,
                 paused=state is not None and running and self._freezer(identity, state).frozen,
-                reason=None if running else "The sandbox's processes ended.",
+                reason=None if running else self._why_ended(self._store.live(identity.sandbox_id)),
             )
         self._rules.renew(connected)
         for mark in marks:
@@ -167,6 +173,11 @@ class ProcessRuntime:
                 found[identity.sandbox_id] = Found(identity=identity, running=False, reason="Its folder is missing.")
         self._store.carry_on()
         return list(found.values())
+
+    def _why_ended(self, live: Live) -> str:
+        with contextlib.suppress(OSError):
+            return live.verdict.read_text()
+        return "The sandbox's processes ended."
 
     async def pause(self, identity: Identity) -> None:
         await self._threads.run(lambda: self._running(identity).freeze())
@@ -249,7 +260,10 @@ async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRunt
         _log.info("process runtime", extra={**fields, "isolated": trouble is None})
         if trouble is not None:
             _log.warning("sandboxes are not isolated", extra={"reason": trouble})
-        yield runtime
+        if limits.kind == "rlimit":
+            _log.warning("memory and processes of sandboxes are watched, not held", extra={"not_held": NOT_HELD})
+        with runtime.watches():
+            yield runtime
 
 
 def _isolation_trouble() -> str | None:

@@ -4,7 +4,8 @@ folder/workspaces/<session id>      the workspace, owned by a uid of its own on 
 folder/archives/<session id>/       its snapshots
 folder/uids/<uid>                   is given to a workspace
 folder/gone/                        what is being removed
-folder/live/<sandbox id>/           identity.json, state.json, logs, etc/, door/ with its socket; the manager's own
+folder/live/<sandbox id>/           identity.json, state.json, session, verdict, logs, etc/, door/ with its socket;
+                                    all of it the manager's own
 """
 
 from __future__ import annotations
@@ -75,6 +76,16 @@ class Live:
     @property
     def door(self) -> Path:
         return self.folder / "door"
+
+    @property
+    def session(self) -> Path:
+        """Whose workspace it has, where it was given to somebody since its start."""
+        return self.folder / "session"
+
+    @property
+    def verdict(self) -> Path:
+        """Why the manager ended it, if it did."""
+        return self.folder / "verdict"
 
     @property
     def home(self) -> Path:
@@ -189,6 +200,13 @@ class Store:
         if place.exists():
             raise WorkspaceExistsError
         self.workspace(pool_session(identity.sandbox_id)).rename(place)
+        self.live(identity.sandbox_id).session.write_text(identity.session_id)
+
+    def session_of(self, identity: Identity) -> str:
+        """Whose workspace a sandbox has now, by the identity it was started with."""
+        with contextlib.suppress(OSError, InvalidIdentifierError):
+            return parse_session_id(self.live(identity.sandbox_id).session.read_text())
+        return identity.session_id
 
     def forget(self, identity: Identity, *, keep_workspace: bool) -> None:
         """Remove the folders of a sandbox none of whose processes lives, with a workspace nobody took over.

@@ -1,0 +1,111 @@
+"""How much memory processes take up, where no cgroup counts it: one cheap look for all, and an exact one for a few."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_BLOCK = 512
+_KIB = 1024
+_IN_MEMORY = ("/tmp", "/var/tmp", "/home/agent", "/dev/shm", "/run")
+_INODE_BYTES = 1024
+_TABLE_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One process: what it has in memory, shared pages included, and how many tasks it is."""
+
+    process: ProcessRef
+    parent: int
+    resident_bytes: int
+    tasks: int
+
+
+def all_processes() -> dict[int, Member]:
+    """Every living process of the machine, by pid."""
+    found: dict[int, Member] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                member = _member(int(name))
+                if member is not None:
+                    found[member.process.pid] = member
+    return found
+
+
+def _member(pid: int) -> Member | None:
+    file = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fields = os.read(file, _TABLE_BYTES).rpartition(b")")[2].split()
+    finally:
+        os.close(file)
+    if fields[0] in (b"Z", b"X"):
+        return None
+    return Member(ProcessRef(pid, int(fields[19])), int(fields[1]), int(fields[21]) * _PAGE, int(fields[17]))
+
+
+def trees(processes: dict[int, Member], roots: Iterable[ProcessRef]) -> dict[ProcessRef, list[Member]]:
+    """Each root with all that descends from it; nothing for one that is gone."""
+    children: dict[int, list[Member]] = {}
+    for member in processes.values():
+        children.setdefault(member.parent, []).append(member)
+    found: dict[ProcessRef, list[Member]] = {}
+    for root in roots:
+        first = processes.get(root.pid)
+        members = [first] if first is not None and first.process == root else []
+        for member in members:
+            members += children.get(member.process.pid, [])
+        found[root] = members
+    return found
+
+
+def own_bytes(pid: int) -> int | None:
+    """Memory of a process that is no file's, pages it shares counted by its share; None when it can't be told."""
+    total, told = 0, False
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as lines:
+            for line in lines:
+                if line.startswith((b"Pss_Anon:", b"Pss_Shmem:")):
+                    total, told = total + int(line.split()[1]) * _KIB, True
+    except (OSError, ValueError):
+        return None
+    return total if told else None
+
+
+def file_bytes(pid: int) -> int:
+    """What the file systems in memory that a process sees hold, as bytes and as entries."""
+    total = 0
+    for path in _IN_MEMORY:
+        with contextlib.suppress(OSError):
+            found = os.statvfs(f"/proc/{pid}/root{path}")
+            total += (found.f_blocks - found.f_bfree) * found.f_frsize
+            total += (found.f_files - found.f_ffree) * _INODE_BYTES
+    return total
+
+
+def memory_device() -> int:
+    """The device of memory that is held by descriptors and has no name."""
+    probe = os.memfd_create("probe", os.MFD_CLOEXEC)
+    try:
+        return os.fstat(probe).st_dev
+    finally:
+        os.close(probe)
+
+
+def descriptor_bytes(pid: int, device: int) -> dict[int, int]:
+    """Memory a process holds by descriptors, by inode."""
+    found: dict[int, int] = {}
+    with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as held:
+        for one in held:
+            with contextlib.suppress(OSError):
+                about = one.stat()
+                if about.st_dev == device and stat.S_ISREG(about.st_mode):
+                    found[about.st_ino] = about.st_blocks * _BLOCK
+    return found
