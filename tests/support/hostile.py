@@ -13,7 +13,7 @@ SILENT = 0
 
 def request(line: str, *headers: str, body: bytes = b"") -> bytes:
     """A request in one piece, closed by the server."""
-    head = "\r\n".join([f"{line} HTTP/1.1", "Host: test", "Connection: close", *headers])
+    head = "\r\n".join([f"{line} HTTP/1.1", "Host: localhost", "Connection: close", *headers])
     return head.encode("utf-8", "surrogateescape") + b"\r\n\r\n" + body
 
 
@@ -94,7 +94,7 @@ def heads(path: str, token: str) -> dict[str, bytes]:
     return {
         "garbage": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200) + b"\r\n\r\n",
         "no version": f"{get}\r\n\r\n".encode(),
-        "a version of its own": f"{get} HTTP/9.9\r\nHost: test\r\n\r\n".encode(),
+        "a version of its own": f"{get} HTTP/9.9\r\nHost: localhost\r\n\r\n".encode(),
         "no host": f"{get} HTTP/1.1\r\nConnection: close\r\n\r\n".encode(),
         "a long path": request(f"GET {path}/{'a' * 20_000}", bearer),
         "a long query": request(f"GET {path}?q={'a' * 20_000}", bearer),
@@ -105,7 +105,7 @@ def heads(path: str, token: str) -> dict[str, bytes]:
         "an escape cut off": request(f"GET {path}%", bearer),
         "up and away": request(f"GET {path}/..%2f..%2f..%2fetc%2fpasswd", bearer),
         "no UTF-8 in the query": request(f"GET {path}?q=%ff%00%ed%a0%80&limit=%ff", bearer),
-        "raw bytes in the path": f"{get}/".encode() + b"\xff\xfe HTTP/1.1\r\nHost: test\r\n\r\n",
+        "raw bytes in the path": f"{get}/".encode() + b"\xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "an absolute target": request("GET http://evil.example/", bearer),
         "another host": f"{get} HTTP/1.1\r\nHost: evil.example:99999\r\n{bearer}\r\nConnection: close\r\n\r\n".encode(),
         "a host that is none": f"{get} HTTP/1.1\r\nHost: [::1\r\n{bearer}\r\nConnection: close\r\n\r\n".encode(),

@@ -65,7 +65,7 @@ class Settings(BaseSettings):
     max_sessions_per_user: int = Field(default=10_000, ge=0)
     max_runs_per_user: int = Field(default=20, ge=0)
     max_waiting_messages: int = Field(default=50, ge=0)
-    trusted_proxies: Names = ("127.0.0.1", "::1")
+    trusted_proxies: Names = ()
     max_streams_per_user: int = Field(default=50, ge=0)
     max_upload_bytes: int = Field(default=10 * 1024 * 1024, ge=1)
 

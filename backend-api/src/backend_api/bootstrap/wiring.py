@@ -47,7 +47,8 @@ def web_options(settings: Settings) -> WebOptions:
     return WebOptions(
         is_local=settings.is_local,
         metrics_token=settings.metrics_token.get_secret_value(),
-        allowed_hosts=(*settings.allowed_hosts, *user_content_hosts(settings)),
+        # What it listens on may be a name: others reach it by that, and so does its health check.
+        allowed_hosts=(*settings.allowed_hosts, *settings.host, *user_content_hosts(settings)),
         user_content_origin=settings.user_content_origin,
         cors_origins=settings.cors_origins,
         max_upload_bytes=settings.max_upload_bytes,

@@ -62,9 +62,9 @@ async def _answering(settings: Settings, hosts: list[str], runtime: Runtime) -> 
     if not hosts:
         yield
         return
-    server = server_for(
-        build_worker_app(runtime.required, runtime.optional, runtime.metrics.text), graceful_s=GRACEFUL_S
-    )
+    token = settings.metrics_token.get_secret_value()
+    app = build_worker_app(runtime.required, runtime.optional, runtime.metrics.text, metrics_token=token)
+    server = server_for(app, graceful_s=GRACEFUL_S)
     sockets = [listen(host, settings.worker_port) for host in hosts]
     serving = asyncio.create_task(server.serve(sockets=sockets), name="health")
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from datetime import UTC, datetime
 
@@ -24,7 +25,12 @@ _TALKATIVE = (
     "saq",
     "urllib3",
     "uvicorn.access",
+    # Tells the query of every socket, and a ticket stands there.
+    "uvicorn.error",
 )
+# JSON lets pass what a terminal obeys and what deceives an eye: DEL, C1 controls, directions, other ends of lines,
+# halves of characters.
+_ODD = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb]")
 _STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "color_message", "taskName"}
 
 
@@ -44,7 +50,11 @@ class JsonLines(logging.Formatter):
         line |= {name: value for name, value in record.__dict__.items() if name not in _STANDARD}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+        return _ODD.sub(_escaped, json.dumps(line, ensure_ascii=False, default=str))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def log_json_lines(level: str) -> None:

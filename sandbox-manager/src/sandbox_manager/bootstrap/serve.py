@@ -6,6 +6,8 @@ import socket
 
 import uvicorn
 
+from contracts.listening.http import BoundedHttp, Config
+from contracts.listening.peers import Peers
 from contracts.observation.logs import log_json_lines
 from contracts.tracing import traced
 from sandbox_manager.bootstrap.app import create_app
@@ -13,6 +15,7 @@ from sandbox_manager.bootstrap.settings import Settings, SettingsError
 from sandbox_manager.bootstrap.wiring import wire
 
 _BACKLOG = 512
+_CONNECTIONS = 600
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -52,7 +55,17 @@ def serve(settings: Settings) -> int:
     log_json_lines(settings.server.log_level)
     sockets = listen(settings.server.host, settings.server.port)
     app = create_app(lambda: wire(settings))
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5)
+    config = Config(
+        app,
+        # All who may call share a few addresses.
+        peers=Peers(_CONNECTIONS, is_proxy=lambda _: True),
+        http=BoundedHttp,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=5,
+    )
     server = uvicorn.Server(config)
     with traced("sandbox-manager"):
         server.run(sockets=sockets)

@@ -25,6 +25,7 @@ class ServerSettings(BaseSettings):
     host: str = Field(default="127.0.0.1", validation_alias="MANAGER_HOST")
     port: int = Field(default=8081, ge=0, le=65535, validation_alias="MANAGER_PORT")
     token: SecretStr = Field(validation_alias="SANDBOX_MANAGER_TOKEN")
+    metrics_token: SecretStr = Field(default=SecretStr(""), validation_alias="METRICS_TOKEN")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", validation_alias="LOG_LEVEL")
 
     @field_validator("token")

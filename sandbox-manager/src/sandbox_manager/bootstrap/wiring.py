@@ -178,6 +178,7 @@ async def keep(
         service_token=settings.server.token.get_secret_value(),
         dependencies={"mongo": registry.check, "runtime": runtime.check},
         metrics=ProcessMetrics(registry).text,
+        metrics_token=settings.server.metrics_token.get_secret_value(),
     )
     upkeep = Upkeep(
         reconcile=use_cases.reconcile,

@@ -84,20 +84,46 @@ async def test_a_limit_on_a_socket_tells_when_to_come_back_and_leaves_it_open(
         assert 1000 <= error["retry_after_ms"] <= 60_000
 
 
-async def test_log_ins_are_counted_by_address_and_by_name(
+async def test_log_ins_are_counted_by_address_and_name_together_and_a_success_begins_anew(
     mongo_server: Server, redis_server: Server, mongo_database_name: str
 ) -> None:
     async with run_gateway(
         mongo_server.uri, mongo_database_name, redis_server.uri, limits=TWO, trusted_proxies=("127.0.0.1",)
     ) as gateway:
 
-        async def try_as(name: str, address: str) -> httpx.Response:
-            body, headers = {"username": name, "password": "wrong"}, {"X-Forwarded-For": address}
-            return await gateway.client.post("/api/auth/login", json=body, headers=headers)
+        async def try_as(name: str, address: str, password: str = "wrong") -> int:
+            body, headers = {"username": name, "password": password}, {"X-Forwarded-For": address}
+            return (await gateway.client.post("/api/auth/login", json=body, headers=headers)).status_code
 
-        by_address = [(await try_as(f"user-{number}", "192.0.2.1")).status_code for number in range(3)]
-        by_name = [(await try_as("anna", f"192.0.2.{number}")).status_code for number in (2, 3, 4)]
-        assert (by_address, by_name) == ([401, 401, 429], [401, 401, 429])
+        await gateway.user("anna")
+        assert [await try_as("anna", "192.0.2.1") for _ in range(3)] == [401, 401, 429]
+        assert await try_as("anna", "192.0.2.2", "anna-password") == 200
+        assert [await try_as("anna", "192.0.2.2") for _ in range(3)] == [401, 401, 429]
+        assert [await try_as("anna", "192.0.2.3", "anna-password") for _ in range(3)] == [200, 200, 200]
+
+
+async def test_an_address_is_limited_over_all_names_and_one_of_ipv6_with_its_network(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> None:
+    async with run_gateway(
+        mongo_server.uri, mongo_database_name, redis_server.uri, limits=TWO, trusted_proxies=("127.0.0.1",)
+    ) as gateway:
+
+        async def tries(addresses: list[str]) -> list[int]:
+            return [
+                (
+                    await gateway.client.post(
+                        "/api/auth/login",
+                        json={"username": f"user-{number}", "password": "wrong"},
+                        headers={"X-Forwarded-For": address},
+                    )
+                ).status_code
+                for number, address in enumerate(addresses)
+            ]
+
+        assert await tries(["192.0.2.1"] * 11) == [401] * 10 + [429]
+        assert await tries([f"2001:db8:1:2::{number}" for number in range(1, 12)]) == [401] * 10 + [429]
+        assert await tries(["2001:db8:1:3::1"]) == [401]
 
 
 async def test_a_peer_that_is_no_trusted_proxy_speaks_for_itself_alone(
@@ -110,9 +136,9 @@ async def test_a_peer_that_is_no_trusted_proxy_speaks_for_itself_alone(
                 json={"username": f"user-{number}", "password": "wrong"},
                 headers={"X-Forwarded-For": f"192.0.2.{number}"},
             )
-            for number in range(3)
+            for number in range(11)
         ]
-        assert [answer.status_code for answer in tries] == [401, 401, 429]
+        assert [answer.status_code for answer in tries] == [401] * 10 + [429]
 
 
 async def test_who_has_as_many_sessions_as_one_may_have_gets_no_more_until_one_goes(

@@ -128,6 +128,10 @@ async def test_a_call_that_broke_inside_may_have_happened(
     assert asked == 1
 
 
+async def one(name: str, chunks: AsyncIterator[bytes]) -> AsyncIterator[Upload]:
+    yield Upload(name=name, chunks=chunks)
+
+
 async def test_files_go_in_and_out(doors: Doors, computer: Computer, folder: Path) -> None:
     workspace = DoorWorkspace(doors)
 
@@ -135,7 +139,7 @@ async def test_files_go_in_and_out(doors: Doors, computer: Computer, folder: Pat
         yield b"first "
         yield "zweite ✓".encode()
 
-    written = await workspace.upload(computer, "in", [Upload(name='a "quoted" 名.txt', chunks=chunks())])
+    written = await workspace.upload(computer, "in", one('a "quoted" 名.txt', chunks()))
     assert len(written) == 1
     entries = await workspace.list(computer, "in")
     assert entries[0].path == written[0]
@@ -164,7 +168,7 @@ async def test_faults_of_files_become_the_domains(doors: Doors, computer: Comput
             yield b"x" * 10_000
 
     with pytest.raises(UploadTooLargeError):
-        await workspace.upload(computer, "", [Upload(name="large.bin", chunks=large())])
+        await workspace.upload(computer, "", one("large.bin", large()))
     assert not (folder / "large.bin").exists()
 
 

@@ -69,7 +69,7 @@ async def test_an_event_stream_nobody_reads_is_cut_and_others_go_on(gateway: Gat
     path = f"/api/sessions/{session_id}/events"
     before = measures.SLOW_READERS.values.get(("http",), 0.0)
     deaf = await deaf_client(
-        gateway, f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {anna['Authorization']}\r\n\r\n"
+        gateway, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {anna['Authorization']}\r\n\r\n"
     )
     try:
         async with reading(gateway.client, path, anna) as reader:
@@ -91,7 +91,7 @@ async def test_a_socket_nobody_reads_is_cut(gateway: Gateway) -> None:
     before = measures.SLOW_READERS.values.get(("ws",), 0.0)
     deaf = await deaf_client(
         gateway,
-        f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {anna['Authorization']}\r\nConnection: Upgrade\r\n"
+        f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {anna['Authorization']}\r\nConnection: Upgrade\r\n"
         "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
     )
     try:

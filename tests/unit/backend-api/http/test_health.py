@@ -13,6 +13,7 @@ import pytest
 from backend_api.interfaces.http import health
 from backend_api.interfaces.http.app import build_app
 from backend_api.interfaces.http.use_cases import WebOptions
+from backend_api.interfaces.http.worker_app import build_worker_app
 
 
 async def fine() -> None:
@@ -58,20 +59,35 @@ async def test_one_that_hangs_and_lets_nobody_cancel_it_keeps_nobody_waiting(mon
     await asyncio.sleep(0)
 
 
-def gateway(token: str = "") -> httpx.AsyncClient:
+def gateway(token: str = "", peer: str = "127.0.0.1") -> httpx.AsyncClient:
     async def counted() -> bytes:
         return b"agent_runs_waiting 0.0\n"
 
     app = build_app(WebOptions(metrics_token=token))
     app.state.use_cases = SimpleNamespace(metrics=counted)
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(peer, 4000)), base_url="http://127.0.0.1")
 
 
-async def test_metrics_are_open_to_whoever_reaches_the_gateway_itself() -> None:
+async def test_metrics_are_open_to_the_machine_itself() -> None:
     async with gateway() as http:
         answer = await http.get("/metrics")
     assert (answer.status_code, answer.text) == (200, "agent_runs_waiting 0.0\n")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+
+
+async def test_metrics_are_told_to_nobody_elsewhere_without_a_token() -> None:
+    async with gateway(peer="192.0.2.7") as http:
+        answer = await http.get("/metrics")
+    assert answer.status_code == 401
+    assert "METRICS_TOKEN" in answer.json()["detail"]
+
+
+async def test_metrics_are_told_to_no_page_that_has_its_name_point_here() -> None:
+    app = build_worker_app({}, {})
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://evil.example") as http:
+        assert (await http.get("/metrics")).status_code == 401
+        for name in ("localhost:8010", "127.0.0.1", "[::1]:8010"):
+            assert (await http.get("/metrics", headers={"Host": name})).status_code == 200
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Real-IP", "Forwarded"])

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 from backend_api.application.files.own_computer import OwnComputer
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import FilesChanged
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog, LiveTail
+from backend_api.domain.errors import LimitError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.sandbox.ports import Upload, Workspace
+
+UPLOADS_PER_USER = 8
+UPLOADS_IN_ALL = 64
+RETRY_AFTER_S = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +32,25 @@ class UploadFiles:
     tail: LiveTail
     limiter: RateLimiter
     limits: Limits
+    _at_work: Counter[UserId] = field(default_factory=Counter[UserId], init=False)
 
-    async def admit(self, user_id: UserId) -> None:
-        """Before the body is read. Raises `LimitError`."""
+    @asynccontextmanager
+    async def admitted(self, user_id: UserId) -> AsyncGenerator[None]:
+        """The body may be read inside. Raises `LimitError`."""
         await self.limiter.hit(f"uploads:{user_id}", limit=self.limits.uploads_per_minute, window_s=60)
+        if self._at_work[user_id] >= UPLOADS_PER_USER or self._at_work.total() >= UPLOADS_IN_ALL:
+            raise LimitError("Too many uploads at once. Wait for one to end.", retry_after_s=RETRY_AFTER_S)
+        self._at_work[user_id] += 1
+        try:
+            yield
+        finally:
+            self._at_work[user_id] -= 1
+            if not self._at_work[user_id]:
+                del self._at_work[user_id]
 
-    async def __call__(self, session_id: SessionId, user_id: UserId, subdir: str, files: list[Upload]) -> list[str]:
+    async def __call__(
+        self, session_id: SessionId, user_id: UserId, subdir: str, files: AsyncIterable[Upload]
+    ) -> list[str]:
         computer = await self.own_computer(session_id, user_id)
         paths = await self.workspace.upload(computer, subdir, files)
         events = await self.log.append(session_id, [FilesChanged(paths=paths, origin="user")])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from backend_api.application.identity.guesses import Guesses
 from backend_api.application.identity.issue_grant import IssueGrant
-from backend_api.application.identity.limits import Limits
 from backend_api.domain.identity.entity import Grant
 from backend_api.domain.identity.errors import WrongCredentialsError
-from backend_api.domain.identity.ports import PasswordHasher, RateLimiter, Users
+from backend_api.domain.identity.ports import PasswordHasher, Users
 from backend_api.domain.identity.rules import MAX_PASSWORD
 
 
@@ -19,15 +19,15 @@ class LogIn:
     users: Users
     passwords: PasswordHasher
     issue_grant: IssueGrant
-    limiter: RateLimiter
-    limits: Limits
+    guesses: Guesses
 
     async def __call__(self, username: str, password: str, *, address: str, for_page: bool = False) -> Grant:
-        for who in (f"address:{address}", f"user:{username.casefold()[:64]}"):
-            await self.limiter.hit(f"login:{who}", limit=self.limits.login_per_minute, window_s=60)
+        name = username.casefold()[:64]
+        await self.guesses.admit(name, address)
         account = await self.users.by_username(username[:64])
         password_hash = account.user.password_hash if account and len(password) <= MAX_PASSWORD else None
         is_right = await self.passwords.verify(password_hash, password[:MAX_PASSWORD])
         if account is None or not is_right or not account.user.is_active:
             raise WrongCredentialsError("User name or password is wrong.")
+        await self.guesses.was_right(name, address)
         return await self.issue_grant(account, for_page=for_page)

@@ -115,3 +115,11 @@ class RateLimiter(Protocol):
     async def hit(self, key: str, *, limit: int, window_s: int) -> None:
         """Count once. Raises `LimitError` with the time to come back; a limit of 0 is no limit."""
         ...
+
+    async def count(self, key: str, *, window_s: int) -> int:
+        """Count once, and say how often it was in this window."""
+        ...
+
+    async def forget(self, key: str) -> None:
+        """Begin anew."""
+        ...

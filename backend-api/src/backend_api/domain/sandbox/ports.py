@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -81,7 +81,7 @@ class Workspace(Protocol):
 
     def download(self, computer: Computer, path: str) -> AbstractAsyncContextManager[Download]: ...
 
-    async def upload(self, computer: Computer, subdir: str, files: list[Upload]) -> list[str]:
+    async def upload(self, computer: Computer, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
         """Write the files; answers their paths. Nothing is left of a file that was over the limit."""
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
@@ -120,10 +120,10 @@ class MemoryWorkspace:
 
         yield Download(name=PurePosixPath(path).name, size=len(content), chunks=chunks())
 
-    async def upload(self, computer: Computer, subdir: str, files: list[Upload]) -> list[str]:
+    async def upload(self, computer: Computer, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
         """All or nothing."""
         written: dict[str, bytes] = {}
-        for file in files:
+        async for file in files:
             content = b"".join([chunk async for chunk in file.chunks])
             if len(content) > self._max_bytes:
                 raise UploadTooLargeError(f"A file may have at most {self._max_bytes} bytes.")

@@ -19,6 +19,13 @@ class MemoryRateLimiter:
         """Count in the present window."""
         if limit <= 0:
             return
+        count = await self.count(key, window_s=window_s)
+        if count > limit:
+            left = self._windows[key][0] - time.monotonic()
+            raise LimitError("Too many tries. Wait a little.", retry_after_s=max(int(left), 1))
+
+    async def count(self, key: str, *, window_s: int) -> int:
+        """Count in the present window."""
         now = time.monotonic()
         ends, count = self._windows.get(key, (0.0, 0))
         if ends <= now:
@@ -26,8 +33,11 @@ class MemoryRateLimiter:
                 self._make_room(now)
             ends, count = now + window_s, 0
         self._windows[key] = (ends, count + 1)
-        if count + 1 > limit:
-            raise LimitError("Too many tries. Wait a little.", retry_after_s=max(int(ends - now), 1))
+        return count + 1
+
+    async def forget(self, key: str) -> None:
+        """Its window never was."""
+        self._windows.pop(key, None)
 
     def _make_room(self, now: float) -> None:
         """Windows that ended go first, then those that end soonest, a quarter at once so that it is rarely done."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from redis.exceptions import RedisError
 
 from backend_api.domain.errors import LimitError
@@ -19,6 +21,7 @@ class RedisRateLimiter:
     """`RateLimiter` by fixed windows."""
 
     def __init__(self, redis: Redis) -> None:
+        self._redis = redis
         self._hit = redis.register_script(_HIT)
         self._own = MemoryRateLimiter()
 
@@ -33,3 +36,18 @@ class RedisRateLimiter:
             return
         if int(count) > limit:
             raise LimitError("Too many tries. Wait a little.", retry_after_s=max(int(ttl), 1))
+
+    async def count(self, key: str, *, window_s: int) -> int:
+        """One round trip; the larger of what all replicas and this process know."""
+        own = await self._own.count(key, window_s=window_s)
+        try:
+            count, _ = await self._hit(keys=[f"limit:{key}"], args=[window_s])
+        except (RedisError, OSError, TimeoutError):
+            return own
+        return max(own, int(count))
+
+    async def forget(self, key: str) -> None:
+        """One round trip. Other replicas' own counts end with their window."""
+        await self._own.forget(key)
+        with contextlib.suppress(RedisError, OSError, TimeoutError):
+            await self._redis.delete(f"limit:{key}")

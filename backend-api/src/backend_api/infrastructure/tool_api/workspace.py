@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -79,7 +79,7 @@ class DoorWorkspace:
                 name=_name(path, is_folder=is_folder), size=declared_length(answer.headers), chunks=_chunks(answer)
             )
 
-    async def upload(self, computer: Computer, subdir: str, files: list[Upload]) -> list[str]:
+    async def upload(self, computer: Computer, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
         boundary = secrets.token_hex(16)
         headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
         params = {"subdir": subdir}
@@ -146,8 +146,8 @@ async def _chunks(answer: StreamedAnswer) -> AsyncIterator[bytes]:
         raise ComputerLostError("The connection to the computer broke in the middle of the file.") from error
 
 
-async def _multipart(boundary: str, files: list[Upload]) -> AsyncIterator[bytes]:
-    for file in files:
+async def _multipart(boundary: str, files: AsyncIterable[Upload]) -> AsyncIterator[bytes]:
+    async for file in files:
         name = file.name.replace("\\", "\\\\").replace('"', '\\"').replace("\r", " ").replace("\n", " ")
         yield (
             f'--{boundary}\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n'

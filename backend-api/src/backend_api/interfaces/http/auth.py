@@ -26,12 +26,13 @@ from backend_api.interfaces.http.page_cookie import (
     set_cookie,
 )
 from backend_api.interfaces.http.use_cases import Calls, Options
+from contracts.listening.peers import address_key
 
 router = APIRouter(prefix="/api/auth", tags=["accounts"])
 
 
 def _address(request: Request) -> str:
-    return request.client.host if request.client else "unknown"
+    return address_key(request.client.host) if request.client else "unknown"
 
 
 def _granted(request: Request, response: Response, grant: Grant, *, by_cookie: bool) -> GrantBody:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import re
 import time
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from backend_api.interfaces.http.hosts import KnownHosts, host_name
 from backend_api.interfaces.http.use_cases import WebOptions
 from contracts.errors import REQUEST_ID_HEADER
 from contracts.observation.context import current_work
@@ -21,7 +21,6 @@ logger = logging.getLogger("backend_api.access")
 
 _SESSION = re.compile(r"/api/sessions/([A-Za-z0-9_-]{1,64})")
 _UPLOAD = re.compile(r"/api/sessions/[^/]+/files/?")
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _SECURITY = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -32,6 +31,12 @@ _SECURITY = {
 
 TOO_LARGE = "body_too_large"
 OVER_LIMIT = "This body is over the limit."
+_STRANGE = (
+    "This server does not answer to the name {}. If it is yours, add it to ALLOWED_HOSTS and start the server anew; "
+    "its address always works."
+)
+_Refusal = tuple[int, str, str]
+_FOREIGN: _Refusal = (403, "origin_forbidden", "This page may not call this server.")
 
 
 class Edge:
@@ -40,6 +45,8 @@ class Edge:
     def __init__(self, app: ASGIApp, options: WebOptions) -> None:
         self._app = app
         self._options = options
+        origins = (*options.cors_origins, options.user_content_origin)
+        self._hosts = KnownHosts.of(options.allowed_hosts, origins, is_local=options.is_local)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -47,8 +54,8 @@ class Edge:
             return
         headers = Headers(scope=scope)
         request_id = current_work().request_id or ""
-        if not self._is_welcome(scope["type"], headers):
-            await self._refuse(scope, receive, send, request_id)
+        if (refusal := self._refusal(scope["type"], headers)) is not None:
+            await self._refuse(refusal, scope, receive, send, request_id)
             return
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
@@ -94,26 +101,29 @@ class Edge:
             limit += self._options.max_upload_bytes * self._options.max_files
         return limit
 
-    def _is_welcome(self, kind: str, headers: Headers) -> bool:
-        if self._options.is_local and not self._is_ours(headers.get("host", "")):
-            return False
+    def _refusal(self, kind: str, headers: Headers) -> _Refusal | None:
+        hosts = headers.getlist("host")
+        if len(hosts) > 1:
+            return 400, "bad_request", "A request has one Host."
+        # Without one it comes from no browser.
+        if hosts or self._options.is_local:
+            name = host_name(hosts[0]) if hosts else None
+            if name is None:
+                return 400, "bad_request", "This is no Host."
+            if name not in self._hosts:
+                return 403, "host_forbidden", _STRANGE.format(name)
         origin = headers.get("origin")
         if origin is None or (kind == "http" and not self._options.is_local):
-            return True
-        return origin in self._options.cors_origins or (
-            urlsplit(origin).netloc == headers.get("host") and origin.startswith(("http://", "https://"))
-        )
+            return None
+        is_own = bool(hosts) and origin in (f"http://{hosts[0]}", f"https://{hosts[0]}")
+        return None if is_own or origin in self._options.cors_origins else _FOREIGN
 
-    def _is_ours(self, host: str) -> bool:
-        name = (urlsplit(f"//{host}").hostname or "") if host else ""
-        return name in _LOOPBACK or name in self._options.allowed_hosts
-
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+    async def _refuse(self, refusal: _Refusal, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 4403})
             return
-        answer: Response = problem(403, "origin_forbidden", "This page may not call this server.")
+        answer: Response = problem(*refusal)
         answer.headers[REQUEST_ID_HEADER] = request_id
         await answer(scope, receive, send)
 

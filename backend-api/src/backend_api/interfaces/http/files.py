@@ -7,15 +7,11 @@ from contextlib import AsyncExitStack
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from starlette.datastructures import UploadFile
 from starlette.responses import Response, StreamingResponse
 
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.content import HEAD_BYTES
-from backend_api.domain.sandbox.errors import UploadTooLargeError
-from backend_api.domain.sandbox.ports import Upload
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.content_origin import is_content_origin
 from backend_api.interfaces.http.file_schemas import (
@@ -25,14 +21,13 @@ from backend_api.interfaces.http.file_schemas import (
     SignedLinkBody,
     UploadedBody,
 )
-from backend_api.interfaces.http.forms import multipart_form
+from backend_api.interfaces.http.forms import uploaded_files
 from backend_api.interfaces.http.use_cases import Calls, Options, UseCases
 from backend_api.interfaces.http.user_content import content_headers
 
 router = APIRouter(prefix="/api", tags=["files"])
 
 Path = Annotated[str, Query(max_length=4096)]
-_CHUNK = 256 * 1024
 _OUTSIDE: dict[int | str, dict[str, Any]] = {403: {}}
 _BYTES = {200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}} | _OUTSIDE
 
@@ -111,23 +106,12 @@ async def upload_files(
 ) -> UploadedBody:
     """Put files into the workspace."""
     await calls.sessions.get(SessionId(session_id), caller.user.id)
-    await calls.upload_files.admit(caller.user.id)
-    async with multipart_form(request, max_files=options.max_files) as form:
-        files = [value for value in form.getlist("files") if isinstance(value, UploadFile)]
-        if not files:
-            raise InvalidError("Send at least one file.", field="body.files")
-        if any((file.size or 0) > options.max_upload_bytes for file in files):
-            raise UploadTooLargeError(f"A file may have at most {options.max_upload_bytes} bytes.")
-        uploads = [Upload(name=file.filename or "", chunks=_chunks(file)) for file in files]
-        if any(not upload.name for upload in uploads):
-            raise InvalidError("Every file needs a name.", field="body.files")
-        paths = await calls.upload_files(SessionId(session_id), caller.user.id, subdir, uploads)
+    async with (
+        calls.upload_files.admitted(caller.user.id),
+        uploaded_files(request, max_files=options.max_files, max_file_bytes=options.max_upload_bytes) as files,
+    ):
+        paths = await calls.upload_files(SessionId(session_id), caller.user.id, subdir, files)
     return UploadedBody(uploaded=paths)
-
-
-async def _chunks(file: UploadFile) -> AsyncGenerator[bytes]:
-    while chunk := await file.read(_CHUNK):
-        yield chunk
 
 
 async def _download(

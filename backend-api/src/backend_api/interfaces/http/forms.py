@@ -1,52 +1,181 @@
-"""Forms with files: read to their end or refused, and nothing of them stays open."""
+"""Forms with files, passed on as they come: nothing of them is kept, and what is over a limit is not read on."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
-from typing import Any
+from dataclasses import dataclass
 
 from fastapi import HTTPException, Request
-from starlette.datastructures import FormData
-from starlette.formparsers import MultiPartException, MultiPartParser
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect
 
 from backend_api.domain.errors import InvalidError
+from backend_api.domain.sandbox.errors import UploadTooLargeError
+from backend_api.domain.sandbox.ports import Upload
 
+FIELD = "files"
 MAX_FIELDS = 10
-
-
-class _Form(MultiPartParser):
-    """A parser that refuses a body which ends before its form does.
-
-    Starlette takes what came for all there is, and leaves the file that was cut to the garbage collector. It closes
-    every file when the reading fails, so the reading fails.
-    """
-
-    def __init__(self, request: Request, body: AsyncGenerator[bytes, None], **bounds: Any) -> None:
-        super().__init__(request.headers, self._whole(body), **bounds)
-        self._has_ended = False
-
-    def on_end(self) -> None:
-        self._has_ended = True
-
-    async def _whole(self, body: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-        async for piece in body:
-            yield piece
-        if not self._has_ended:
-            raise InvalidError("The form is cut off.", field="body")
+MAX_FIELD_BYTES = 64 * 1024
 
 
 @asynccontextmanager
-async def multipart_form(request: Request, *, max_files: int) -> AsyncGenerator[FormData]:
-    """Its files are open inside the block. Raises `InvalidError` for any other body."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "multipart/form-data":
+async def uploaded_files(
+    request: Request, *, max_files: int, max_file_bytes: int
+) -> AsyncGenerator[AsyncGenerator[Upload]]:
+    """The files of the form's field `files`, to be read one after the other inside the block.
+
+    Raises, here or while they are read, `InvalidError` for a body that is no such form or is cut off, `HTTPException`
+    400 for one that is broken, and `UploadTooLargeError` as soon as a file is over its limit.
+    """
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    if kind != b"multipart/form-data":
         raise InvalidError("The body must be multipart/form-data.", field="body")
+    if not (boundary := options.get(b"boundary")):
+        raise HTTPException(400, "Missing boundary in multipart.")
+    async with aclosing(request.stream()) as body:
+        form = _Form(body, boundary, max_files, max_file_bytes)
+        first = await form.next_file()
+        if first is None:
+            raise InvalidError("Send at least one file.", field="body.files")
+        async with aclosing(form.files(first)) as files:
+            yield files
+
+
+@dataclass(slots=True)
+class _Begin:
+    """A part; without a name of a file it is a field."""
+
+    field: str = ""
+    file_name: str | None = None
+    size: int = 0
+
+
+class _End:
+    """The part before is whole."""
+
+
+class _Form:
+    """What the parser found in the piece of the body that was read last, in order."""
+
+    def __init__(self, body: AsyncGenerator[bytes, None], boundary: bytes, max_files: int, max_file_bytes: int) -> None:
+        self._body = body
+        self._max_files = max_files
+        self._max_file_bytes = max_file_bytes
+        self._found: deque[_Begin | bytes | _End] = deque()
+        self._part = _Begin()
+        self._header = bytearray()
+        self._value = bytearray()
+        self._files = 0
+        self._fields = 0
+        self._has_ended = False
+        try:
+            self._parser = MultipartParser(
+                boundary,
+                {
+                    "on_part_begin": self._begins,
+                    "on_header_field": self._header_field,
+                    "on_header_value": self._header_value,
+                    "on_header_end": self._header_ends,
+                    "on_headers_finished": self._headers_end,
+                    "on_part_data": self._data,
+                    "on_part_end": self._part_ends,
+                    "on_end": self._ends,
+                },
+            )
+        except FormParserError as error:
+            raise HTTPException(400, "Invalid multipart data.") from error
+
+    async def files(self, first: Upload) -> AsyncGenerator[Upload]:
+        file: Upload | None = first
+        while file is not None:
+            yield file
+            async for _ in file.chunks:
+                """Whoever takes it need not read it to its end."""
+            file = await self.next_file()
+
+    async def next_file(self) -> Upload | None:
+        """None at the end of the form."""
+        while (found := await self._next()) is not None:
+            if isinstance(found, _Begin) and found.field == FIELD and found.file_name is not None:
+                if not found.file_name:
+                    raise InvalidError("Every file needs a name.", field="body.files")
+                return Upload(name=found.file_name, chunks=self._content())
+        return None
+
+    async def _content(self) -> AsyncGenerator[bytes]:
+        while isinstance(found := await self._next(), bytes):
+            yield found
+
+    async def _next(self) -> _Begin | bytes | _End | None:
+        while not self._found:
+            try:
+                piece = await anext(self._body, None)
+            except ClientDisconnect:
+                piece = None
+            if piece is None:
+                if self._has_ended:
+                    return None
+                raise InvalidError("The form is cut off.", field="body")
+            try:
+                self._parser.write(piece)
+            except FormParserError as error:
+                raise HTTPException(400, "Invalid multipart data.") from error
+        return self._found.popleft()
+
+    def _begins(self) -> None:
+        self._part = _Begin()
+
+    def _part_ends(self) -> None:
+        self._found.append(_End())
+
+    def _header_field(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _header_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _header_ends(self) -> None:
+        if bytes(self._header).lower() == b"content-disposition":
+            _, options = parse_options_header(bytes(self._value))
+            self._part.field = _text(options.get(b"name", b""))
+            if b"filename" in options:
+                self._part.file_name = _text(options[b"filename"])
+        self._header.clear()
+        self._value.clear()
+
+    def _headers_end(self) -> None:
+        if not self._part.field:
+            raise HTTPException(400, 'The Content-Disposition header field "name" must be provided.')
+        if self._part.file_name is None:
+            self._fields += 1
+        else:
+            self._files += 1
+        if self._files > self._max_files:
+            raise HTTPException(400, f"Too many files. Maximum number of files is {self._max_files}.")
+        if self._fields > MAX_FIELDS:
+            raise HTTPException(400, f"Too many fields. Maximum number of fields is {MAX_FIELDS}.")
+        self._found.append(self._part)
+
+    def _data(self, data: bytes, start: int, end: int) -> None:
+        self._part.size += end - start
+        if self._part.file_name is None:
+            if self._part.size > MAX_FIELD_BYTES:
+                raise HTTPException(400, f"A field may have at most {MAX_FIELD_BYTES} bytes.")
+            return
+        if self._part.size > self._max_file_bytes:
+            raise UploadTooLargeError(f"A file may have at most {self._max_file_bytes} bytes.")
+        if self._part.field == FIELD:
+            self._found.append(data[start:end])
+
+    def _ends(self) -> None:
+        self._has_ended = True
+
+
+def _text(raw: bytes) -> str:
     try:
-        async with aclosing(request.stream()) as body:
-            form = await _Form(request, body, max_files=max_files, max_fields=MAX_FIELDS).parse()
-    except MultiPartException as error:
-        raise HTTPException(400, error.message) from error
-    try:
-        yield form
-    finally:
-        await form.close()
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")

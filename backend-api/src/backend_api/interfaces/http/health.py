@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 import time
 from collections.abc import Mapping
@@ -13,15 +12,14 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from backend_api.domain.errors import NotFoundError, UnauthenticatedError
 from backend_api.interfaces.http.use_cases import Calls, Metrics, Options, Probe
 from contracts.observation.exposition import MEDIA_TYPE
+from contracts.observation.scraping import check_scraper
 
 router = APIRouter(tags=["health"])
 logger = logging.getLogger(__name__)
 
 PROBE_S = 2.0
-_FORWARDED = frozenset({"x-forwarded-for", "x-real-ip", "forwarded"})
 
 
 @router.get("/healthz")
@@ -81,18 +79,9 @@ def _forget(asked: asyncio.Future[None]) -> None:
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, 401: {}, 404: {}},
 )
 async def metrics(request: Request, calls: Calls, options: Options) -> Response:
-    """Prometheus text, inside the deployment: a request that came through a proxy gets it only with the token."""
-    await _let_monitor(request, options.metrics_token)
+    """Prometheus text: with METRICS_TOKEN, or without one for this machine itself, never through a proxy."""
+    check_scraper(request, options.metrics_token)
     return await metrics_answer(calls.metrics)
-
-
-async def _let_monitor(request: Request, token: str) -> None:
-    if token:
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), token.encode()):
-            raise UnauthenticatedError("Monitoring asks for METRICS_TOKEN as a bearer token.")
-    elif _FORWARDED & set(request.headers.keys()):
-        raise NotFoundError("There is nothing here.")
 
 
 async def metrics_answer(metrics: Metrics) -> Response:

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fastapi import FastAPI
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from backend_api.interfaces.http.health import healthz, metrics_answer, readiness
 from backend_api.interfaces.http.use_cases import Metrics, Probe, no_metrics
+from contracts.observation.scraping import check_scraper
+from contracts.problems import install_problems
 
 
 def build_worker_app(
-    required: Mapping[str, Probe], optional: Mapping[str, Probe], metrics: Metrics = no_metrics
+    required: Mapping[str, Probe],
+    optional: Mapping[str, Probe],
+    metrics: Metrics = no_metrics,
+    *,
+    metrics_token: str = "",
 ) -> FastAPI:
-    """Open inside the deployment, as the gateway's health is."""
+    """Health is open inside the deployment; metrics as the gateway's are."""
     app = FastAPI(title="Agent worker", version="1", openapi_url=None)
+    install_problems(app)
     app.get("/healthz")(healthz)
 
     @app.get("/readyz")
@@ -23,7 +31,8 @@ def build_worker_app(
         return await readiness(required, optional)
 
     @app.get("/metrics")
-    async def read_metrics() -> Response:
+    async def read_metrics(request: Request) -> Response:
+        check_scraper(request, metrics_token)
         return await metrics_answer(metrics)
 
     return app

@@ -8,9 +8,11 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from fastapi import APIRouter
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from contracts.observation.exposition import MEDIA_TYPE
+from contracts.observation.scraping import check_scraper
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.interfaces.http.use_cases import Wired
 
@@ -70,6 +72,7 @@ def _forget(asked: asyncio.Future[None]) -> None:
 @router.get(
     "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
 )
-async def metrics(wired: Wired) -> Response:
-    """Prometheus text; open inside the deployment, as health is."""
+async def metrics(request: Request, wired: Wired) -> Response:
+    """Prometheus text: with METRICS_TOKEN, or without one for this machine itself."""
+    check_scraper(request, wired.metrics_token)
     return Response(await wired.metrics(), media_type=MEDIA_TYPE)

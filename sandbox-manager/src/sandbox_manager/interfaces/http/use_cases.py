@@ -58,6 +58,7 @@ class UseCases:
     service_token: str
     dependencies: dict[str, Callable[[], Awaitable[None]]]
     metrics: Callable[[], Awaitable[bytes]]
+    metrics_token: str = ""
 
 
 Wiring = Callable[[], AbstractAsyncContextManager[UseCases]]

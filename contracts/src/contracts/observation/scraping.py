@@ -1,0 +1,42 @@
+"""Who may read what a service counted."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+
+from starlette.requests import Request
+
+from contracts.failures import NotFoundError, UnauthenticatedError
+
+_FORWARDED = frozenset({"x-forwarded-for", "x-real-ip", "forwarded", "via"})
+
+
+def check_scraper(request: Request, token: str) -> None:
+    """With a token whoever shows it; without one only this machine itself, and nobody through a proxy.
+
+    Raises `UnauthenticatedError`, and `NotFoundError` for who comes through a proxy.
+    """
+    if token:
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), token.encode()):
+            raise UnauthenticatedError("Monitoring asks for METRICS_TOKEN as a bearer token.")
+    elif _FORWARDED & set(request.headers.keys()):
+        raise NotFoundError("There is nothing here.")
+    elif not _is_this_machine(request):
+        raise UnauthenticatedError("Set METRICS_TOKEN and show it as a bearer token to read this from elsewhere.")
+
+
+def _is_this_machine(request: Request) -> bool:
+    """By its address, and under a name of its own: a page of elsewhere that has its name point here says that one."""
+    name = request.headers.get("host", "").rpartition("]")[0].lstrip("[") or request.url.hostname or ""
+    return request.client is not None and _is_loopback(request.client.host) and _is_loopback(name)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,110 @@
+"""Guessed passwords: whoever guesses is limited, whose name is tried comes in, and nobody says who is somebody else."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections.abc import Generator
+
+import httpx
+import pytest
+
+from backend_api.application.identity.guesses import FREE_TRIES, LONGEST_PAUSE_S
+from support.gateway_process import GatewayProcess, run_gateway_process
+from support.servers import Server
+
+SOURCES = [f"127.0.2.{number}" for number in range(1, 13)]
+
+HASHES_S = 8.0
+"""For a dozen hashes at once, on a machine that does other things too."""
+
+
+@pytest.fixture(scope="module")
+def gateway(
+    mongo_server: Server, redis_server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Generator[GatewayProcess]:
+    """With no proxy named, as it comes."""
+    folder = tmp_path_factory.mktemp("gateway")
+    with run_gateway_process(folder, mongo_server, "hostile_guesses", redis_server) as running:
+        yield running
+
+
+def client(gateway: GatewayProcess, source: str) -> httpx.AsyncClient:
+    transport = httpx.AsyncHTTPTransport(local_address=source)
+    return httpx.AsyncClient(base_url=gateway.url, transport=transport, timeout=30)
+
+
+async def register(gateway: GatewayProcess, name: str) -> None:
+    async with client(gateway, "127.0.3.1") as http:
+        body = {"username": name, "password": f"{name}-password"}
+        assert (await http.post("/api/auth/register", json=body)).status_code == 201
+
+
+async def log_in(http: httpx.AsyncClient, name: str, password: str, **headers: str) -> int:
+    body = {"username": name, "password": password}
+    return (await http.post("/api/auth/login", json=body, headers=headers)).status_code
+
+
+async def test_who_guesses_a_name_locks_its_owner_out_from_nowhere_else(gateway: GatewayProcess) -> None:
+    await register(gateway, "anna")
+    async with client(gateway, "127.0.2.100") as guessing, client(gateway, "127.0.2.101") as owner:
+        answers = await asyncio.gather(*(log_in(guessing, "anna", f"guess-{number}") for number in range(30)))
+        assert (answers.count(401), answers.count(429)) == (10, 20)
+        began = time.monotonic()
+        assert await log_in(owner, "anna", "anna-password") == 200
+        assert time.monotonic() - began < LONGEST_PAUSE_S + 2
+        began = time.monotonic()
+        assert await log_in(owner, "anna", "anna-password") == 200
+        assert time.monotonic() - began < 2, "a success begins anew"
+
+
+async def test_many_addresses_that_guess_one_name_are_slowed_and_never_refuse_its_owner(
+    gateway: GatewayProcess,
+) -> None:
+    await register(gateway, "berta")
+    clients = [client(gateway, source) for source in SOURCES]
+    for number in range(FREE_TRIES):
+        assert await log_in(clients[number], "berta", "guess") == 401
+    began = time.monotonic()
+    seconds: list[float] = []
+
+    async def guess(http: httpx.AsyncClient) -> int:
+        status = await log_in(http, "berta", "guess")
+        seconds.append(time.monotonic() - began)
+        return status
+
+    guessing = [asyncio.create_task(guess(http)) for http in clients]
+    await asyncio.sleep(0.5)
+    async with client(gateway, "127.0.2.102") as owner:
+        assert await log_in(owner, "berta", "berta-password") == 200
+        assert time.monotonic() - began < LONGEST_PAUSE_S + HASHES_S
+    assert set(await asyncio.gather(*guessing)) == {401}
+    assert statistics.median(seconds) > LONGEST_PAUSE_S * 0.9
+    for http in clients:
+        await http.aclose()
+
+
+async def test_a_name_nobody_has_is_answered_like_one_somebody_has(gateway: GatewayProcess) -> None:
+    await register(gateway, "carla")
+    took: dict[str, list[float]] = {"carla": [], "nobody": []}
+    words: set[str] = set()
+    for source in SOURCES[:FREE_TRIES]:
+        async with client(gateway, source) as http:
+            for name, seconds in took.items():
+                began = time.monotonic()
+                answer = await http.post("/api/auth/login", json={"username": name, "password": "guess"})
+                seconds.append(time.monotonic() - began)
+                assert answer.status_code == 401
+                words.add(answer.json()["detail"])
+    assert len(words) == 1
+    known, unknown = (statistics.median(seconds) for seconds in took.values())
+    assert max(known, unknown) < 4 * min(known, unknown) + 0.05
+
+
+async def test_a_forwarded_address_is_nobodys_word_where_no_proxy_is_named(gateway: GatewayProcess) -> None:
+    async with client(gateway, "127.0.0.1") as http:
+        answers = [
+            await log_in(http, "dora", "guess", **{"X-Forwarded-For": f"203.0.113.{number}"}) for number in range(11)
+        ]
+    assert answers == [401] * 10 + [429]
