@@ -1,0 +1,118 @@
+"""A client without an account before the compose stack's nginx: the same bounds, and no secret of a path in its log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import subprocess
+import time
+
+import httpx
+import pytest
+
+from support.bare import ended, honest_client
+from support.compose_stack import ComposeStack
+
+HEAD_S = 10.0
+GET = b"GET /api/auth/status HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+def port_of(url: str) -> int:
+    return int(url.rpartition(":")[2])
+
+
+async def connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    return await asyncio.open_connection("127.0.0.1", port_of(url))
+
+
+async def answer(url: str, sent: bytes, within_s: float = 30) -> tuple[int, bytes]:
+    reader, writer = await connect(url)
+    writer.write(sent)
+    raw = await ended(reader, within_s)
+    writer.close()
+    return int(raw.split(b" ", 2)[1]) if raw else 0, raw.partition(b"\r\n\r\n")[2]
+
+
+def logged(stack: ComposeStack, service: str) -> str:
+    command = ["docker", "logs", "--tail", "2000", stack.container_of(service)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True, timeout=60)
+    return done.stdout.decode(errors="replace")
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        pytest.param(b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n\r\n", 414, id="a long address"),
+        pytest.param(GET + b"X-A: " + b"a" * 20_000 + b"\r\n\r\n", 431, id="a long header"),
+        pytest.param(GET + b"X-A: aaaaaaaa\r\n" * 20_000 + b"\r\n", 431, id="many headers"),
+        pytest.param(GET + b"a: b\r\n" * 200 + b"Connection: close\r\n\r\n", 431, id="many small headers"),
+        pytest.param(b"\x16\x03\x01 garbage\r\n\r\n", 400, id="garbage"),
+        pytest.param(GET + b"Content-Length: 999999999\r\n\r\n", 413, id="a large body"),
+    ],
+)
+async def test_what_is_too_large_is_refused_in_the_gateways_words(
+    compose_stack: ComposeStack, sent: bytes, status: int
+) -> None:
+    for url in (compose_stack.base_url, compose_stack.api_url):
+        got, body = await answer(url, sent)
+        assert (got, json.loads(body)["status"]) == (status, status)
+
+
+async def test_half_requests_end_and_shut_nobody_out(compose_stack: ComposeStack) -> None:
+    async with honest_client(compose_stack.api_url) as honest:
+        half = [await connect(compose_stack.api_url) for _ in range(2050)]
+        for _, writer in half:
+            writer.write(GET)
+        began = time.monotonic()
+        await asyncio.gather(*(ended(reader, HEAD_S + 20) for reader, _ in half))
+        took = time.monotonic() - began
+        for _, writer in half:
+            writer.transport.abort()
+    assert took < HEAD_S + 10
+    assert honest.failures == []
+
+
+async def test_half_a_body_ends(compose_stack: ComposeStack) -> None:
+    head = b"POST /api/auth/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    status, _ = await answer(compose_stack.api_url, head + b"Content-Length: 100\r\n\r\n{", 60)
+    assert status in (0, 408)
+
+
+async def test_a_strange_name_stays_strange_behind_nginx(compose_stack: ComposeStack) -> None:
+    async with httpx.AsyncClient(trust_env=False) as http:
+        for url in (compose_stack.base_url, compose_stack.api_url):
+            strange = {"Host": "evil.example", "X-Forwarded-Host": "localhost", "Forwarded": "host=localhost"}
+            refused = await http.get(f"{url}/api/auth/status", headers=strange)
+            assert (refused.status_code, refused.json()["code"]) == (403, "host_forbidden")
+            assert (await http.get(f"{url}/api/auth/status")).status_code == 200
+
+
+async def test_a_forwarded_address_a_client_makes_up_counts_for_nothing(compose_stack: ComposeStack) -> None:
+    async with httpx.AsyncClient(trust_env=False, base_url=compose_stack.api_url, timeout=60) as http:
+        tries = [
+            await http.post(
+                "/api/auth/login",
+                json={"username": "nobody-here", "password": "guess"},
+                headers={"X-Forwarded-For": f"203.0.113.{number}", "X-Real-IP": f"203.0.113.{number}"},
+            )
+            for number in range(11)
+        ]
+    assert [answer.status_code for answer in tries] == [401] * 10 + [429]
+
+
+async def test_the_log_repeats_no_link_no_ticket_and_no_control_character(compose_stack: ComposeStack) -> None:
+    link, ticket, mark = (secrets.token_hex(16) for _ in range(3))
+    for url in (compose_stack.base_url, compose_stack.api_url):
+        for path in (f"/api/files/{link}", f"/api/%66iles/{link}", f"//api//files/{link}"):
+            await answer(url, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        path = f"/api/sessions/none/vnc?ticket={ticket}"
+        await answer(url, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        odd = f"GET /{mark}%0a%1b%9b%7f HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+        await answer(url, odd)
+    told = logged(compose_stack, "frontend") + logged(compose_stack, "backend-api")
+    assert link not in told
+    assert ticket not in told
+    assert not any(sign in told for sign in "\x1b\x9b\x7f")
+    assert mark in told
+    assert '"logger": "backend_api.access"' in told
