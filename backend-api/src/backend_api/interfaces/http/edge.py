@@ -20,6 +20,7 @@ from contracts.problems import problem
 logger = logging.getLogger("backend_api.access")
 
 _SESSION = re.compile(r"/api/sessions/([A-Za-z0-9_-]{1,64})")
+_LINK = re.compile(r"/+api/+files/", re.IGNORECASE)
 _UPLOAD = re.compile(r"/api/sessions/[^/]+/files/?")
 _SECURITY = {
     "x-content-type-options": "nosniff",
@@ -132,7 +133,7 @@ class Edge:
         fields: dict[str, object] = {"request_id": request_id, "method": scope["method"], "path": scope["path"]}
         if found := _SESSION.match(scope["path"]):
             fields["session_id"] = found[1]
-        if scope["path"].startswith("/api/files/"):
+        if _LINK.match(scope["path"]):
             fields["path"] = "/api/files/…"
         return fields
 
