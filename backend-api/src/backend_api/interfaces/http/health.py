@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from backend_api.interfaces.http.use_cases import Calls, Metrics, Options, Probe
 from contracts.observation.exposition import MEDIA_TYPE
-from contracts.observation.scraping import check_scraper
+from contracts.scraping import check_scraper
 
 router = APIRouter(tags=["health"])
 logger = logging.getLogger(__name__)

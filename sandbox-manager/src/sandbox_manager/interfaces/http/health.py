@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from contracts.observation.exposition import MEDIA_TYPE
-from contracts.observation.scraping import check_scraper
+from contracts.scraping import check_scraper
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.interfaces.http.use_cases import Wired
 
