@@ -15,6 +15,7 @@ import pytest
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.infrastructure.runtimes.process import network
+from sandbox_manager.infrastructure.runtimes.process.confinement import Confinement
 from sandbox_manager.infrastructure.runtimes.process.limits import limits_here
 from sandbox_manager.infrastructure.runtimes.process.runtime import Pools, ProcessRuntime
 from sandbox_manager.infrastructure.runtimes.threads import threads
@@ -37,7 +38,7 @@ async def lab_in(folder: Path, *, isolated: bool) -> AsyncGenerator[ProcessLab]:
             limits_here(options.inside),
             Pools(pool, pool),
             isolated=isolated,
-            filtered=b"",
+            confinement=Confinement(),
             has_network=network.available(),
         )
         try:
