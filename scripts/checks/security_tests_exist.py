@@ -1,0 +1,39 @@
+"""Every test that docs/security.md names exists."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_NAMED = re.compile(r"`([\w./-]*?)(?:::(\w+))?`")
+
+
+def missing() -> list[str]:
+    """What is named and not there. `::name` alone goes on with the file named before it."""
+    places = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "tests").rglob("test_*.py")}
+    found: list[str] = []
+    text = ""
+    for file, name in _NAMED.findall((ROOT / "docs" / "security.md").read_text(encoding="utf-8")):
+        if file.endswith(".py") and Path(file).name.startswith("test_"):
+            texts = [
+                path.read_text(encoding="utf-8") for place, path in places.items() if f"/{place}".endswith(f"/{file}")
+            ]
+            if not texts:
+                found.append(file)
+            text = "\n".join(texts)
+        if name and not re.search(rf"^(async )?def {name}\(", text, re.MULTILINE):
+            found.append(f"{file}::{name}")
+    return found
+
+
+def main() -> int:
+    gone = missing()
+    for name in gone:
+        print(f"docs/security.md names a test that is not there: {name}")
+    return 1 if gone else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
