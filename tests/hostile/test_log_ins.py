@@ -107,6 +107,33 @@ async def test_of_a_refresh_token_used_many_times_at_once_nothing_holds(gateways
     assert (await near.client.get("/api/auth/me", headers=bearer(first))).status_code == 200
 
 
+async def paged(gateway: Gateway, token: str) -> httpx.Response:
+    """Refreshed as our page does it, which may use a token again for a while."""
+    headers = {"Origin": gateway.url, "Cookie": f"refresh-{gateway.url.rpartition(':')[2]}={token}"}
+    gateway.client.cookies.clear()
+    return await gateway.client.post("/api/auth/refresh", json={"cookie": True}, headers=headers)
+
+
+def brought(answer: httpx.Response) -> str:
+    return answer.headers["set-cookie"].partition("=")[2].partition(";")[0]
+
+
+async def test_a_thief_who_goes_on_as_a_client_from_where_the_page_is_gets_no_chain_beside_it(
+    gateways: list[Gateway],
+) -> None:
+    near, far = gateways
+    grant = await enter(near, "register", "anna")
+    first = brought(await paged(near, grant["refresh_token"]))
+    second = brought(await paged(far, first))
+    third = brought(await paged(far, second))
+    thief = await refreshed(far, {"refresh_token": third})
+    assert thief.status_code == 200
+    victim = await paged(near, first)
+    assert (victim.status_code, victim.json()["code"]) == (401, "token_reused")
+    assert await is_dead(far, thief.json())
+    assert (await paged(near, third)).status_code == 401
+
+
 async def test_a_token_from_before_generations_were_kept_does_not_outrun_it_either(gateways: list[Gateway]) -> None:
     near, far = gateways
     grant = await enter(near, "register", "anna")

@@ -41,16 +41,19 @@ class Refresh:
         account = await self.users.get(found.user_id, (found.family,)) if found else None
         try:
             used = await self.refresh_tokens.use(digest, again_s=AGAIN_S if for_page else 0)
+            if account is None or not _holds(used, account):
+                raise TokenInvalidError("This refresh token does not hold. Log in again.")
+            following = await self._following(refresh_token, used) if for_page else None
         except TokenReusedError as error:
             await self.log_out.end(error.grant.user_id, error.grant.family)
             raise
-        if account is None or not _holds(used, account):
-            raise TokenInvalidError("This refresh token does not hold. Log in again.")
-        following = await self._following(refresh_token, used) if for_page else None
         return await self.issue_grant(account, used.family, refresh_token=following, for_page=for_page)
 
     async def _following(self, refresh_token: str, used: RefreshGrant) -> str:
-        """The token that is in use now, if this one was used before; else a new one."""
+        """The token that is in use now, if this one was used before; else a new one.
+
+        Raises `TokenReusedError` where one between was used by a client: what that got is a second chain.
+        """
         following = self.access_tokens.following(refresh_token)
         if not used.is_used:
             return following
@@ -58,6 +61,7 @@ class Refresh:
             found = await self.refresh_tokens.find(digest_of(following))
             if found is None or not found.is_used:
                 return following
+            await self.refresh_tokens.use(digest_of(following), again_s=AGAIN_S)
             following = self.access_tokens.following(following)
         raise TokenInvalidError("This refresh token does not hold. Log in again.")
 
