@@ -46,6 +46,8 @@ export const useConversation = defineStore('conversation', () => {
   let frame = 0
   let resendTimer = 0
 
+  /** There is something to write to, or will be in a moment. */
+  const isHere = computed(() => phase.value === 'ready' || phase.value === 'loading')
   const isRunning = computed(() => {
     const status = transcript.value.run?.status
     return status === 'running' || status === 'queued'
@@ -229,6 +231,7 @@ export const useConversation = defineStore('conversation', () => {
     sessionId,
     transcript,
     phase,
+    isHere,
     problem,
     streamState,
     streamError,

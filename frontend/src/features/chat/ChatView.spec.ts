@@ -1,0 +1,44 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen } from '@testing-library/vue'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createMemoryHistory, createRouter } from 'vue-router'
+import { i18n } from '@/i18n'
+import { problem, startFakeServer } from '@/shared/testing/fakeServer'
+import ChatView from './ChatView.vue'
+import { useConversation } from './conversation'
+
+beforeEach(() => localStorage.clear())
+afterEach(() => {
+  cleanup()
+  useConversation().close()
+  vi.unstubAllGlobals()
+})
+
+async function show(sessionId: string | null, status = 404) {
+  const pinia = createPinia()
+  setActivePinia(pinia)
+  startFakeServer({
+    'GET /sessions/s/state': () => problem(status, 'told'),
+    'GET /sessions/s/events': () => problem(status, 'told'),
+  })
+  if (sessionId) await useConversation().open(sessionId)
+  const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/', component: ChatView }] })
+  render(ChatView, { props: { sessionId }, global: { plugins: [i18n, pinia, router] } })
+}
+const field = (): HTMLElement | null => screen.queryByRole('textbox', { name: 'Message' })
+
+describe('ChatView', () => {
+  it('offers to write where a conversation may begin', async () => {
+    await show(null)
+    expect(field()).not.toBeNull()
+  })
+  it.each([
+    [404, 'This conversation is not here'],
+    [500, 'The conversation could not be opened'],
+  ])('takes no message for a conversation that answered %i', async (status, said) => {
+    await show('s', status)
+    expect(screen.getByRole('heading').textContent).toBe(said)
+    expect(field()).toBeNull()
+  })
+})
