@@ -39,6 +39,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Refused for its size: sent again as it is, it would be refused again. */
+export function isTooLarge(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 413 && error.code !== 'disk_full'
+}
+
 function parseProblem(text: string): Partial<Problem> | null {
   try {
     const value: unknown = JSON.parse(text)

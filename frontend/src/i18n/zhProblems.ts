@@ -42,7 +42,7 @@ export const zhProblems = {
   no_desktop: '这台电脑没有桌面。',
   path_forbidden: '这个路径不在工作区内。',
   file_not_found: '找不到这个文件。',
-  upload_too_large: '文件太大，无法上传。',
+  upload_too_large: '这个文件超过了允许的大小。',
   folder_too_large: '文件夹太大，请分开下载。',
   ticket_invalid: '连接凭证已失效，请重试。',
   link_invalid: '下载链接已失效，请重新下载。',

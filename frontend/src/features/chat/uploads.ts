@@ -54,10 +54,10 @@ export function useUploads(session: () => Promise<string>) {
   }
   const isBusy = computed(() => list.value.some((upload) => upload.path === null && upload.problem === null))
 
-  /** The paths of what has arrived; the list is empty afterwards. */
+  /** The paths of what has arrived. Only what was not taken stays, to be tried again or removed. */
   function takeAll(): string[] {
     const paths = list.value.flatMap((upload) => (upload.path ? [upload.path] : []))
-    list.value = []
+    list.value = list.value.filter((upload) => upload.path === null)
     return paths
   }
   return { list, isBusy, add, remove, start, takeAll }

@@ -1,6 +1,6 @@
 import { computed, ref, shallowRef, watch } from 'vue'
 import { call, callRaw } from '@/api/client'
-import { ApiError } from '@/api/problems'
+import { ApiError, isTooLarge } from '@/api/problems'
 import type { FileEntry, FileLink } from '@/api/types'
 import { saved } from '@/shared/lib/shownContent'
 import { uploadFiles } from '@/api/upload'
@@ -11,6 +11,12 @@ export interface TreeRow {
   readonly isOpen: boolean
 }
 
+export interface NotUploaded {
+  readonly file: File
+  readonly subdir: string
+  readonly error: unknown
+}
+
 /** The workspace as a tree whose folders are read when opened, and again when something changed. */
 export function useFiles(sessionId: () => string, version: () => number, isReady: () => boolean) {
   const folders = shallowRef(new Map<string, FileEntry[]>())
@@ -19,7 +25,7 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
   const hasComputer = ref(true)
   const isLoaded = ref(false)
   const progress = ref<number | null>(null)
-  const notUploaded = shallowRef<{ files: readonly File[]; subdir: string; error: unknown } | null>(null)
+  const notUploaded = shallowRef<readonly NotUploaded[]>([])
 
   async function read(path: string): Promise<void> {
     const id = sessionId()
@@ -72,20 +78,31 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
     return listed
   })
 
-  async function upload(files: readonly File[], subdir: string): Promise<void> {
+  /** One request a file: one that is refused takes no other with it. */
+  async function uploadAll(wanted: readonly Pick<NotUploaded, 'file' | 'subdir'>[]): Promise<void> {
+    const id = sessionId()
+    const total = wanted.reduce((sum, { file }) => sum + file.size, 0)
+    let done = 0
+    let arrived = 0
     progress.value = 0
-    notUploaded.value = null
-    try {
-      await uploadFiles(sessionId(), files, {
-        subdir: subdir || undefined,
-        onProgress: (share) => (progress.value = share),
-      })
-      await refresh()
-    } catch (error) {
-      notUploaded.value = { files, subdir, error }
-    } finally {
-      progress.value = null
+    for (const { file, subdir } of wanted) {
+      const onProgress = (share: number): void => {
+        progress.value = total > 0 ? (done + share * file.size) / total : 0
+      }
+      try {
+        await uploadFiles(id, [file], { subdir: subdir || undefined, onProgress })
+        arrived += 1
+      } catch (error) {
+        if (id === sessionId()) notUploaded.value = [...notUploaded.value, { file, subdir, error }]
+      }
+      done += file.size
     }
+    progress.value = null
+    if (arrived > 0 && id === sessionId()) await refresh()
+  }
+  async function upload(files: readonly File[], subdir: string): Promise<void> {
+    notUploaded.value = []
+    await uploadAll(files.map((file) => ({ file, subdir })))
   }
 
   async function download(entry: { path: string; name: string; is_dir: boolean }): Promise<void> {
@@ -117,16 +134,17 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
         folders.value = new Map()
         opened.value = new Set()
         isLoaded.value = false
-        notUploaded.value = null
+        notUploaded.value = []
       }
       // Reading files would start the computer: only a person or the agent does.
       if (ready) void refresh()
     },
     { immediate: true },
   )
-  function uploadAgain(): void {
-    const kept = notUploaded.value
-    if (kept) void upload(kept.files, kept.subdir)
+  async function uploadAgain(): Promise<void> {
+    const again = notUploaded.value.filter((one) => !isTooLarge(one.error))
+    notUploaded.value = notUploaded.value.filter((one) => isTooLarge(one.error))
+    await uploadAll(again)
   }
   return {
     rows,

@@ -1,0 +1,32 @@
+// @vitest-environment happy-dom
+import { userEvent } from '@testing-library/user-event'
+import { cleanup, render, screen } from '@testing-library/vue'
+import { afterEach, describe, expect, it } from 'vitest'
+import { ApiError } from '@/api/problems'
+import { i18n } from '@/i18n'
+import NotUploadedList from './NotUploadedList.vue'
+
+afterEach(cleanup)
+
+const large = { file: new File([''], 'large.bin'), subdir: '', error: new ApiError(413, 'upload_too_large', '') }
+const late = { file: new File([''], 'late.txt'), subdir: '', error: ApiError.unreachable() }
+const show = (...files: (typeof large)[]) => render(NotUploadedList, { props: { files }, global: { plugins: [i18n] } })
+const again = (): HTMLElement | null => screen.queryByRole('button', { name: 'Try again' })
+
+describe('NotUploadedList', () => {
+  it('names each file and why', () => {
+    show(large, late)
+    expect(screen.getAllByRole('alert').map((line) => line.textContent?.trim())).toEqual([
+      '“large.bin” was not uploaded: This file is larger than allowed.',
+      '“late.txt” was not uploaded: The server can’t be reached.',
+    ])
+  })
+  it('offers to try again only where that may help', async () => {
+    const { emitted, rerender } = show(large)
+    expect(again()).toBeNull()
+    await rerender({ files: [large, late] })
+    await userEvent.click(again()!)
+    await userEvent.click(screen.getByRole('button', { name: 'Discard' }))
+    expect([emitted()['again'], emitted()['discard']]).toEqual([[[]], [[]]])
+  })
+})

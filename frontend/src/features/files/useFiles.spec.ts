@@ -1,0 +1,78 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { effectScope, type EffectScope } from 'vue'
+import { ApiError } from '@/api/problems'
+import type { UploadOptions } from '@/api/upload'
+import { json, startFakeServer } from '@/shared/testing/fakeServer'
+import { useFiles } from './useFiles'
+
+const tooLarge = new ApiError(413, 'upload_too_large', '')
+const unreachable = ApiError.unreachable()
+let scope: EffectScope
+let problems: Record<string, ApiError>
+let sent: { names: string[]; subdir: string | undefined }[]
+
+vi.mock('@/api/upload', () => ({
+  uploadFiles: (_: string, files: readonly File[], options: UploadOptions) => {
+    const names = files.map((file) => file.name)
+    sent.push({ names, subdir: options.subdir })
+    options.onProgress?.(1)
+    const problem = problems[names[0] ?? '']
+    return problem ? Promise.reject(problem) : Promise.resolve(names)
+  },
+}))
+
+beforeEach(() => {
+  scope = effectScope()
+  problems = {}
+  sent = []
+})
+afterEach(() => {
+  scope.stop()
+  vi.unstubAllGlobals()
+})
+function open() {
+  const server = startFakeServer({ 'GET /sessions/s/files': () => json([]) })
+  const files = scope.run(() =>
+    useFiles(
+      () => 's',
+      () => 0,
+      () => false,
+    ),
+  )!
+  return { server, files }
+}
+const named = (...names: string[]): File[] => names.map((name) => new File(['some'], name))
+
+describe('upload', () => {
+  it('takes every file by itself, so that one which is refused drops no other', async () => {
+    const { server, files } = open()
+    problems = { 'large.bin': tooLarge, 'late.txt': unreachable }
+    await files.upload(named('large.bin', 'a.txt', 'late.txt', 'b.txt'), 'sub')
+    expect(sent).toEqual(['large.bin', 'a.txt', 'late.txt', 'b.txt'].map((name) => ({ names: [name], subdir: 'sub' })))
+    expect(files.notUploaded.value.map(({ file, error }) => [file.name, error])).toEqual([
+      ['large.bin', tooLarge],
+      ['late.txt', unreachable],
+    ])
+    expect(files.progress.value).toBeNull()
+    expect(server.calls.map((call) => call.path)).toEqual(['/sessions/s/files?path='])
+  })
+  it('tries again what may succeed, and goes on telling what can not', async () => {
+    const { files } = open()
+    problems = { 'large.bin': tooLarge, 'late.txt': unreachable }
+    await files.upload(named('large.bin', 'late.txt'), '')
+    problems = { 'large.bin': tooLarge }
+    sent = []
+    await files.uploadAgain()
+    expect(sent).toEqual([{ names: ['late.txt'], subdir: undefined }])
+    expect(files.notUploaded.value.map(({ file }) => file.name)).toEqual(['large.bin'])
+  })
+  it('tells the share of all bytes', async () => {
+    const { files } = open()
+    const shares: (number | null)[] = []
+    const uploading = files.upload(named('a.txt', 'b.txt'), '')
+    shares.push(files.progress.value)
+    await uploading
+    expect(shares).toEqual([0.5])
+  })
+})
