@@ -22,7 +22,7 @@ function show(answer: () => Response) {
 const field = (name: string): HTMLElement => screen.getByLabelText(name, { exact: false, selector: 'input' })
 
 async function fill(old: string, next: string, again = next): Promise<void> {
-  if (old) await userEvent.type(field('Present password'), old)
+  if (old) await userEvent.type(field('Current password'), old)
   const [first, second] = screen.getAllByLabelText(/^New password/)
   if (next) await userEvent.type(first!, next)
   if (again) await userEvent.type(second!, again)
@@ -50,14 +50,14 @@ describe('PasswordForm', () => {
       '8 to 256 characters.',
       'This is not the same as above.',
     ])
-    expect(document.activeElement).toBe(field('Present password'))
+    expect(document.activeElement).toBe(field('Current password'))
     expect(server.calls).toEqual([])
   })
   it('says under the old password that it is wrong, and lets one try again', async () => {
     show(() => problem(422, 'wrong_password'))
     await fill('not this', 'the new one')
     const line = await screen.findByRole('alert')
-    expect(line.textContent).toBe('This is not your present password.')
-    expect(field('Present password').getAttribute('aria-describedby')).toContain(line.id)
+    expect(line.textContent).toBe('This is not your current password.')
+    expect(field('Current password').getAttribute('aria-describedby')).toContain(line.id)
   })
 })
