@@ -14,7 +14,6 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _BLOCK = 512
@@ -26,7 +25,7 @@ _LOOK_AT_CLOCK = 1024
 
 @dataclass(frozen=True, slots=True)
 class TreeSize:
-    """Bytes on the disk, and files and folders, the first folder not counted among them.
+    """Bytes on the disk, and names of files and folders, the first folder not counted among them.
 
     Not `complete`: it was changed while it was counted, or there was more than was to be counted; it holds more.
     """
@@ -60,7 +59,7 @@ class _Walk:
         self._max_files, self._until = max_files, until
         self._seen = set[int]()
         self._way: list[_Level] = []
-        self.bytes = self.files = 0
+        self.bytes = self.files = self._entries = 0
         self.complete = True
 
     def go(self, folder: str) -> None:
@@ -130,7 +129,8 @@ class _Walk:
             with os.scandir(level.fd) as entries:
                 for entry in entries:
                     self._count(entry, level)
-                    if self.files % _LOOK_AT_CLOCK == 0 and self._is_enough:
+                    self._entries += 1
+                    if self._entries % _LOOK_AT_CLOCK == 0 and self._is_enough:
                         return
         except OSError:
             self.complete = False
@@ -140,14 +140,13 @@ class _Walk:
             found = entry.stat(follow_symlinks=False)
         except OSError:
             return  # it is gone already
-        is_folder = stat.S_ISDIR(found.st_mode)
-        if is_folder:
+        self.files += 1
+        if stat.S_ISDIR(found.st_mode):
             level.left.append(entry.name)
         elif found.st_nlink > 1:
             if found.st_ino in self._seen:
                 return
             self._seen.add(found.st_ino)
-        self.files += 1
         self.bytes += found.st_blocks * _BLOCK
 
 
@@ -183,27 +182,12 @@ def _opened_up(name: str, parent: int | None) -> tuple[int, int]:
 def tree_size(folder: str, *, max_files: int = 0, deadline_s: float = float("inf")) -> TreeSize:
     """What a folder holds; counting ends above `max_files`, unless that is 0, and at the deadline.
 
-    A file with several names counts once. A folder that is not there holds nothing. Raises `OSError`.
+    The bytes of a file with several names count once, each of its names as a file. A folder that is not there holds
+    nothing. Raises `OSError`.
     """
     walk = _Walk(max_files=max_files, until=time.monotonic() + deadline_s)
     walk.go(folder)
     return TreeSize(walk.bytes, walk.files, walk.complete)
-
-
-def unlinked_size(pids: Iterable[int], device: int, under: str = "") -> TreeSize:
-    """What files of a device take up that have no name any more and are held open by these processes; only those
-    that were below a folder, where one is given as they see it."""
-    sizes: dict[int, int] = {}
-    for pid in pids:
-        with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as held:
-            for one in held:
-                with contextlib.suppress(OSError):
-                    found = one.stat()
-                    if found.st_nlink or found.st_dev != device or not stat.S_ISREG(found.st_mode):
-                        continue
-                    if not under or os.readlink(one.path).startswith(f"{under}/"):
-                        sizes[found.st_ino] = found.st_blocks * _BLOCK
-    return TreeSize(sum(sizes.values()), len(sizes))
 
 
 def main() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
+from contracts import tree_size as program
+from contracts.tree_size import TreeSize
 from sandbox_manager.infrastructure.runtimes.process.processes import reference
-from sandbox_manager.infrastructure.runtimes.process.workspace_watch import Watched, WorkspaceWatch
+from sandbox_manager.infrastructure.runtimes.process.workspace_watch import Watched, WorkspaceWatch, told
 
 MIB = 1 << 20
 
@@ -84,3 +87,30 @@ def test_a_workspace_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
     scene.look()
     scene.look()
     assert scene.ended == []
+
+
+STUCK = """
+import sys, time
+for line in sys.stdin:
+    if "stuck" in line:
+        time.sleep(60)
+    print(1, 2, 1, flush=True)
+"""
+
+
+def test_what_was_told_before_one_that_takes_too_long_is_kept(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("first", "second", "stuck", "last")]
+    command = [sys.executable, "-I", "-S", "-c", STUCK]
+    assert told(command, folders, 0.5) == [TreeSize(1, 2)] * 2
+    assert told(["false"], folders, 0.5) == []
+    assert told(["/not/there"], folders, 0.5) == []
+
+
+def test_each_folder_is_told_of_in_turn(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / str(number)).mkdir()
+        for name in range(number):
+            (tmp_path / str(number) / str(name)).touch()
+    command = [sys.executable, "-I", "-S", program.__file__, "0", "10"]
+    folders = [tmp_path / str(number) for number in range(3)]
+    assert [size.files for size in told(command, folders, 10)] == [0, 1, 2]

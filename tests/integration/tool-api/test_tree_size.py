@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from contracts import tree_size as program
-from contracts.tree_size import TreeSize, tree_size, unlinked_size
+from contracts.open_files import unlinked_size
+from contracts.tree_size import TreeSize, tree_size
 from support.ordinary_user import as_ordinary_user, hand_to_ordinary_user
 
 MIB = 1 << 20
@@ -78,12 +79,12 @@ def test_many_branches_below_a_deep_one_are_all_counted_with_few_folders_open(ro
     assert tree_size(str(root)) == TreeSize(tree_size(str(root)).bytes, 150 + 20 * 102, complete=True)
 
 
-def test_links_lead_nowhere_and_a_file_with_two_names_counts_once(root: Path) -> None:
+def test_links_lead_nowhere_and_the_bytes_of_a_file_with_two_names_count_once(root: Path) -> None:
     write(root / "one", MIB)
     os.link(root / "one", root / "two")
     (root / "out").symlink_to("/usr")
     found = tree_size(str(root))
-    assert found.files == 2
+    assert found.files == 3
     assert MIB <= found.bytes < MIB + 64 * 1024
 
 
@@ -112,6 +113,17 @@ def test_counting_ends_above_the_most_there_is_to_count_and_at_its_deadline(root
     assert 1000 < found.files < 3000
     assert not found.complete
     assert not tree_size(str(root), deadline_s=0).complete
+
+
+def test_names_of_one_file_count_and_end_the_count_as_files_do(root: Path) -> None:
+    (root / "0").touch()
+    for number in range(1, 3000):
+        os.link(root / "0", root / str(number))
+    assert tree_size(str(root)).files == 3000
+    assert not tree_size(str(root), max_files=1000).complete
+    late = tree_size(str(root), deadline_s=0)
+    assert not late.complete
+    assert late.files < 3000
 
 
 def test_folders_moved_while_they_are_counted_never_lead_out_of_the_tree(root: Path, tmp_path: Path) -> None:
@@ -149,3 +161,42 @@ def test_what_was_deleted_and_is_still_open_is_found_with_whoever_holds_it(root:
         held = unlinked_size([os.getpid()], root.stat().st_dev)
         assert held.files >= 1
         assert held.bytes >= MIB
+
+
+HELD = """
+import ctypes, mmap, os, sys, threading, time
+how, path = sys.argv[1:]
+libc = ctypes.CDLL(None)
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+def hold():
+    if how == "table":
+        assert libc.unshare(0x400) == 0
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    os.write(fd, b"x" * (1 << 20))
+    if how == "mapping":
+        libc.mmap(None, 4096, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
+        os.close(fd)
+    os.unlink(path)
+    print("held", flush=True)
+    time.sleep(60)
+thread = threading.Thread(target=hold)
+thread.start()
+if how == "ended":
+    ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+@pytest.mark.parametrize("how", ["table", "mapping", "ended"])
+def test_what_was_deleted_is_found_in_mappings_and_with_any_thread(root: Path, how: str) -> None:
+    command = [sys.executable, "-c", HELD, how, str(root / "gone")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "held\n"
+            held = unlinked_size([holder.pid], root.stat().st_dev, str(root))
+            assert held.files == 1
+            told = how != "mapping" or os.geteuid() == 0
+            assert MIB * told <= held.bytes < 2 * MIB
+            assert unlinked_size([holder.pid], root.stat().st_dev, "/elsewhere") == TreeSize(0, 0)
+        finally:
+            holder.kill()

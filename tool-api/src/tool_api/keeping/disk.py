@@ -8,7 +8,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from contracts.tree_size import TreeSize, tree_size, unlinked_size
+from contracts.open_files import unlinked_size
+from contracts.tree_size import TreeSize, tree_size
 from tool_api.errors import DiskFullError
 
 _TICK_S = 1.0
@@ -16,6 +17,7 @@ _LOOK_S = 20.0
 _SHARE = 20
 _HURRIED_SHARE = 4
 _GULP = 50
+_DELETED_S = 2.0
 
 
 class DiskWatch:
@@ -141,7 +143,7 @@ class DiskWatch:
             device = self._workspace.stat().st_dev
         except OSError:
             return TreeSize(0, 0)
-        return unlinked_size(_processes(), device, str(self._workspace))
+        return unlinked_size(_processes(), device, str(self._workspace), deadline_s=_DELETED_S)
 
     def _free(self) -> tuple[int, int]:
         """Bytes and files of the disk the workspace lies on, together with others: one cheap call."""

@@ -15,6 +15,7 @@ _ROOT = Path("/sys/fs/cgroup")
 _PERIOD_US = 100_000
 _OPEN_FILES = 8192
 _REMOVE_S = 2.0
+_TCP_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Limits:
             folder.mkdir(parents=True, exist_ok=True)
             _weigh(folder.parent)
             for file, value in self._values(folder).items():
-                with contextlib.suppress(FileNotFoundError):
+                if (folder / file).exists():
                     (folder / file).write_text(value)
         return folders
 
@@ -79,7 +80,12 @@ class Limits:
                 "cpu.max": f"{quota} {_PERIOD_US}",
             }
         return {
-            "memory": {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory},
+            "memory": {
+                "memory.limit_in_bytes": memory,
+                "memory.memsw.limit_in_bytes": memory,
+                # Here buffers of TCP count against no other limit.
+                "memory.kmem.tcp.limit_in_bytes": str(_TCP_BYTES),
+            },
             "pids": {"pids.max": pids},
             "cpu": {"cpu.cfs_period_us": str(_PERIOD_US), "cpu.cfs_quota_us": quota},
             "freezer": {},

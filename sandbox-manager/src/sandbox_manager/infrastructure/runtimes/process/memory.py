@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from contracts.open_files import descriptor_folders, tasks
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -16,6 +17,7 @@ _KIB = 1024
 _IN_MEMORY = ("/tmp", "/var/tmp", "/home/agent", "/dev/shm", "/run")
 _INODE_BYTES = 1024
 _TABLE_BYTES = 4096
+_LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +43,32 @@ def all_processes() -> dict[int, Member]:
 
 
 def _member(pid: int) -> Member | None:
-    file = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    fields = _stat(pid)
+    state, threads, resident = fields[0], int(fields[17]), int(fields[21])
+    if state == b"X" or (state == b"Z" and threads <= 1):
+        return None
+    if state == b"Z":
+        # Its first thread has ended and tells of no memory. Where all others vanish too, its children still count.
+        resident = next((int(found[21]) for found in _threads(pid)), 0)
+    return Member(ProcessRef(pid, int(fields[19])), int(fields[1]), resident * _PAGE, threads)
+
+
+def _stat(task: int) -> list[bytes]:
+    file = os.open(f"/proc/{task}/stat", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fields = os.read(file, _TABLE_BYTES).rpartition(b")")[2].split()
+        return os.read(file, _TABLE_BYTES).rpartition(b")")[2].split()
     finally:
         os.close(file)
-    if fields[0] in (b"Z", b"X"):
-        return None
-    return Member(ProcessRef(pid, int(fields[19])), int(fields[1]), int(fields[21]) * _PAGE, int(fields[17]))
+
+
+def _threads(pid: int) -> Iterator[list[bytes]]:
+    """What each living thread but the first tells of its process; some more looks for threads that come and go."""
+    for _ in range(_LOOKS):
+        for task in tasks(pid):
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                fields = _stat(task)
+                if task != pid and fields[0] not in (b"Z", b"X"):
+                    yield fields
 
 
 def trees(processes: dict[int, Member], roots: Iterable[ProcessRef]) -> dict[ProcessRef, list[Member]]:
@@ -68,9 +88,17 @@ def trees(processes: dict[int, Member], roots: Iterable[ProcessRef]) -> dict[Pro
 
 def own_bytes(pid: int) -> int | None:
     """Memory of a process that is no file's, pages it shares counted by its share; None when it can't be told."""
+    for task in (pid, *tasks(pid)):
+        found = _own_bytes(task)
+        if found is not None:
+            return found
+    return None
+
+
+def _own_bytes(task: int) -> int | None:
     total, told = 0, False
     try:
-        with open(f"/proc/{pid}/smaps_rollup", "rb") as lines:
+        with open(f"/proc/{task}/smaps_rollup", "rb") as lines:
             for line in lines:
                 if line.startswith((b"Pss_Anon:", b"Pss_Shmem:")):
                     total, told = total + int(line.split()[1]) * _KIB, True
@@ -100,12 +128,13 @@ def memory_device() -> int:
 
 
 def descriptor_bytes(pid: int, device: int) -> dict[int, int]:
-    """Memory a process holds by descriptors, by inode."""
+    """Memory a process holds by descriptors, by inode, whichever of its threads has them."""
     found: dict[int, int] = {}
-    with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as held:
-        for one in held:
-            with contextlib.suppress(OSError):
-                about = one.stat()
-                if about.st_dev == device and stat.S_ISREG(about.st_mode):
-                    found[about.st_ino] = about.st_blocks * _BLOCK
+    for folder in descriptor_folders(pid):
+        with contextlib.suppress(OSError), os.scandir(folder) as held:
+            for one in held:
+                with contextlib.suppress(OSError):
+                    about = one.stat()
+                    if about.st_dev == device and stat.S_ISREG(about.st_mode):
+                        found[about.st_ino] = about.st_blocks * _BLOCK
     return found

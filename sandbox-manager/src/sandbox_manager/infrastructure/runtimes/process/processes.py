@@ -39,13 +39,15 @@ class ProcessRef:
 
 
 def reference(pid: int) -> ProcessRef | None:
-    """The process with this pid now; None when there is none, or only its zombie."""
+    """The process with this pid now; None when there is none, or only its zombie. One whose first thread has ended
+    lives as long as any other does."""
     try:
         stat = (_PROC / str(pid) / "stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
     state, *fields = stat.rpartition(")")[2].split()
-    return None if state in ("Z", "X") else ProcessRef(pid, int(fields[18]))
+    is_gone = state == "X" or (state == "Z" and int(fields[16]) <= 1)
+    return None if is_gone else ProcessRef(pid, int(fields[18]))
 
 
 def marked(name: str) -> dict[str, list[ProcessRef]]:

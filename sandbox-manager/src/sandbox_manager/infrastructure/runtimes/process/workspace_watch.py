@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import logging
 import os
-import subprocess
+import select
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 
 from contracts import tree_size as program
-from contracts.tree_size import TreeSize, unlinked_size
+from contracts.open_files import unlinked_size
+from contracts.tree_size import TreeSize
 from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 
@@ -32,6 +34,8 @@ _SLACK_FILES = 1000
 _GROWTH = 100
 _DEADLINE_S = 10.0
 _SPARE_S = 5.0
+_DELETED_S = 2.0
+_LINE_BYTES = 4096
 _OVER = "Its files took up more than they may, and went on growing."
 
 
@@ -100,8 +104,12 @@ class WorkspaceWatch:
         named = _sizes([one.workspace for one in running.values()], may_unshare=self.isolated)
         device = self.folder.stat().st_dev
         found: dict[str, TreeSize] = {}
-        for (sandbox_id, one), size in zip(running.items(), named, strict=False):
-            deleted = unlinked_size([member.process.pid for member in members[one.root]], device)
+        for (sandbox_id, one), size in zip(running.items(), named, strict=True):
+            if size is None:
+                _log.warning("a workspace could not be counted", extra={"sandbox_id": sandbox_id})
+                continue
+            pids = [member.process.pid for member in members[one.root]]
+            deleted = unlinked_size(pids, device, deadline_s=_DELETED_S)
             found[sandbox_id] = TreeSize(size.bytes + deleted.bytes, size.files + deleted.files)
         return found
 
@@ -137,26 +145,43 @@ class WorkspaceWatch:
         return more_bytes or more_files
 
 
-def _sizes(folders: list[Path], *, may_unshare: bool) -> Iterable[TreeSize]:
-    """By a program of its own: a million files would hold up the manager. As many as it told in time."""
+def _sizes(folders: list[Path], *, may_unshare: bool) -> list[TreeSize | None]:
+    """By a program of its own: a million files would hold up the manager. None for one it got stuck in: it is started
+    anew for those after that."""
     # As root of a namespace one's own folders are open, whatever their modes say.
     rights = ["unshare", "--user", "--map-root-user"] if may_unshare and os.geteuid() != 0 else []
     arguments = [program.__file__, "0", str(_DEADLINE_S)]
     command = [*rights, "nice", "-n", "10", sys.executable, "-I", "-S", *arguments]
-    patience = _DEADLINE_S * len(folders) + _SPARE_S
+    found: list[TreeSize | None] = []
+    while len(found) < len(folders):
+        found += told(command, folders[len(found) :], _DEADLINE_S + _SPARE_S)
+        if len(found) < len(folders):
+            found.append(None)
+    return found
+
+
+def told(command: list[str], folders: list[Path], patience_s: float) -> list[TreeSize]:
+    """What a program that answers a line for each folder says of them, until one takes it longer than `patience_s`."""
+    found: list[TreeSize] = []
     try:
-        done = subprocess.run(
-            command,
-            input="".join(f"{one}\n" for one in folders),
-            capture_output=True,
-            text=True,
-            timeout=patience,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        _log.warning("workspaces could not be counted")
-        return []
-    if done.returncode != 0:
-        _log.warning("workspaces could not be counted", extra={"output": done.stderr[-500:]})
-    told = [line.split() for line in done.stdout.splitlines()]
-    return [TreeSize(int(one[0]), int(one[1]), one[2] == "1") for one in told if len(one) == 3]
+        counter = Popen(command, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
+    except OSError:
+        return found
+    with counter:
+        assert counter.stdin is not None
+        assert counter.stdout is not None
+        try:
+            for folder in folders:
+                counter.stdin.write(os.fsencode(folder) + b"\n")
+                # A line is written at once, so what can be read holds all of it.
+                if not select.select([counter.stdout], [], [], patience_s)[0]:
+                    break
+                line = counter.stdout.read(_LINE_BYTES).split()
+                if len(line) != 3:
+                    break
+                found.append(TreeSize(int(line[0]), int(line[1]), line[2] == b"1"))
+        except (OSError, ValueError):
+            return found
+        finally:
+            counter.kill()
+    return found

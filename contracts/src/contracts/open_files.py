@@ -1,0 +1,127 @@
+"""What processes hold of files that have no name any more: by descriptors, of which each thread may have a table of its
+own, and by mappings."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import platform
+import stat
+import time
+from collections.abc import Iterable, Iterator
+
+from contracts.tree_size import TreeSize
+
+_BLOCK = 512
+_DELETED = b" (deleted)\n"
+_KCMP = {"x86_64": 312, "aarch64": 272}.get(platform.machine())
+_KCMP_FILES = 2
+_LESS, _GREATER = 1, 2
+_libc = ctypes.CDLL(None)
+
+
+def tasks(pid: int) -> list[int]:
+    """The threads of a process, also of one whose first has ended; none when it is gone."""
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        return []
+
+
+def descriptor_folders(pid: int) -> Iterator[str]:
+    """Where the kernel lists what a process has open: each table once where tables can be compared, else each
+    thread's."""
+    known: list[int] = []
+    for task in tasks(pid):
+        if not _is_known(task, known):
+            yield f"/proc/{task}/fd"
+
+
+def _is_known(task: int, known: list[int]) -> bool:
+    """Whether one of the known tasks has the same table. They are in the kernel's order, and the task joins them."""
+    low, high = 0, len(known)
+    while low < high:
+        middle = (low + high) // 2
+        order = _libc.syscall(_KCMP, known[middle], task, _KCMP_FILES, 0, 0) if _KCMP else -1
+        if order == 0:
+            return True
+        if order == _LESS:
+            low = middle + 1
+        elif order == _GREATER:
+            high = middle
+        else:
+            break
+    known.insert(low, task)
+    return False
+
+
+def unlinked_size(pids: Iterable[int], device: int, under: str = "", *, deadline_s: float = float("inf")) -> TreeSize:
+    """What files of a device take up that have no name any more and are held by these processes; only those that were
+    below a folder, where one is given as they see it.
+
+    The size of a file that is held by a mapping alone is told to root only; for others it counts as one of no bytes.
+    """
+    until = time.monotonic() + deadline_s
+    found = _Unlinked(device, under)
+    held = list(pids)
+    for look in (found.look_at_descriptors, found.look_at_mappings):
+        for pid in held:
+            look(pid, until)
+    sizes = found.sizes
+    return TreeSize(sum(sizes.values()), len(sizes), complete=time.monotonic() <= until)
+
+
+class _Unlinked:
+    def __init__(self, device: int, under: str) -> None:
+        self._device, self._under = device, under
+        self._mapped = set[tuple[bytes, bytes]]()
+        self.sizes: dict[int, int] = {}
+
+    def look_at_descriptors(self, pid: int, until: float) -> None:
+        for folder in descriptor_folders(pid):
+            if time.monotonic() > until:
+                return
+            with contextlib.suppress(OSError), os.scandir(folder) as held:
+                for one in held:
+                    with contextlib.suppress(OSError):
+                        found = one.stat()
+                        if self._counts(found) and self._is_below(os.readlink(one.path)):
+                            self.sizes[found.st_ino] = found.st_blocks * _BLOCK
+
+    def look_at_mappings(self, pid: int, until: float) -> None:
+        for task in tasks(pid):
+            if time.monotonic() > until:
+                return
+            told = False
+            with contextlib.suppress(OSError), open(f"/proc/{task}/maps", "rb") as lines:
+                for line in lines:
+                    told = True
+                    if line.endswith(_DELETED):
+                        self._look_at_mapping(task, line)
+            if told:
+                return  # all threads of a process that live share its memory
+
+    def _look_at_mapping(self, task: int, line: bytes) -> None:
+        place, _, _, device, inode, path = line.split(None, 5)
+        if (device, inode) in self._mapped or not self._is_below(os.fsdecode(path)):
+            return
+        self._mapped.add((device, inode))
+        first, last = (int(one, 16) for one in place.split(b"-"))
+        try:
+            found = os.stat(f"/proc/{task}/map_files/{first:x}-{last:x}")
+        except PermissionError:
+            major, minor = (int(one, 16) for one in device.split(b":"))
+            if os.makedev(major, minor) == self._device:
+                self.sizes.setdefault(int(inode), 0)
+        except OSError:
+            self._mapped.discard((device, inode))
+        else:
+            if self._counts(found):
+                self.sizes[found.st_ino] = found.st_blocks * _BLOCK
+
+    def _counts(self, found: os.stat_result) -> bool:
+        return not found.st_nlink and found.st_dev == self._device and stat.S_ISREG(found.st_mode)
+
+    def _is_below(self, path: str) -> bool:
+        return not self._under or path.startswith(f"{self._under}/")
