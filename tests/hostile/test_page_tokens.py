@@ -35,6 +35,7 @@ _STEAL = """async () => {
         method: 'POST', body: '{"cookie":true}', headers: { 'Content-Type': 'application/json' } })
     return { status: answer.status, text: await answer.text(), cookie: answer.headers.get('set-cookie') }
 }"""
+_WHO = "() => JSON.parse(localStorage.getItem('log-in')).user"
 _FROM_ELSEWHERE = """async (address) => {
     for (const call of ['refresh', 'logout'])
         await fetch(`${address}/api/auth/${call}`, {
@@ -92,6 +93,33 @@ async def settings(page: Page) -> None:
     await expect(page.get_by_role("dialog")).to_be_visible()
 
 
+async def planted_cookie(gateway: Gateway) -> tuple[str, str]:
+    """The name of the page's cookie, and a token of the attacker's own account."""
+    body = {"username": "mallory", "password": "mallory-password"}
+    granted = (await gateway.client.post("/api/auth/register", json=body)).json()
+    return f"refresh-{gateway.url.rpartition(':')[2]}", granted["refresh_token"]
+
+
+async def visit(evil: Page, body: str, headers: dict[str, str]) -> None:
+    """A page of another server on the same host."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        lines = {"Content-Type": "text/html", "Content-Length": str(len(body)), "Connection": "close"} | headers
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        writer.write(f"HTTP/1.1 200 OK\r\n{head}\r\n{body}".encode())
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        await evil.goto(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+
+
+async def user_id(gateway: Gateway, name: str) -> str:
+    account = await gateway.ports.users.by_username(name)
+    assert account is not None
+    return account.user.id
+
+
 async def test_no_script_finds_a_token_and_a_reload_keeps_the_person_logged_in(
     gateway: Gateway, browser: Browser
 ) -> None:
@@ -132,6 +160,43 @@ async def test_a_page_of_elsewhere_neither_renews_nor_ends_the_log_in(gateway: G
     assert await gateway.database["refresh_tokens"].count_documents({"used_at": {"$ne": None}}) == 0
     await page.reload()
     await expect(composer(page)).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["/", "/api/auth/refresh"])
+async def test_a_cookie_planted_from_another_port_makes_nobody_another_user(
+    gateway: Gateway, browser: Browser, path: str
+) -> None:
+    """By a script of a page there, which can set a cookie for the whole host beside ours."""
+    context = await new_context(browser)
+    page = await context.new_page()
+    await log_in(page, gateway)
+    name, token = await planted_cookie(gateway)
+    evil = await context.new_page()
+    script = f"<script>document.cookie = '{name}={token}; path={path}'</script>"
+    await visit(evil, script, {})
+    assert len(await context.cookies(f"{gateway.url}/api/auth/refresh")) == 2
+    for _ in range(2):
+        await page.reload()
+        await expect(composer(page)).to_be_visible()
+        assert await page.evaluate(_WHO) == await user_id(gateway, "anna")
+
+
+async def test_a_cookie_planted_in_the_place_of_ours_logs_nobody_in(gateway: Gateway, browser: Browser) -> None:
+    context = await new_context(browser)
+    page = await context.new_page()
+    await log_in(page, gateway)
+    name, token = await planted_cookie(gateway)
+    evil = await context.new_page()
+    await visit(evil, "<p>evil</p>", {"Set-Cookie": f"{name}={token}; Path=/api/auth; HttpOnly; SameSite=Strict"})
+    (cookie,) = await context.cookies(f"{gateway.url}/api/auth/refresh")
+    assert cookie["value"] == token
+    await page.reload()
+    await expect_log_in_page(page)
+    assert await gateway.database["refresh_tokens"].count_documents({"used_at": {"$ne": None}}) == 0
+    await log_in(page, gateway)
+    await page.reload()
+    await expect(composer(page)).to_be_visible()
+    assert await page.evaluate(_WHO) == await user_id(gateway, "anna")
 
 
 @pytest.mark.parametrize("locks", [True, False])

@@ -21,7 +21,7 @@ describe('call', () => {
     })
     await Promise.all([call('GET', '/auth/me'), call('GET', '/auth/me'), call('GET', '/auth/me')])
     const refreshes = server.calls.filter((made) => made.path === '/auth/refresh')
-    expect(refreshes.map((made) => made.body)).toEqual([{ cookie: true }])
+    expect(refreshes.map((made) => made.body)).toEqual([{ cookie: true, user_id: 'u' }])
     expect(kept()).not.toMatch(/old|new/)
   })
   it('asks by the cookie before anything else when it has no token, or one that is about to end', async () => {
@@ -73,6 +73,20 @@ describe('call', () => {
     await call('GET', '/auth/me')
     expect(changed).toHaveBeenCalledOnce()
     forget()
+  })
+  it('asks again as the one who logged in beside it while it asked', async () => {
+    const server = startFakeServer({
+      'GET /auth/me': () => json({ id: 'other' }),
+      'POST /auth/refresh': ({ body }) => {
+        if ((body as { user_id: string }).user_id === 'other') return json(grant('new', 'other'))
+        localStorage.setItem('log-in', JSON.stringify({ user: 'other', at: 1 }))
+        return problem(401, 'token_invalid')
+      },
+    })
+    keepLogIn(grant('ends', 'u', 5))
+    await call('GET', '/auth/me')
+    expect(server.calls.map((made) => made.path)).toEqual(['/auth/refresh', '/auth/refresh', '/auth/me'])
+    expect(hasLogIn()).toBe(true)
   })
   it('lets no refresh run while the password changes', async () => {
     const order: string[] = []

@@ -1,5 +1,15 @@
 import { ApiError } from './problems'
-import { alone, dropFormer, dropLogIn, hasLogIn, keepAccess, keepLogIn, readAccess, readFormer } from './tokens'
+import {
+  alone,
+  dropFormer,
+  dropLogIn,
+  hasLogIn,
+  keepAccess,
+  keepLogIn,
+  markedUser,
+  readAccess,
+  readFormer,
+} from './tokens'
 import type { TokenAnswer } from './types'
 
 export interface CallOptions {
@@ -65,7 +75,9 @@ async function refresh(used: string | undefined): Promise<boolean> {
   if (now !== undefined && now !== used) return true
   const former = readFormer()
   if (!hasLogIn()) return false
-  const body = former === null ? { cookie: true } : { cookie: true, refresh_token: former }
+  // Whose cookie it should be: a server on another port of this host can plant one of its own.
+  const user = markedUser()
+  const body = { cookie: true, refresh_token: former ?? undefined, user_id: user ?? undefined }
   const init = { ...posted(body), signal: AbortSignal.timeout(REFRESH_MS) }
   // The server answers the same again for a while, so that a lost answer loses nothing.
   const response = await send(apiUrl('/auth/refresh'), init, true)
@@ -75,6 +87,8 @@ async function refresh(used: string | undefined): Promise<boolean> {
     return true
   }
   if (response.status !== 401) throw await ApiError.from(response)
+  // Somebody logged in beside us meanwhile, and it was their cookie.
+  if (user !== null && hasLogIn() && markedUser() !== user) return await refresh(used)
   dropLogIn()
   return false
 }

@@ -64,7 +64,8 @@ export function hasLogIn(): boolean {
   return markedUser() !== null || readFormer() !== null
 }
 
-function markedUser(): string | null {
+/** Who logged in last in this browser. */
+export function markedUser(): string | null {
   return readText(MARK, 'user')
 }
 

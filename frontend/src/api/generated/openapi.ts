@@ -234,7 +234,8 @@ export interface ReadBody {
   seq: number
 }
 /**
- * Without `refresh_token` it is that of the cookie.
+ * Without `refresh_token` it is that of the cookie. With `user_id` no other user's token is taken: a cookie may be
+ * planted by another server of the same host.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "RefreshBody".
@@ -242,6 +243,7 @@ export interface ReadBody {
 export interface RefreshBody {
   cookie?: boolean
   refresh_token?: string | null
+  user_id?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

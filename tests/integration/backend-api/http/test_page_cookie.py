@@ -186,6 +186,38 @@ async def test_a_token_kept_by_the_page_of_before_is_traded_for_the_cookie(gatew
     assert (await refresh(gateway, cookie_of(traded[0]))).status_code == 200
 
 
+async def test_a_cookie_that_somebody_planted_is_neither_taken_nor_used_up(gateway: Gateway) -> None:
+    """Beside ours, before it or after it, and alone in its place."""
+    answer = await entered(gateway)
+    cookie, anna = cookie_of(answer), answer.json()["user"]["id"]
+    await gateway.user("mallory")
+    mallory = {"username": "mallory", "password": "mallory-password"}
+    planted = cookie_of(await ask(gateway, "login", page(gateway), mallory))
+    for pair in ((cookie, planted), (planted, cookie)):
+        both = page(gateway) | {"Cookie": "; ".join(sent(one)["Cookie"] for one in pair)}
+        refused = await ask(gateway, "refresh", both)
+        assert (refused.status_code, refused.json()["code"]) == (401, "token_invalid")
+        assert "set-cookie" not in refused.headers
+        renewed = await ask(gateway, "refresh", both, {"user_id": anna})
+        assert (renewed.status_code, renewed.json()["user"]["id"]) == (200, anna)
+        cookie = cookie_of(renewed)
+    refused = await ask(gateway, "refresh", page(gateway) | sent(planted), {"user_id": anna})
+    assert (refused.status_code, refused.json()["code"]) == (401, "token_invalid")
+    assert await gateway.database["refresh_tokens"].find_one({"used_at": None, "revoked": True}) is None
+    assert (await refresh(gateway, planted)).json()["user"]["username"] == "mallory"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_logging_out_ends_our_log_in_beside_a_planted_cookie(gateway: Gateway, is_first: bool) -> None:
+    cookie = cookie_of(await entered(gateway))
+    pairs = [sent(cookie)["Cookie"], f"{cookie.key}=planted"]
+    brought = "; ".join(pairs if is_first else reversed(pairs))
+    gateway.client.cookies.clear()
+    left = await gateway.client.post("/api/auth/logout", headers=page(gateway) | {"Cookie": brought})
+    assert left.status_code == 204
+    assert (await refresh(gateway, cookie)).status_code == 401
+
+
 @pytest.mark.parametrize("call", ["logout", "logout-all"])
 async def test_logging_out_ends_the_log_in_and_takes_the_cookie_away(gateway: Gateway, call: str) -> None:
     answer = await entered(gateway)

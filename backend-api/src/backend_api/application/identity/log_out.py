@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -22,9 +23,10 @@ class LogOut:
     remembered_for: timedelta
     signals: LogInSignals
 
-    async def __call__(self, user_id: UserId, family: str, refresh_token: str | None) -> None:
+    async def __call__(self, user_id: UserId, family: str, refresh_tokens: Collection[str]) -> None:
+        """Also the log-ins of those of the tokens that are this user's."""
         families = {family} if family else set[str]()
-        if refresh_token is not None:
+        for refresh_token in refresh_tokens:
             grant = await self.refresh_tokens.find(digest_of(refresh_token))
             if grant is not None and grant.user_id == user_id:
                 families.add(grant.family)

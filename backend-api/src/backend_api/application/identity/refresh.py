@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backend_api.application.identity.issue_grant import IssueGrant, digest_of
 from backend_api.application.identity.limits import Limits
 from backend_api.application.identity.log_out import LogOut
-from backend_api.domain.identity.entity import Account, Grant, RefreshGrant
+from backend_api.domain.identity.entity import Account, Grant, RefreshGrant, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
 from backend_api.domain.identity.ports import AccessTokens, RateLimiter, RefreshTokens, Users
 
@@ -31,16 +32,22 @@ class Refresh:
     limiter: RateLimiter
     limits: Limits
 
-    async def __call__(self, refresh_token: str, *, address: str, for_page: bool = False) -> Grant:
-        digest = digest_of(refresh_token)
-        found = await self.refresh_tokens.find(digest)
+    async def __call__(
+        self, *refresh_tokens: str, address: str, for_page: bool = False, user_id: UserId | None = None
+    ) -> Grant:
+        """Of several tokens it takes the one of `user_id`; without that name there must be but one. The others, which
+        somebody may have planted, are left as they are."""
+        own = await self._own(refresh_tokens, user_id)
         # Pages refresh whenever they are loaded, and many people may share an address.
-        who = f"user:{found.user_id}" if found else address
+        who = f"user:{own[1].user_id}" if own else address
         await self.limiter.hit(f"refresh:{who}", limit=self.limits.refresh_per_minute, window_s=60)
+        if own is None:
+            raise TokenInvalidError("This refresh token does not hold. Log in again.")
+        refresh_token, found = own
         # Read before the token is used up: all log-ins ended after this reading end what is issued here.
-        account = await self.users.get(found.user_id, (found.family,)) if found else None
+        account = await self.users.get(found.user_id, (found.family,))
         try:
-            used = await self.refresh_tokens.use(digest, again_s=AGAIN_S if for_page else 0)
+            used = await self.refresh_tokens.use(digest_of(refresh_token), again_s=AGAIN_S if for_page else 0)
             if account is None or not _holds(used, account):
                 raise TokenInvalidError("This refresh token does not hold. Log in again.")
             following = await self._following(refresh_token, used) if for_page else None
@@ -48,6 +55,15 @@ class Refresh:
             await self.log_out.end(error.grant.user_id, error.grant.family)
             raise
         return await self.issue_grant(account, used.family, refresh_token=following, for_page=for_page)
+
+    async def _own(self, refresh_tokens: Sequence[str], user_id: UserId | None) -> tuple[str, RefreshGrant] | None:
+        if user_id is None and len(refresh_tokens) > 1:
+            return None
+        for refresh_token in refresh_tokens:
+            found = await self.refresh_tokens.find(digest_of(refresh_token))
+            if found is not None and user_id in (None, found.user_id):
+                return refresh_token, found
+        return None
 
     async def _following(self, refresh_token: str, used: RefreshGrant) -> str:
         """The token that is in use now, if this one was used before; else a new one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from backend_api.domain.errors import InvalidError
-from backend_api.domain.identity.entity import Grant
+from backend_api.domain.identity.entity import Grant, UserId
 from backend_api.domain.identity.errors import TokenInvalidError
 from backend_api.interfaces.http.auth_schemas import (
     AuthStatusBody,
@@ -21,7 +21,7 @@ from backend_api.interfaces.http.caller import Bearer, CurrentCaller
 from backend_api.interfaces.http.page_cookie import (
     clear_cookie,
     is_own_page,
-    read_cookie,
+    read_cookies,
     require_own_page,
     set_cookie,
 )
@@ -66,14 +66,15 @@ async def log_in(body: LogInBody, request: Request, response: Response, calls: C
 async def refresh(body: RefreshBody, request: Request, response: Response, calls: Calls) -> GrantBody:
     """Trade a refresh token for new tokens; it holds once."""
     by_cookie = body.cookie or body.refresh_token is None
-    brought = body.refresh_token or read_cookie(request)
-    if brought is None and not body.cookie:
+    brought = [body.refresh_token] if body.refresh_token else read_cookies(request)
+    if not brought and not body.cookie:
         raise InvalidError("Field required", field="body.refresh_token")
     if by_cookie:
         require_own_page(request)
-    if brought is None:
+    if not brought:
         raise TokenInvalidError("There is no refresh token. Log in again.")
-    grant = await calls.refresh(brought, address=_address(request), for_page=by_cookie)
+    user_id = UserId(body.user_id) if body.user_id else None
+    grant = await calls.refresh(*brought, address=_address(request), for_page=by_cookie, user_id=user_id)
     return _granted(request, response, grant, by_cookie=by_cookie)
 
 
@@ -91,13 +92,14 @@ async def change_password(
 @router.post("/logout", status_code=204, responses={401: {}})
 async def log_out(request: Request, calls: Calls, bearer: Bearer, body: LogOutBody | None = None) -> Response:
     """End this log-in: that of the token, or of the page's cookie."""
-    cookie = read_cookie(request) if is_own_page(request) else None
-    brought = (body.refresh_token if body else None) or cookie
-    if bearer is None and cookie is not None:
-        await calls.log_out.by_token(cookie)
+    cookies = read_cookies(request) if is_own_page(request) else []
+    if bearer is None and cookies:
+        for cookie in cookies:
+            await calls.log_out.by_token(cookie)
     else:
         caller = await calls.authenticate(bearer)
-        await calls.log_out(caller.user.id, caller.family, brought)
+        named = body.refresh_token if body else None
+        await calls.log_out(caller.user.id, caller.family, [named] if named else cookies)
     response = Response(status_code=204)
     clear_cookie(request, response)
     return response

@@ -29,9 +29,11 @@ class LogInBody(GrantRequestBody):
 
 
 class RefreshBody(GrantRequestBody):
-    """Without `refresh_token` it is that of the cookie."""
+    """Without `refresh_token` it is that of the cookie. With `user_id` no other user's token is taken: a cookie may be
+    planted by another server of the same host."""
 
     refresh_token: str | None = Field(default=None, max_length=512)
+    user_id: str | None = Field(default=None, max_length=64)
 
 
 class PasswordBody(GrantRequestBody):

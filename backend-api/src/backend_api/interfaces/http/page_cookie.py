@@ -12,6 +12,7 @@ from backend_api.domain.identity.entity import Grant
 
 PATH = "/api/auth"
 _MAX_CHARACTERS = 512
+_MAX_COOKIES = 8
 
 
 class ForeignPageError(ForbiddenError):
@@ -35,10 +36,18 @@ def is_own_page(request: Request) -> bool:
     return origin.scheme in ("http", "https") and origin.netloc == request.headers.get("host", "")
 
 
-def read_cookie(request: Request) -> str | None:
-    """The refresh token the page brings."""
-    value = request.cookies.get(_name(request), "")
-    return value if 0 < len(value) <= _MAX_CHARACTERS else None
+def read_cookies(request: Request) -> list[str]:
+    """The refresh tokens the page brings: ours, and those that servers on other ports of the host planted beside it.
+
+    By path such a one may come before ours or after it, so that the order says nothing.
+    """
+    name, found = _name(request), dict[str, None]()
+    for header in request.headers.getlist("cookie"):
+        for pair in header.split(";"):
+            key, _, value = pair.strip().partition("=")
+            if key == name and 0 < len(value) <= _MAX_CHARACTERS:
+                found[value] = None
+    return list(found)[:_MAX_COOKIES]
 
 
 def set_cookie(request: Request, response: Response, grant: Grant) -> None:
