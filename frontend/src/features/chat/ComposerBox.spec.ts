@@ -1,9 +1,17 @@
 // @vitest-environment happy-dom
 import { userEvent } from '@testing-library/user-event'
 import { cleanup, render, screen } from '@testing-library/vue'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { ApiError } from '@/api/problems'
 import { i18n } from '@/i18n'
 import ComposerBox from './ComposerBox.vue'
+
+vi.mock('@/api/upload', () => ({
+  uploadFiles: (_: string, [file]: readonly File[]) =>
+    file?.name === 'good.txt'
+      ? Promise.resolve(['in/good.txt'])
+      : Promise.reject(file?.name === 'large.bin' ? new ApiError(413, 'upload_too_large', '') : ApiError.unreachable()),
+}))
 
 beforeEach(() => localStorage.clear())
 afterEach(cleanup)
@@ -78,5 +86,21 @@ describe('ComposerBox', () => {
     expect(field()).toHaveProperty('value', '')
     await rerender({ writer: 'u' })
     expect(field()).toHaveProperty('value', 'mine')
+  })
+  it('sends with the files that arrived, and keeps those that did not, which alone are nothing to send', async () => {
+    const { emitted } = show()
+    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
+    await userEvent.upload(
+      picker,
+      ['good.txt', 'large.bin', 'late.txt'].map((name) => new File(['x'], name)),
+    )
+    await screen.findByText('The server can’t be reached.')
+    await userEvent.type(field(), 'look{Enter}')
+    expect(emitted()['send']).toEqual([['look', ['in/good.txt'], false]])
+    expect(screen.queryByText('good.txt')).toBeNull()
+    expect(screen.getByText('This file is larger than allowed.')).toBeTruthy()
+    expect(screen.getByRole('button', { name: 'Send' })).toHaveProperty('disabled', true)
+    expect(screen.queryByRole('button', { name: 'Upload large.bin again' })).toBeNull()
+    expect(screen.getByRole('button', { name: 'Upload late.txt again' })).toBeTruthy()
   })
 })
