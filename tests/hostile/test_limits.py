@@ -211,6 +211,29 @@ for _ in range(10):
     os.write(held[-1], bytes(64 << 20))
 print("took all of it")
 """
+# The first thread of each ends; what the others have is nobody's to see who looks at the first alone.
+MEMORY_OF_THE_DEAD = """
+import ctypes, os, threading, time
+children = []
+def hold():
+    held = bytearray(300 << 20)
+    for at in range(0, len(held), 4096):
+        held[at] = 1
+    time.sleep(20)
+    os._exit(0)
+for _ in range(8):
+    pid = os.fork()
+    if pid == 0:
+        threading.Thread(target=hold).start()
+        ctypes.CDLL(None).pthread_exit(None)
+    children.append(pid)
+    time.sleep(0.3)
+time.sleep(6)
+left = [pid for pid in children if os.waitpid(pid, os.WNOHANG) == (0, 0)]
+print("left", len(left))
+for pid in left:
+    os.kill(pid, 9)
+"""
 
 
 def _of_program() -> int:
@@ -239,3 +262,10 @@ async def test_memory_no_process_has_counts_as_its_sandboxs(any_stack: Stack) ->
         with contextlib.suppress(Exception):
             told = await intruder.python(MEMORY_OF_NOBODY)
         assert "took all of it" not in told
+
+
+async def test_memory_of_processes_whose_first_thread_has_ended_counts(any_stack: Stack) -> None:
+    async with enter(any_stack, "undead") as intruder:
+        told = await intruder.python(MEMORY_OF_THE_DEAD)
+        assert any(f"left {count}" in told for count in range(1, 7)), f"2.4 GB were asked for, of 2 GB: {told}"
+        assert "alive" in await intruder.run("echo alive")
