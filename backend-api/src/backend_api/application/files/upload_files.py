@@ -19,6 +19,8 @@ from backend_api.domain.sandbox.ports import Upload, Workspace
 
 UPLOADS_PER_USER = 8
 UPLOADS_IN_ALL = 64
+UPLOADS_PER_ADDRESS = UPLOADS_IN_ALL // 2
+"""However many accounts somebody has there."""
 RETRY_AFTER_S = 5
 
 
@@ -32,21 +34,29 @@ class UploadFiles:
     tail: LiveTail
     limiter: RateLimiter
     limits: Limits
-    _at_work: Counter[UserId] = field(default_factory=Counter[UserId], init=False)
+    _at_work: Counter[tuple[UserId, str]] = field(default_factory=Counter[tuple[UserId, str]], init=False)
 
     @asynccontextmanager
-    async def admitted(self, user_id: UserId) -> AsyncGenerator[None]:
-        """The body may be read inside. Raises `LimitError`."""
+    async def admitted(self, user_id: UserId, address: str) -> AsyncGenerator[None]:
+        """The body may be read inside. `address` stands for all of one host. Raises `LimitError`."""
         await self.limiter.hit(f"uploads:{user_id}", limit=self.limits.uploads_per_minute, window_s=60)
-        if self._at_work[user_id] >= UPLOADS_PER_USER or self._at_work.total() >= UPLOADS_IN_ALL:
+        if not self._has_place(user_id, address):
             raise LimitError("Too many uploads at once. Wait for one to end.", retry_after_s=RETRY_AFTER_S)
-        self._at_work[user_id] += 1
+        key = user_id, address
+        self._at_work[key] += 1
         try:
             yield
         finally:
-            self._at_work[user_id] -= 1
-            if not self._at_work[user_id]:
-                del self._at_work[user_id]
+            self._at_work[key] -= 1
+            if not self._at_work[key]:
+                del self._at_work[key]
+
+    def _has_place(self, user_id: UserId, address: str) -> bool:
+        of_user = sum(count for (who, _), count in self._at_work.items() if who == user_id)
+        of_address = sum(count for (_, where), count in self._at_work.items() if where == address)
+        return (
+            of_user < UPLOADS_PER_USER and of_address < UPLOADS_PER_ADDRESS and self._at_work.total() < UPLOADS_IN_ALL
+        )
 
     async def __call__(
         self, session_id: SessionId, user_id: UserId, subdir: str, files: AsyncIterable[Upload]

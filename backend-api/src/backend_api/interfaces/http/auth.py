@@ -17,7 +17,7 @@ from backend_api.interfaces.http.auth_schemas import (
     RefreshBody,
     RegisterBody,
 )
-from backend_api.interfaces.http.caller import Bearer, CurrentCaller
+from backend_api.interfaces.http.caller import Bearer, CurrentCaller, address_of
 from backend_api.interfaces.http.page_cookie import (
     clear_cookie,
     is_own_page,
@@ -26,13 +26,8 @@ from backend_api.interfaces.http.page_cookie import (
     set_cookie,
 )
 from backend_api.interfaces.http.use_cases import Calls, Options
-from contracts.listening.peers import address_key
 
 router = APIRouter(prefix="/api/auth", tags=["accounts"])
-
-
-def _address(request: Request) -> str:
-    return address_key(request.client.host) if request.client else "unknown"
 
 
 def _granted(request: Request, response: Response, grant: Grant, *, by_cookie: bool) -> GrantBody:
@@ -48,7 +43,7 @@ async def register(body: RegisterBody, request: Request, response: Response, cal
     if body.cookie:
         require_own_page(request)
     grant = await calls.register(
-        body.username, body.password, body.email, address=_address(request), for_page=body.cookie
+        body.username, body.password, body.email, address=address_of(request), for_page=body.cookie
     )
     return _granted(request, response, grant, by_cookie=body.cookie)
 
@@ -58,7 +53,7 @@ async def log_in(body: LogInBody, request: Request, response: Response, calls: C
     """Log in with name and password."""
     if body.cookie:
         require_own_page(request)
-    grant = await calls.log_in(body.username, body.password, address=_address(request), for_page=body.cookie)
+    grant = await calls.log_in(body.username, body.password, address=address_of(request), for_page=body.cookie)
     return _granted(request, response, grant, by_cookie=body.cookie)
 
 
@@ -74,7 +69,7 @@ async def refresh(body: RefreshBody, request: Request, response: Response, calls
     if not brought:
         raise TokenInvalidError("There is no refresh token. Log in again.")
     user_id = UserId(body.user_id) if body.user_id else None
-    grant = await calls.refresh(*brought, address=_address(request), for_page=by_cookie, user_id=user_id)
+    grant = await calls.refresh(*brought, address=address_of(request), for_page=by_cookie, user_id=user_id)
     return _granted(request, response, grant, by_cookie=by_cookie)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends
+from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from backend_api.application.identity.authenticate import Caller
 from backend_api.interfaces.http.use_cases import Calls
+from contracts.listening.peers import address_key
 
 _bearer = HTTPBearer(auto_error=False, description="Access token of POST /api/auth/login.")
 
@@ -27,3 +28,8 @@ async def _caller(
 
 Bearer = Annotated[str | None, Depends(_token)]
 CurrentCaller = Annotated[Caller, Depends(_caller)]
+
+
+def address_of(request: Request) -> str:
+    """What stands for the host that calls, as a trusted proxy names it."""
+    return address_key(request.client.host) if request.client else "unknown"

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.content import HEAD_BYTES
-from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.caller import CurrentCaller, address_of
 from backend_api.interfaces.http.content_origin import is_content_origin
 from backend_api.interfaces.http.file_schemas import (
     FileEntryBody,
@@ -107,7 +107,7 @@ async def upload_files(
     """Put files into the workspace."""
     await calls.sessions.get(SessionId(session_id), caller.user.id)
     async with (
-        calls.upload_files.admitted(caller.user.id),
+        calls.upload_files.admitted(caller.user.id, address_of(request)),
         uploaded_files(request, max_files=options.max_files, max_file_bytes=options.max_upload_bytes) as files,
     ):
         paths = await calls.upload_files(SessionId(session_id), caller.user.id, subdir, files)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
@@ -19,6 +20,10 @@ from backend_api.domain.sandbox.ports import Upload
 FIELD = "files"
 MAX_FIELDS = 10
 MAX_FIELD_BYTES = 64 * 1024
+SLOW_S = 30.0
+"""So long a body may be waited for, however little comes."""
+BYTES_PER_S = 16 * 1024
+"""So much of it must have come for each second it was waited for after that."""
 
 
 @asynccontextmanager
@@ -28,20 +33,39 @@ async def uploaded_files(
     """The files of the form's field `files`, to be read one after the other inside the block.
 
     Raises, here or while they are read, `InvalidError` for a body that is no such form or is cut off, `HTTPException`
-    400 for one that is broken, and `UploadTooLargeError` as soon as a file is over its limit.
+    400 for one that is broken and 408 for one that comes too slowly, and `UploadTooLargeError` as soon as a file is
+    over its limit.
     """
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data":
         raise InvalidError("The body must be multipart/form-data.", field="body")
     if not (boundary := options.get(b"boundary")):
         raise HTTPException(400, "Missing boundary in multipart.")
-    async with aclosing(request.stream()) as body:
+    async with aclosing(request.stream()) as stream, aclosing(in_time(stream)) as body:
         form = _Form(body, boundary, max_files, max_file_bytes)
         first = await form.next_file()
         if first is None:
             raise InvalidError("Send at least one file.", field="body.files")
         async with aclosing(form.files(first)) as files:
             yield files
+
+
+async def in_time(
+    body: AsyncGenerator[bytes, None], clock: Callable[[], float] = time.monotonic
+) -> AsyncGenerator[bytes, None]:
+    """The body, as long as it comes fast enough on the whole; the time its reader takes does not count.
+
+    Raises `HTTPException` 408. The server itself ends a body of which hardly anything comes any more.
+    """
+    waited, came = 0.0, 0
+    while True:
+        began = clock()
+        if (piece := await anext(body, None)) is None:
+            return
+        waited, came = waited + clock() - began, came + len(piece)
+        if waited > SLOW_S and came < (waited - SLOW_S) * BYTES_PER_S:
+            raise HTTPException(408, "The upload comes too slowly.")
+        yield piece
 
 
 @dataclass(slots=True)
