@@ -44,8 +44,9 @@ class Watched:
 
 
 def lines_of(path: Path) -> list[Line]:
-    """Each line of a service is one JSON object."""
-    return [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+    """Each line of a service is one JSON object; a sandbox also says there that it is ready."""
+    lines = [line for line in path.read_text().splitlines() if line.strip()]
+    return [json.loads(line) for line in lines if not line.startswith("tool-api: ready ")]
 
 
 async def until(condition: Callable[[], bool], what: str, timeout_s: float = 30.0) -> None:
@@ -100,7 +101,7 @@ async def _converse(fleet: Fleet, model: ModelServer, collector: Collector) -> W
             metrics = {
                 member.name: (await http.get(f"{member.url}/metrics")).text for member in (gateway, worker, manager)
             }
-            logs = list(fleet.sandboxes.rglob("stderr.log"))
+            logs = list(fleet.sandboxes.rglob("sandbox.log"))
             sandbox_log = [line for log in logs for line in lines_of(log)]
         names = {"request", "run", "model call", "tool call", "door call", "sandbox create", "tool-api tool"}
         await until(lambda: names <= {span.name for span in collector.spans}, f"spans {names}")
