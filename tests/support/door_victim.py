@@ -117,7 +117,10 @@ async def _upload(doors: Doors, _: str) -> str:
         for _ in range(20):
             yield bytes(_MB)
 
-    return str(await _files(doors).upload(_COMPUTER, "", [Upload(name="a", chunks=chunks())]))
+    async def files() -> AsyncIterator[Upload]:
+        yield Upload(name="a", chunks=chunks())
+
+    return str(await _files(doors).upload(_COMPUTER, "", files()))
 
 
 async def _screen(doors: Doors, _: str) -> str:

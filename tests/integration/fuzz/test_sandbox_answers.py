@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from backend_api.domain.agent.tools import ToolOutcome
 from backend_api.domain.errors import DomainError
 from backend_api.domain.sandbox.content import inert_type
 from backend_api.domain.sandbox.entity import Computer
+from backend_api.domain.sandbox.ports import Upload
 from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.problems import error_of
 from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools, outcome_of
@@ -213,12 +214,18 @@ async def saved(doors: Doors) -> object:
         return [chunk async for chunk in download.chunks]
 
 
+async def nothing() -> AsyncIterator[Upload]:
+    """An upload of no file."""
+    for file in ():
+        yield file
+
+
 ASKS: dict[str, Ask] = {
     "call": call,
     "list": lambda doors: DoorWorkspace(doors).list(COMPUTER, ""),
     "preview": lambda doors: DoorWorkspace(doors).preview(COMPUTER, "a"),
     "download": saved,
-    "upload": lambda doors: DoorWorkspace(doors).upload(COMPUTER, "", []),
+    "upload": lambda doors: DoorWorkspace(doors).upload(COMPUTER, "", nothing()),
 }
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -36,6 +39,34 @@ def test_it_has_a_filter_and_as_root_a_root_of_its_own_and_no_rights() -> None:
     assert SECCOMP in options
     assert os.geteuid() != 0 or SANDBOX in options
     assert psutil.Process().children() == before
+
+
+@pytest.fixture
+def shared_mount() -> Iterator[Path]:
+    """A mount below another, both shared as on most machines, and outside of what a temporary folder is."""
+    top = Path(tempfile.mkdtemp(prefix="shared-", dir="/var/lib"))
+    inner = top / "inner"
+    mounted: list[Path] = []
+    try:
+        for place in (top, inner):
+            place.mkdir(exist_ok=True)
+            subprocess.run(["mount", "-t", "tmpfs", "test", str(place)], check=True)
+            mounted.append(place)
+            subprocess.run(["mount", "--make-shared", str(place)], check=True)
+        yield inner
+    finally:
+        for place in reversed(mounted):
+            subprocess.run(["umount", str(place)], check=False)
+        top.rmdir()
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not network.available(), reason="only root can mount, and only root's unmounts"
+)
+def test_nothing_is_unmounted_on_the_host(shared_mount: Path) -> None:
+    assert SANDBOX in strictest_options()
+
+    assert shared_mount.is_mount()
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not network.available(), reason="only root can open the device for others")

@@ -79,7 +79,7 @@ async def event_body(session_id: str, seq: int, caller: CurrentCaller, calls: Ca
     """The whole of something long an event refers to."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
     body = await calls.log.body(session.id, seq if 0 < seq < _MAX_SEQ else 0)
-    return Response(body.content, headers=content_headers(f"body-{seq}", body.content[:HEAD_BYTES], shown=True))
+    return Response(body.content, headers=content_headers(f"body-{seq}", body.content[:HEAD_BYTES]))
 
 
 @router.get(

@@ -152,7 +152,7 @@ def attach(
         f"--ready-fd={_READY_FD}",
         f"--exit-fd={_EXIT_FD}",
         "--netns-type=path",
-        *_join(pid, as_root=not prefix),
+        *_join(pid),
         f"/proc/{pid}/ns/net",
         "tap0",
     ]
@@ -176,5 +176,5 @@ def _end(child: int) -> None:
         os.waitpid(child, 0)
 
 
-def _join(pid: int, *, as_root: bool) -> list[str]:
-    return [] if as_root else [f"--userns-path=/proc/{pid}/ns/user"]
+def _join(pid: int) -> list[str]:
+    return [] if os.geteuid() == 0 else [f"--userns-path=/proc/{pid}/ns/user"]
