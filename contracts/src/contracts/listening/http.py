@@ -33,6 +33,8 @@ AHEAD = 16
 LINGER_S = 3.0
 """What still comes after an answer that ends the connection is thrown away for so long: a close would take the answer
 along."""
+LINGER_BYTES = 4 * 1024 * 1024
+"""More than that is left with the sender meanwhile."""
 
 
 class Config(uvicorn.Config):
@@ -83,9 +85,11 @@ class BoundedHttp(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._is_draining:
-            return
         self._raw += len(data)
+        if self._is_draining:
+            if self._raw > LINGER_BYTES and not self.transport.is_closing():
+                self.transport.pause_reading()
+            return
         super().data_received(data)
         if self._is_draining or self.transport.is_closing():
             return
@@ -193,7 +197,7 @@ class BoundedHttp(HttpToolsProtocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self._is_draining = True
-        self._since = self.loop.time()
+        self._since, self._raw = self.loop.time(), 0
         self.flow.resume_reading()
         self.transport.write(_answer(status, code, detail))
         if self.transport.can_write_eof():
