@@ -54,7 +54,8 @@ class TrustedProxies:
 
     async def _look_up(self) -> None:
         found = set[str]().union(*[await self._resolve(name) for name in self._names])
-        if found != self._known:
+        # A look-up that fails for a moment makes no stranger of a proxy that was known.
+        if found and found != self._known:
             self._known = found
             self._believing = self._middleware()
             logger.info("trusted proxies", extra={"addresses": sorted(found)})

@@ -40,6 +40,8 @@ def documentation_router(title: str, openapi_url: str) -> APIRouter:
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 
+    contents = {name: files("fastapi_offline").joinpath("static", name).read_bytes() for name in _ASSETS}
+
     @router.get("/docs")
     async def documentation() -> HTMLResponse:
         return HTMLResponse(body, headers={"Content-Security-Policy": policy, "Cache-Control": "no-cache"})
@@ -49,7 +51,6 @@ def documentation_router(title: str, openapi_url: str) -> APIRouter:
         media_type = _ASSETS.get(name)
         if media_type is None:
             raise HTTPException(404, "There is no such file.")
-        content = files("fastapi_offline").joinpath("static", name).read_bytes()
-        return Response(content, media_type=media_type, headers={"Cache-Control": "public, max-age=86400"})
+        return Response(contents[name], media_type=media_type, headers={"Cache-Control": "public, max-age=86400"})
 
     return router

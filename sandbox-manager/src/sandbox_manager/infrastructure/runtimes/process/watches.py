@@ -48,7 +48,8 @@ class Watches:
         )
         with contextlib.ExitStack() as stack:
             stack.enter_context(watching("workspaces", self._lock("workspaces"), files, workspace_watch.TICK_S))
-            if self.limits.kind == "rlimit":
+            # Without isolation a sandbox's files in memory are the machine's, and its processes anybody's.
+            if self.limits.kind == "rlimit" and self.isolated:
                 memory = memory_watch.MemoryWatch(inside.memory_bytes, inside.pids, self._roots, self._end)
                 stack.enter_context(watching("memory", self._lock("memory"), memory, memory_watch.TICK_S))
             yield
