@@ -128,8 +128,8 @@ def _delegated() -> bool:
 
 
 def _weigh(parent: Path) -> None:
-    """Have all sandboxes together yield the processors to whoever serves people: a quarter of a usual group's share."""
-    for file, share in (("cpu.shares", "256"), ("cpu.weight", "25")):
+    """Have all sandboxes together yield the processors to whoever serves people: a tenth of a usual group's share."""
+    for file, share in (("cpu.shares", "102"), ("cpu.weight", "10")):
         with contextlib.suppress(OSError):
             if (parent / file).exists():
                 (parent / file).write_text(share)
