@@ -197,7 +197,9 @@ def sweeps(fleet: Fleet) -> dict[str, float]:
         for found in re.findall(r'sandbox_reconcile_runs_total{.*outcome="(\w+)".*} (\S+)', told)
     }
     total = sum(float(one) for one in re.findall(r"sandbox_reconcile_seconds_count(?:{.*})? (\S+)", told))
-    in_time = sum(float(one) for one in re.findall(r'sandbox_reconcile_seconds_bucket{.*le="10(?:\.0)?".*} (\S+)', told))
+    in_time = sum(
+        float(one) for one in re.findall(r'sandbox_reconcile_seconds_bucket{.*le="10(?:\.0)?".*} (\S+)', told)
+    )
     return {**runs, "total": total, "late": total - in_time}
 
 

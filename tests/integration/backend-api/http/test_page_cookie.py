@@ -150,6 +150,21 @@ async def test_people_who_share_an_address_do_not_use_up_each_others_refreshes(
         assert codes == [200, 200, 429] * 2
 
 
+async def test_an_ended_log_in_uses_up_nothing_of_the_owners_next_one(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> None:
+    limits = Limits(login_per_minute=0, register_per_hour=0, refresh_per_minute=2)
+    counts = redis_server.uri.removesuffix("/0") + "/4"
+    async with run_gateway(mongo_server.uri, mongo_database_name, counts, limits=limits) as gateway:
+        await gateway.user("anna")
+        body = {"username": "anna", "password": "anna-password"}
+        stolen, own = [cookie_of(await ask(gateway, "login", page(gateway), body)) for _ in range(2)]
+        await refresh(gateway, stolen)
+        tried = [(await refresh(gateway, stolen)).status_code for _ in range(3)]
+        assert tried[-1] == 429
+        assert (await refresh(gateway, own)).status_code == 200
+
+
 async def test_a_token_used_long_ago_ends_the_log_in(gateway: Gateway) -> None:
     cookie = cookie_of(await entered(gateway))
     newer = cookie_of(await refresh(gateway, cookie))

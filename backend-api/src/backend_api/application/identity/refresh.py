@@ -38,8 +38,9 @@ class Refresh:
         """Of several tokens it takes the one of `user_id`; without that name there must be but one. The others, which
         somebody may have planted, are left as they are."""
         own = await self._own(refresh_tokens, user_id)
-        # Pages refresh whenever they are loaded, and many people may share an address.
-        who = f"user:{own[1].user_id}" if own else address
+        # Pages refresh whenever they are loaded, and many people may share an address. By log-in, not by user: who
+        # holds a token of one that was ended must not use up what the owner's has.
+        who = f"log-in:{own[1].family}" if own else address
         await self.limiter.hit(f"refresh:{who}", limit=self.limits.refresh_per_minute, window_s=60)
         if own is None:
             raise TokenInvalidError("This refresh token does not hold. Log in again.")
