@@ -81,7 +81,11 @@ async def test_what_a_user_uploads_at_once_is_bounded_and_what_is_left_half_done
         half: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         for number in range(UPLOADS_PER_USER):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(head_of(session_id, MB) + NAMED % f"half-{number}".encode() + b"x" * 1000)
+            # The body is asked for as soon as the upload has its place.
+            writer.write(head_of(session_id, MB).replace(b"Host:", b"Expect: 100-continue\r\nHost:"))
+            async with asyncio.timeout(60):
+                assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
+            writer.write(NAMED % f"half-{number}".encode() + b"x" * 1000)
             half.append((reader, writer))
         async with asyncio.timeout(60):
             while (refused := await api.http.post(url, files={"files": ("a.txt", b"a")})).status_code != 429:
