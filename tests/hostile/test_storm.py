@@ -260,7 +260,8 @@ async def test_another_tenant_hardly_notices_twenty_hostile_sandboxes() -> None:
         assert statistics.median(stormy) <= 2 * statistics.median(quiet), (sorted(quiet), sorted(stormy))
         assert all(taken < MOST_BYTES for taken in memory.most.values()), memory.most
         swept = after["total"] - before["total"]
-        assert swept >= STORM_S / SWEEP_S / 2, (before, after)
+        # The pause between two, and the most that one may take.
+        assert swept >= STORM_S // (SWEEP_S + 10), (before, after)
         assert after["late"] == before["late"], (before, after)
         assert after.get("failed", 0) == before.get("failed", 0), (before, after)
 
