@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from contracts.loopback import is_loopback
 from local_stack.errors import StackError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,15 +71,6 @@ def read_env_file(path: Path) -> dict[str, str]:
         if value:
             found[name.strip()] = value
     return found
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _port(text: str) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 
 from starlette.requests import Request
 
 from contracts.failures import NotFoundError, UnauthenticatedError
+from contracts.loopback import is_loopback
 
 _FORWARDED = frozenset({"x-forwarded-for", "x-real-ip", "forwarded", "via"})
 
@@ -30,13 +30,4 @@ def check_scraper(request: Request, token: str) -> None:
 def _is_this_machine(request: Request) -> bool:
     """By its address, and under a name of its own: a page of elsewhere that has its name point here says that one."""
     name = request.headers.get("host", "").rpartition("]")[0].lstrip("[") or request.url.hostname or ""
-    return request.client is not None and _is_loopback(request.client.host) and _is_loopback(name)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return request.client is not None and is_loopback(request.client.host) and is_loopback(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,6 +11,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from backend_api.infrastructure.security.secret_file import MIN_SECRET_BYTES, keep_secret
+from contracts.loopback import is_loopback
 
 _DEFAULT_LOOKING = ("change", "secret", "default", "example", "your-", "your_", "password", "insecure", "xxx", "todo")
 
@@ -131,7 +131,7 @@ def load_settings() -> Settings:
     except ValidationError as error:
         named = "; ".join(f"{str(entry['loc'][0]).upper()}: {entry['msg']}" for entry in error.errors())
         raise SettingsError(f"Not valid: {named}") from error
-    if settings.is_local and not all(_is_loopback(host) for host in settings.host):
+    if settings.is_local and not all(is_loopback(host) for host in settings.host):
         raise SettingsError(
             "AUTH_MODE=local asks nobody who they are, so HOST must be a loopback address such as 127.0.0.1. "
             "Set AUTH_MODE=password to listen on others."
@@ -174,12 +174,3 @@ def _is_ours(address: str) -> bool:
         except OSError:
             return False
     return True
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -222,6 +222,17 @@ async def test_a_cookie_that_somebody_planted_is_neither_taken_nor_used_up(gatew
     assert (await refresh(gateway, planted)).json()["user"]["username"] == "mallory"
 
 
+async def test_logging_out_ends_the_cookies_log_in_where_the_access_token_holds_no_longer(gateway: Gateway) -> None:
+    cookie = cookie_of(await entered(gateway))
+    gateway.client.cookies.clear()
+    stale = {"Authorization": "Bearer signed.by.nobody"}
+    alone = await gateway.client.post("/api/auth/logout", headers=page(gateway) | stale)
+    assert alone.status_code == 401
+    left = await gateway.client.post("/api/auth/logout", headers=page(gateway) | sent(cookie) | stale)
+    assert (left.status_code, cookie_of(left)["max-age"]) == (204, "0")
+    assert (await refresh(gateway, cookie)).status_code == 401
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 async def test_logging_out_ends_our_log_in_beside_a_planted_cookie(gateway: Gateway, is_first: bool) -> None:
     cookie = cookie_of(await entered(gateway))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from backend_api.domain.errors import InvalidError
+from backend_api.domain.errors import InvalidError, UnauthenticatedError
 from backend_api.domain.identity.entity import Grant, UserId
 from backend_api.domain.identity.errors import TokenInvalidError
 from backend_api.interfaces.http.auth_schemas import (
@@ -88,11 +88,17 @@ async def change_password(
 async def log_out(request: Request, calls: Calls, bearer: Bearer, body: LogOutBody | None = None) -> Response:
     """End this log-in: that of the token, or of the page's cookie."""
     cookies = read_cookies(request) if is_own_page(request) else []
-    if bearer is None and cookies:
+    try:
+        caller = None if bearer is None and cookies else await calls.authenticate(bearer)
+    except UnauthenticatedError:
+        # The page's cookie outlives its token: it ends whatever became of that.
+        if not cookies:
+            raise
+        caller = None
+    if caller is None:
         for cookie in cookies:
             await calls.log_out.by_token(cookie)
     else:
-        caller = await calls.authenticate(bearer)
         named = body.refresh_token if body else None
         await calls.log_out(caller.user.id, caller.family, [named] if named else cookies)
     response = Response(status_code=204)

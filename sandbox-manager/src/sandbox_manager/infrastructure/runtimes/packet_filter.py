@@ -92,6 +92,18 @@ def networks_of(texts: Iterable[str]) -> list[Network]:
     return [one for one in networks if isinstance(one, Network)]
 
 
+class HostNetworks:
+    """Every address of this machine now; where they can't be read, those that were read last stay closed."""
+
+    def __init__(self, trie: Path) -> None:
+        self._trie = trie
+        self._known: list[Network] = []
+
+    def __call__(self) -> list[Network]:
+        self._known = host_networks(self._trie) or self._known
+        return self._known
+
+
 def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
     """Every address of a machine beside its loopback, by its routing table; none, and a warning, without one."""
     try:

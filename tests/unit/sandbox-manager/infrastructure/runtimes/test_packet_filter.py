@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_manager.infrastructure.runtimes.packet_filter import Ways, host_networks, networks_of, rules
+from sandbox_manager.infrastructure.runtimes.packet_filter import HostNetworks, Ways, host_networks, networks_of, rules
 
 TRIE = """
 Main:
@@ -47,6 +47,16 @@ def test_a_table_that_says_nothing_is_told(tmp_path: Path, caplog: pytest.LogCap
         caplog.clear()
         assert host_networks(file) == []
         assert "host addresses not known" in caplog.text
+
+
+def test_what_was_closed_stays_so_while_the_table_can_not_be_read(tmp_path: Path) -> None:
+    trie = tmp_path / "trie"
+    trie.write_text(TRIE)
+    networks = HostNetworks(trie)
+    found = networks()
+    trie.unlink()
+
+    assert networks() == found != []
 
 
 def test_overlapping_networks_are_written_once() -> None:

@@ -24,7 +24,7 @@ from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, 
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, dig
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.subnets import subnets_of
-from sandbox_manager.infrastructure.runtimes.packet_filter import Ways, host_networks, networks_of, rules
+from sandbox_manager.infrastructure.runtimes.packet_filter import HostNetworks, Ways, networks_of, rules
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +45,7 @@ class Guard:
     def __init__(self, engine: Engine, options: DockerOptions) -> None:
         self._engine = engine
         self._options = options
+        self._host_networks = HostNetworks(options.host_fib_trie)
         self._lock, self._renewing = threading.Lock(), threading.Lock()
         self._starting: set[str] = set()
         self._in_place: dict[str, tuple[str, str]] = {}
@@ -111,7 +112,7 @@ class Guard:
     def _closed(self, networks: Iterable[Json]) -> list[IPv4Network]:
         options = self._options
         named = networks_of([*options.blocked_subnets, options.subnet_pool])
-        return [*named, *subnets_of(networks), *host_networks(options.host_fib_trie)]
+        return [*named, *subnets_of(networks), *self._host_networks()]
 
     def _set(self, name: str, identity: Identity, wanted: str) -> None:
         engine, stack = self._engine, self._options.stack

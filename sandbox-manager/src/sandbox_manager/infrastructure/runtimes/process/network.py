@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandbox_manager.infrastructure.runtimes.packet_filter import Ways, host_networks, networks_of, rules
+from sandbox_manager.infrastructure.runtimes.packet_filter import HostNetworks, Ways, networks_of, rules
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError, Pipe, spawn
 
@@ -56,13 +56,13 @@ class NetworkRules:
 
     def __init__(self, blocked_subnets: tuple[str, ...], fib_trie: Path) -> None:
         self._blocked = networks_of([_OWN, *blocked_subnets])
-        self._fib_trie = fib_trie
+        self._host_networks = HostNetworks(fib_trie)
         self._in_place: dict[int, tuple[ProcessRef, str]] = {}
 
     def wanted(self) -> str:
         """Of the network's own resolver only the port of names is open: its others are those of the machine that
         resolves for this one, which may be this one."""
-        return rules(Ways.with_resolver(RESOLVER), [*self._blocked, *host_networks(self._fib_trie)])
+        return rules(Ways.with_resolver(RESOLVER), [*self._blocked, *self._host_networks()])
 
     def renew(self, running: list[ProcessRef]) -> None:
         """Renew the rules of all sandboxes with a network, by their first processes, where they are others by now.
