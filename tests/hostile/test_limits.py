@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
@@ -168,7 +169,8 @@ async def test_a_sandbox_that_goes_on_filling_its_workspace_ends_whatever_its_to
         enter(tight_stack, f"filler{abs(hash(attack)) % 10**9}") as intruder,
         enter(tight_stack, "beside") as other,
     ):
-        with contextlib.suppress(Exception):
+        # It goes on; or its sandbox has ended over it already.
+        with contextlib.suppress(TimeoutError, httpx.HTTPError):
             await asyncio.wait_for(intruder.python(attack), 5)
         answered: list[float] = []
 
@@ -251,17 +253,20 @@ async def test_many_processes_together_have_no_more_memory_than_one_sandbox(any_
         most = 0
         while not attack.done():
             most = max(most, await asyncio.to_thread(_of_program))
-        attack.exception()
-        assert 0 < most < 3072, "of the 2 GB one sandbox may have; 5 GB were asked for"
+        assert attack.exception() is None or isinstance(attack.exception(), httpx.HTTPError)
+        assert 256 < most < 3072, "of the 2 GB one sandbox may have; 5 GB were asked for"
         assert "alive" in await intruder.run("echo alive")
 
 
 async def test_memory_no_process_has_counts_as_its_sandboxs(any_stack: Stack) -> None:
     async with enter(any_stack, "hoarder") as intruder:
-        told = ""
-        with contextlib.suppress(Exception):
+        try:
             told = await intruder.python(MEMORY_OF_NOBODY)
+        except httpx.HTTPError:
+            told = await _is_over(intruder, 30)
         assert "took all of it" not in told
+        # The program was killed over it, or all of the sandbox, as what lies in files goes with no process.
+        assert "[exit code -9]" in told or "processes ended" in told or "memory" in told, told
 
 
 async def test_memory_of_processes_whose_first_thread_has_ended_counts(any_stack: Stack) -> None:
