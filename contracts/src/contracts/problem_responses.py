@@ -25,8 +25,8 @@ def document_problems(app: Any) -> None:
 def list_problems(document: Document) -> Document:
     """Complete a document in place, by what each operation has.
 
-    Any may be 500 and 503; with a parameter or a body 422, with a body 400 and 413, with a token 401 and 429, under a
-    path that names something 404. Other problems are listed at their route, by status alone.
+    Any may be 500 and 503; with a parameter or a body 422, with a parameter 414, with a body 400 and 413, with a token
+    401 and 429, under a path that names something 404. Other problems are listed at their route, by status alone.
     """
     components: Document = document.setdefault("components", {})
     schemas: Document = components.setdefault("schemas", {})
@@ -62,7 +62,7 @@ def _complete(path: str, operation: Document) -> None:
 def _statuses(path: str, operation: Document) -> set[int]:
     found = {500, 503}
     if operation.get("parameters"):
-        found |= {422}
+        found |= {414, 422}
     if "requestBody" in operation:
         found |= {400, 413, 422}
     if operation.get("security"):

@@ -17,8 +17,8 @@ from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.infrastructure.runtimes.process import network
 from sandbox_manager.infrastructure.runtimes.process.confinement import Confinement
 from sandbox_manager.infrastructure.runtimes.process.limits import limits_here
-from sandbox_manager.infrastructure.runtimes.process.runtime import Pools, ProcessRuntime
-from sandbox_manager.infrastructure.runtimes.threads import threads
+from sandbox_manager.infrastructure.runtimes.process.runtime import ProcessRuntime
+from sandbox_manager.infrastructure.runtimes.threads import Pools, threads
 from support.door import await_true
 from support.runtime_labs import ProcessLab
 from support.sandboxes import KEYS, inside, new_identity, process_options, spec_of
@@ -36,7 +36,7 @@ async def lab_in(folder: Path, *, isolated: bool) -> AsyncGenerator[ProcessLab]:
         runtime = ProcessRuntime(
             options,
             limits_here(options.inside),
-            Pools(pool, pool),
+            Pools(pool, pool, pool),
             isolated=isolated,
             confinement=Confinement(),
             has_network=network.available(),

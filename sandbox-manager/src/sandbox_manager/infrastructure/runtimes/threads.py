@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 _T = TypeVar("_T")
+
+_WAITING, _PACKING = 16, 4
 
 
 class Threads:
@@ -28,6 +30,16 @@ class Threads:
             raise
 
 
+class Pools(NamedTuple):
+    """What takes as long as a sandbox has it take has threads of its own, so that no start or sweep waits for one."""
+
+    calls: Threads
+    waiting: Threads
+    """For the answer or the end of a sandbox, and for the removal of what it made: seconds."""
+    packing: Threads
+    """Of its files: minutes."""
+
+
 @contextlib.asynccontextmanager
 async def threads(name: str, size: int) -> AsyncGenerator[Threads]:
     """A pool that ends with the block."""
@@ -36,3 +48,14 @@ async def threads(name: str, size: int) -> AsyncGenerator[Threads]:
         yield Threads(pool)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextlib.asynccontextmanager
+async def pools(name: str, calls: int) -> AsyncGenerator[Pools]:
+    """Pools of a runtime, `calls` threads in the first, which end with the block."""
+    async with (
+        threads(name, calls) as plain,
+        threads(f"{name}-waiting", _WAITING) as waiting,
+        threads(f"{name}-packing", _PACKING) as packing,
+    ):
+        yield Pools(plain, waiting, packing)

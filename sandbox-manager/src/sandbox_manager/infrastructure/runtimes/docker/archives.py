@@ -16,7 +16,7 @@ from sandbox_manager.infrastructure.runtimes import archiving
 from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
-from sandbox_manager.infrastructure.runtimes.threads import Threads
+from sandbox_manager.infrastructure.runtimes.threads import Pools
 
 _log = logging.getLogger(__name__)
 
@@ -27,12 +27,12 @@ _NO_SANDBOX = "0" * 16
 class DockerArchives:
     """`WorkspaceArchives`; one container a call, found again and removed by its name."""
 
-    def __init__(self, options: DockerOptions, engine: Engine, pool: Threads) -> None:
-        self._options, self._engine, self._threads = options, engine, pool
+    def __init__(self, options: DockerOptions, engine: Engine, pools: Pools) -> None:
+        self._options, self._engine, self._pools = options, engine, pools
 
     async def pack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> Packed:
         whose = _identity(session_id, user_id)
-        if not await self._threads.run(lambda: self._engine.has_volume(self._workspace(whose))):
+        if not await self._pools.calls.run(lambda: self._engine.has_volume(self._workspace(whose))):
             raise SnapshotRefusedError("There are no files yet.")
         return archiving.packed(await self._run("pack", whose, snapshot_id, bounds))
 
@@ -41,12 +41,12 @@ class DockerArchives:
 
     async def mend(self, session_id: str, user_id: str) -> None:
         whose = _identity(session_id, user_id)
-        if await self._threads.run(lambda: self._engine.has_volume(self._workspace(whose))):
+        if await self._pools.calls.run(lambda: self._engine.has_volume(self._workspace(whose))):
             await self._run("mend", whose, "none", archiving.NO_BOUNDS)
 
     async def drop(self, session_id: str, user_id: str, snapshot_id: str) -> None:
         whose = _identity(session_id, user_id)
-        if await self._threads.run(lambda: self._engine.has_volume(self._archives(whose))):
+        if await self._pools.calls.run(lambda: self._engine.has_volume(self._archives(whose))):
             await self._run("drop", whose, snapshot_id, archiving.NO_BOUNDS)
 
     async def remove(self, session_id: str, user_id: str) -> None:
@@ -58,7 +58,7 @@ class DockerArchives:
             self._engine.remove_volume(self._workspace(whose))
 
         try:
-            await self._threads.run(both)
+            await self._pools.waiting.run(both)
         except StartFailedError as error:
             raise EngineUnavailableError(f"{error.detail} The removal is tried again.") from error
 
@@ -72,7 +72,7 @@ class DockerArchives:
         return f"{self._options.stack}-archive-{whose.session_id}"
 
     async def _run(self, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> dict[str, Any]:
-        told = await self._threads.run(lambda: self._program(verb, whose, snapshot_id, bounds))
+        told = await self._pools.packing.run(lambda: self._program(verb, whose, snapshot_id, bounds))
         return archiving.answer(told)
 
     def _program(self, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> str:

@@ -28,7 +28,7 @@ from sandbox_manager.infrastructure.runtimes.inside import (
     keep_line,
     report_of,
 )
-from sandbox_manager.infrastructure.runtimes.threads import Threads, threads
+from sandbox_manager.infrastructure.runtimes.threads import Pools, pools
 
 _log = logging.getLogger(__name__)
 
@@ -42,13 +42,14 @@ class DockerRuntime:
 
     name = "docker"
 
-    def __init__(self, options: DockerOptions, engine: Engine, pool: Threads) -> None:
+    def __init__(self, options: DockerOptions, engine: Engine, pools: Pools) -> None:
         self._options = options
         self._engine = engine
-        self._threads = pool
+        self._threads = pools.calls
+        self._waiting = pools.waiting
         self._guard = Guard(engine, options)
         self._place: str | None = None
-        self.archives = DockerArchives(options, engine, pool)
+        self.archives = DockerArchives(options, engine, pools)
 
     async def place(self) -> str:
         if self._place is None:
@@ -141,7 +142,7 @@ class DockerRuntime:
 
     async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
         name = naming.container_name(self._options.stack, identity)
-        line = await self._threads.run(lambda: self._ask(name, keep_line(token)))
+        line = await self._waiting.run(lambda: self._ask(name, keep_line(token)))
         return report_of(line)
 
     def _ask(self, name: str, question: str) -> str:
@@ -240,7 +241,7 @@ class DockerRuntime:
         return fingerprint(image, self._options, self._seccomp())
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
-        await remove_all(self._engine, self._threads, self._options.stack, identity, keep_workspace=keep_workspace)
+        await remove_all(self._engine, self._waiting, self._options.stack, identity, keep_workspace=keep_workspace)
 
 
 def _as_found(identity: Identity, container: Json) -> Found:
@@ -270,8 +271,8 @@ async def docker_runtime(
 ) -> AsyncGenerator[DockerRuntime]:
     """Usable also while the engine is away; its calls then say so. `environment` tells where the engine is."""
     engine = Engine(environment)
-    async with threads("docker-runtime", 16) as pool:
+    async with pools("docker-runtime", 16) as own:
         try:
-            yield DockerRuntime(options, engine, pool)
+            yield DockerRuntime(options, engine, own)
         finally:
             engine.close()

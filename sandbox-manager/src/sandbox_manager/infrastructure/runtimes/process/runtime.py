@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import AsyncGenerator
-from typing import NamedTuple
 
 from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
@@ -29,19 +28,12 @@ from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError
 from sandbox_manager.infrastructure.runtimes.process.store import Live, State, Store
 from sandbox_manager.infrastructure.runtimes.process.watches import NOT_HELD, Watches
-from sandbox_manager.infrastructure.runtimes.threads import Threads, threads
+from sandbox_manager.infrastructure.runtimes.threads import Pools, pools
 
 _log = logging.getLogger(__name__)
 
 _LOOK_S = 0.02
 _KILL_S = 5.0
-
-
-class Pools(NamedTuple):
-    """Packing takes minutes: it has threads of its own, so that nothing else waits for one."""
-
-    calls: Threads
-    packing: Threads
 
 
 class ProcessRuntime:
@@ -62,13 +54,14 @@ class ProcessRuntime:
         self._options = options
         self._limits = limits
         self._threads = pools.calls
+        self._waiting = pools.waiting
         self._isolated = isolated
         self._confinement = confinement
         self._store = Store(options.folder, options.stack)
         self._has_network = has_network
         self._rules = network.NetworkRules(options.blocked_subnets, options.host_fib_trie)
         self._place = ""
-        self.archives = ProcessArchives(options, self._store, pools.packing, isolated=isolated)
+        self.archives = ProcessArchives(options, self._store, pools, isolated=isolated)
 
     def watches(self) -> contextlib.AbstractContextManager[None]:
         """Hold what limits of single processes do not, for the length of the block."""
@@ -212,7 +205,7 @@ class ProcessRuntime:
         return fingerprint(self._options, self._limits.kind, self._confinement, max(changed, default=0))
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
-        await self._threads.run(lambda: self._remove(identity, keep_workspace=keep_workspace))
+        await self._waiting.run(lambda: self._remove(identity, keep_workspace=keep_workspace))
 
     def _remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         state = self._store.state(identity.sandbox_id)
@@ -238,7 +231,8 @@ class ProcessRuntime:
 @contextlib.asynccontextmanager
 async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRuntime]:
     """Raises `EngineUnavailableError` when this machine can't isolate and that was not waived."""
-    async with threads("process-runtime", 8) as pool, threads("process-archives", 4) as packing:
+    async with pools("process-runtime", 8) as own:
+        pool = own.calls
         trouble = await pool.run(_isolation_trouble)
         if trouble is not None and not options.unsafe:
             raise EngineUnavailableError(
@@ -250,9 +244,8 @@ async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRunt
         confinement = Confinement()
         if trouble is None:
             confinement = await pool.run(lambda: confinement_here(options.seccomp_profile, has_network=has_network))
-        pools = Pools(pool, packing)
         runtime = ProcessRuntime(
-            options, limits, pools, isolated=trouble is None, confinement=confinement, has_network=has_network
+            options, limits, own, isolated=trouble is None, confinement=confinement, has_network=has_network
         )
         await runtime.free_unused()
         fields = {"limits": limits.kind, "network": has_network, "own_uids": os.geteuid() == 0}
