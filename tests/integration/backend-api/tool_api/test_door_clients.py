@@ -23,7 +23,6 @@ from backend_api.domain.sandbox.errors import (
 )
 from backend_api.domain.sandbox.ports import Upload
 from backend_api.infrastructure.llm.demo import DemoModel
-from backend_api.infrastructure.memory.computers import MemoryComputers
 from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools
 from backend_api.infrastructure.tool_api.screens import DoorScreens
@@ -32,6 +31,7 @@ from backend_api.infrastructure.tools.composite import CompositeToolBox
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox, manifest_tools
 from support.door import RunningDoor, await_true, processes_with
 from support.figures import TIMES, assert_median
+from support.same_computer import SameComputer
 from support.stage import Stage, worker_for, working
 
 
@@ -176,17 +176,6 @@ async def test_a_computer_without_desktop_has_no_screen(doors: Doors, computer: 
     with pytest.raises(NoDesktopError):
         async with DoorScreens(doors).open(computer, control=False):
             pass
-
-
-class SameComputer(MemoryComputers):
-    """Every session's computer is the one behind the real door."""
-
-    def __init__(self, computer: Computer) -> None:
-        super().__init__()
-        self._computer = computer
-
-    async def ensure(self, session_id: str, user_id: str) -> Computer:
-        return self._computer
 
 
 def tool_box(stage: Stage, doors: Doors, computer: Computer) -> CompositeToolBox:

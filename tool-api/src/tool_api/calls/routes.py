@@ -24,12 +24,20 @@ _CALLED: dict[int | str, dict[str, Any]] = {
     411: {},
 }
 
+_MOST_FAULTS = 20
+_MOST_NAME_CHARACTERS = 200
+"""Names of arguments come from the model: of its own, and as long as it likes."""
+
 PresentServices = Annotated[Services, Depends(services_of)]
 
 
 @router.get("/tools", dependencies=[Depends(require(Scope.EXEC))], responses=_NO_SCOPE)
 async def list_tools(services: PresentServices) -> list[ToolSpec]:
     return [tool.spec() for tool in services.tools.values()]
+
+
+def _named(part: int | str) -> int | str:
+    return part if isinstance(part, int) else part[:_MOST_NAME_CHARACTERS]
 
 
 async def _granted(request: Request, _: BearerToken = None) -> Grant:
@@ -47,8 +55,9 @@ async def call_tool(
     try:
         arguments = tool.arguments.model_validate(body.arguments)
     except ValidationError as error:
-        faults = [{**fault, "loc": ("body", "arguments", *fault["loc"])} for fault in error.errors()]
-        raise RequestValidationError(faults) from error
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        named = [{**fault, "loc": ("body", "arguments", *map(_named, fault["loc"]))} for fault in faults[:_MOST_FAULTS]]
+        raise RequestValidationError(named) from error
     return CallStream(services.calls.start(body.call_id, tool, arguments, body.deadline_ms))
 
 

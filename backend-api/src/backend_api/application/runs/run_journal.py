@@ -129,7 +129,16 @@ class RunJournal:
     def call_context(self, call_id: str) -> CallContext:
         self._unbegun_calls.discard(call_id)
         run = self.lease.run
-        return CallContext(session_id=run.session_id, user_id=run.user_id, run_id=run.id, call_id=call_id)
+
+        def mark_begun(is_begun: bool) -> None:
+            if is_begun:
+                self._unbegun_calls.discard(call_id)
+            else:
+                self._unbegun_calls.add(call_id)
+
+        return CallContext(
+            session_id=run.session_id, user_id=run.user_id, run_id=run.id, call_id=call_id, mark_begun=mark_begun
+        )
 
     async def record(self, payloads: Sequence[StoredPayload], *, taken: int = 0) -> None:
         self.has_begun.set()

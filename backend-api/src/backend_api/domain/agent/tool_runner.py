@@ -14,11 +14,14 @@ from backend_api.domain.agent.history import NO_RESULT, shorten
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
-from backend_api.domain.agent.tools import Tool, ToolBox, ToolOutcome
+from backend_api.domain.agent.tools import CallContext, Tool, ToolBox, ToolOutcome
 
 MAX_PREVIEW_CHARACTERS = 2_000
 GRACE_S = 3.0
 """A tool that ends itself at its deadline says more than one that is cut, so it gets a little longer."""
+
+TOO_LONG = "It did not end {late} and was ended. What it did until then may have happened."
+NEVER_BEGUN = "Nothing was run: what it runs in was not there {late}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +110,7 @@ class ToolRunner:
             self.journal.show_output(called.call_id, text)
 
         started = time.perf_counter()
-        context = self.journal.call_context(called.call_id)
+        context, begun = _watched(self.journal.call_context(called.call_id))
         deadline = asyncio.timeout(tool.deadline_ms / 1000 + GRACE_S)
         try:
             async with deadline:
@@ -115,11 +118,9 @@ class ToolRunner:
         except TimeoutError:
             if not deadline.expired():
                 raise
-            outcome = ToolOutcome(
-                success=False,
-                output=f"It did not end within {tool.deadline_ms / 1000:g} s and was ended. What it did until then "
-                "may have happened.",
-            )
+            late = f"within {tool.deadline_ms / 1000:g} s"
+            output = TOO_LONG.format(late=late) if begun() else NEVER_BEGUN.format(late=late)
+            outcome = ToolOutcome(success=False, output=output)
         return replace(outcome, duration_ms=round((time.perf_counter() - started) * 1000))
 
     async def _finish(self, called: ToolCalled, outcome: ToolOutcome) -> None:
@@ -131,6 +132,17 @@ class ToolRunner:
             display=outcome.display,
         )
         await self.journal.record_result(finished, outcome)
+
+
+def _watched(context: CallContext) -> tuple[CallContext, Callable[[], bool]]:
+    has_begun = True
+
+    def mark_begun(is_begun: bool) -> None:
+        nonlocal has_begun
+        has_begun = is_begun
+        context.mark_begun(is_begun)
+
+    return replace(context, mark_begun=mark_begun), lambda: has_begun
 
 
 async def _together(runs: Sequence[Coroutine[None, None, None]]) -> None:

@@ -33,14 +33,23 @@ class ToolOutcome:
     duration_ms: int = 0
 
 
+def _always_begun(_: bool) -> None:
+    return
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """Who calls: session, user, run and call."""
+    """Who calls: session, user, run and call.
+
+    A call counts as begun unless its box marks that it is not: while it waits for the place it runs in nothing can
+    have happened, and nobody is told that it may have.
+    """
 
     session_id: str
     user_id: str
     run_id: str
     call_id: str
+    mark_begun: Callable[[bool], None] = _always_begun
 
 
 OnOutput = Callable[[str], Awaitable[None]]

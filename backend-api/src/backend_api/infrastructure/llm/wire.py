@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -84,7 +85,16 @@ def arguments_of(raw: str) -> dict[str, Any] | None:
         value: object = from_json(raw)
     except ValueError:
         return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) and _is_finite(cast("object", value)) else None
+
+
+def _is_finite(value: object) -> bool:
+    """Numbers without end are no JSON, though they are read from it: nobody after us could be sent them."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(map(_is_finite, cast("dict[str, object]", value).values()))
+    return all(map(_is_finite, cast("list[object]", value))) if isinstance(value, list) else True
 
 
 def _status_fault(error: Exception, provider: str, key_setting: str) -> ModelError:

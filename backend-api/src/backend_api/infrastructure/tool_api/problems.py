@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import TypeAdapter
 
+from backend_api.domain.agent.tools import ToolOutcome
+from backend_api.domain.agent.wrong_arguments import ArgumentFault, wrong_arguments
 from backend_api.domain.errors import ConflictError, DomainError, InvalidError
 from backend_api.domain.sandbox.errors import (
     ComputerFullError,
@@ -37,13 +42,32 @@ BY_STATUS: dict[int, type[DomainError]] = {
     409: ConflictError,
     413: UploadTooLargeError,
 }
+REFUSED = frozenset({404, 413, 422})
+"""Answers to a call that the model can do something about; each comes before anything ran."""
+TOO_LARGE = "Nothing was run: the arguments are larger than a call may be. Send them in several smaller calls."
+_ARGUMENTS = "body.arguments"
+
+
+def refusal(status: int, content: bytes, tool: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+    """A refused call as the model reads it."""
+    if status == 413:
+        return ToolOutcome(success=False, output=TOO_LARGE)
+    problem = _problem(content)
+    faults = [
+        ArgumentFault(tuple(path.split(".")) if path else (), error.message)
+        for error in (problem.errors if problem else None) or ()
+        if (path := error.field.removeprefix(_ARGUMENTS).removeprefix(".")) != error.field
+    ]
+    if faults:
+        return ToolOutcome(success=False, output=wrong_arguments(tool, faults, arguments))
+    said = f" {problem.detail[:MAX_DETAIL_CHARACTERS]}" if problem else ""
+    return ToolOutcome(success=False, output=f"Nothing was run: the computer refused this call of {tool}.{said}")
 
 
 def error_of(status: int, content: bytes) -> DomainError:
     """The error a failed answer stands for."""
-    try:
-        problem = read_json(_PROBLEM, content, most_values=1_000)
-    except MalformedJsonError:
+    problem = _problem(content)
+    if problem is None:
         detail = f"The computer answered {status}."
         return BY_STATUS.get(status, ComputerUnavailableError)(detail)
     detail = problem.detail[:MAX_DETAIL_CHARACTERS]
@@ -53,3 +77,10 @@ def error_of(status: int, content: bytes) -> DomainError:
         return InvalidError(told, field=first.field[:200] if first else "path")
     error = BY_CODE.get(problem.code) or BY_STATUS.get(status, ComputerUnavailableError)
     return error(detail)
+
+
+def _problem(content: bytes) -> Problem | None:
+    try:
+        return read_json(_PROBLEM, content, most_values=1_000)
+    except MalformedJsonError:
+        return None

@@ -20,7 +20,7 @@ from backend_api.domain.sandbox.content import image_type
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
 from backend_api.infrastructure.tool_api.doors import Door, Doors
-from backend_api.infrastructure.tool_api.problems import error_of
+from backend_api.infrastructure.tool_api.problems import REFUSED, error_of, refusal
 from backend_api.infrastructure.tool_api.told_spans import tell_spans
 from contracts.bounded_http import Bounds, RefusedAnswerError, StreamedAnswer
 from contracts.bounded_json import MalformedJsonError, read_json
@@ -95,7 +95,10 @@ class DoorTools:
                 if answer.status == 401:
                     return None
                 if not answer.is_success:
-                    error = error_of(answer.status, await answer.problem())
+                    content = await answer.problem()
+                    if answer.status in REFUSED:
+                        return refusal(answer.status, content, call.tool, call.arguments)
+                    error = error_of(answer.status, content)
                     # It broke in there, so nobody knows how far the call came: never simply called again.
                     raise ComputerLostError(error.detail) if answer.status >= 500 else error
                 frame = await _read(answer, call.on_output)

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolOutcome
+from backend_api.domain.agent.wrong_arguments import ArgumentFault, wrong_arguments
 
 
 class Arguments(BaseModel):
@@ -58,9 +59,9 @@ class LocalToolBox:
         try:
             checked = tool.arguments.model_validate(arguments)
         except ValidationError as error:
-            faults = "; ".join(
-                f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}"
+            faults = [
+                ArgumentFault(tuple(str(part) for part in fault["loc"]), fault["msg"])
                 for fault in error.errors(include_url=False, include_input=False)
-            )
-            return ToolOutcome(success=False, output=f"The arguments don't fit: {faults}")
+            ]
+            return ToolOutcome(success=False, output=wrong_arguments(name, faults, arguments))
         return await tool.run(context, checked)

@@ -94,12 +94,15 @@ class SandboxToolBox:
     ) -> tuple[ToolOutcome, Computer]:
         until = asyncio.get_running_loop().time() + self._rebuilt_within_s
         while True:
+            context.mark_begun(False)
             computer = await self._computers.ensure(context.session_id, context.user_id)
+            context.mark_begun(True)
             try:
                 return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output), computer
             except ComputerUnavailableError:
                 # Nothing ran: the door was closed. The computer may have died, which its manager sees in a moment;
                 # asked for then it is a new one.
+                context.mark_begun(False)
                 if asyncio.get_running_loop().time() >= until:
                     raise
             await asyncio.sleep(REBUILT_LOOK_S)

@@ -1,0 +1,99 @@
+"""A call that waits for its computer has not begun: nobody is told that it may have happened."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.events import ToolFinished
+from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
+from backend_api.domain.agent.tools import Tool, ToolOutcome
+from backend_api.domain.sandbox.entity import Computer
+from backend_api.domain.sandbox.errors import ComputerLimitError, ComputerUnavailableError
+from backend_api.infrastructure.memory.computers import MemoryComputers
+from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox
+from support.scripted import ScriptedModel
+from support.stage import Stage, worker_for, working
+
+WRITE = Tool(name="write", description="", parameters={}, phrase="", read_only=False)
+CALL = [ToolCallPart(ToolRequest(call_id="x", name="write", arguments={})), FinishPart("tool_calls")]
+SAID = [TextPart("Well."), FinishPart("stop")]
+
+
+class Sandboxes(MemoryComputers):
+    """They fail, or never come."""
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        super().__init__()
+        self.refusal = fault
+        self.asked = asyncio.Event()
+
+    async def ensure(self, session_id: str, user_id: str) -> Computer:
+        self.asked.set()
+        if self.refusal is not None:
+            raise self.refusal
+        return await asyncio.get_running_loop().create_future()
+
+
+class Unused:
+    """No call ever comes here, or the door is closed."""
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.fault = fault
+
+    async def call(self, *_: Any) -> ToolOutcome:
+        assert self.fault is not None
+        raise self.fault
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        ComputerLimitError("You have as many computers as you may.", retry_after_s=60),
+        ComputerUnavailableError("The engine is full."),
+    ],
+)
+async def test_a_computer_that_cannot_be_had_never_ran_the_call(fault: ComputerUnavailableError) -> None:
+    stage, model = Stage(), ScriptedModel(CALL, SAID)
+    async with working(worker_for(stage, model, SandboxToolBox([WRITE], Sandboxes(fault), Unused()))):
+        session = await stage.open_session()
+        finished = await stage.until_finished(await stage.say(session, "go"))
+        await stage.until_finished(await stage.say(session, "and now?"))
+    assert (finished.status, finished.reason) == ("failed", fault.detail)
+    (result,) = stage.payloads(session, ToolFinished)
+    assert result.preview == f"Not begun. Not finished: {fault.detail}"
+    (told,) = [turn for turn in model.requests[-1].turns if isinstance(turn, ToolTurn)]
+    assert told.output == result.preview
+
+
+async def test_a_closed_door_never_ran_the_call() -> None:
+    stage = Stage()
+    box = SandboxToolBox([WRITE], MemoryComputers(), Unused(ComputerUnavailableError("Gone.")), rebuilt_within_s=0)
+    async with working(worker_for(stage, ScriptedModel(CALL, SAID), box)):
+        session = await stage.open_session()
+        await stage.until_finished(await stage.say(session, "go"))
+    assert stage.payloads(session, ToolFinished)[0].preview == "Not begun. Not finished: Gone."
+
+
+async def test_a_call_stopped_before_its_computer_came_never_ran() -> None:
+    stage, sandboxes = Stage(), Sandboxes()
+    async with working(worker_for(stage, ScriptedModel(CALL, SAID), SandboxToolBox([WRITE], sandboxes, Unused()))):
+        session = await stage.open_session()
+        run_id = await stage.say(session, "go")
+        await asyncio.wait_for(sandboxes.asked.wait(), 5)
+        await stage.stop(session)
+        await stage.until_finished(run_id)
+    assert stage.payloads(session, ToolFinished)[0].preview.startswith("Not begun.")
+
+
+async def test_a_call_whose_computer_did_not_come_in_time_never_ran() -> None:
+    stage = Stage()
+    hasty = Tool(name="write", description="", parameters={}, phrase="", read_only=False, deadline_ms=-2_950)
+    box = SandboxToolBox([hasty], Sandboxes(), Unused())
+    async with working(worker_for(stage, ScriptedModel(CALL, SAID), box)):
+        session = await stage.open_session()
+        finished = await stage.until_finished(await stage.say(session, "go"))
+    assert finished.status == "completed"
+    assert stage.payloads(session, ToolFinished)[0].preview.startswith("Nothing was run:")
