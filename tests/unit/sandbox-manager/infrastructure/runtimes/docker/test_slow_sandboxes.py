@@ -88,7 +88,6 @@ def removing(runtime: DockerRuntime) -> Coroutine[Any, Any, object]:
 @pytest.mark.parametrize("slow", [packing, answering, removing])
 async def test_a_sweep_waits_for_none_of_them(engine: StuckEngine, slow: Slow) -> None:
     async with pools("test", THREADS) as own:
-        own = own._replace(waiting=own.calls, packing=own.calls)
         runtime = DockerRuntime(docker_options("test", inside(), "image"), engine, own)
         held = [asyncio.create_task(slow(runtime)) for _ in range(AT_ONCE)]
         try:
