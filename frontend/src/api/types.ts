@@ -47,9 +47,11 @@ type Shown = Pick<
   'title' | 'status' | 'model' | 'options' | 'pinned' | 'archived' | 'read_seq' | 'unread' | 'sandbox'
 >
 type FeedHead<T extends string> = { readonly type: T; readonly seq: number | null; readonly at: string }
+/** How new a change is, where it says so. */
+type Numbers = Pick<Session, 'last_seq' | 'updated_at'>
 /** One change of the list of conversations; of an updated one only what changed is there. */
 export type FeedEvent =
   | FeedHead<'feed.started' | 'feed.reset' | 'feed.ready'>
   | (FeedHead<'session.created' | 'session.snapshot'> & { readonly session_id: string } & Omit<Session, 'id'>)
-  | (FeedHead<'session.updated'> & { readonly session_id: string } & Partial<Shown>)
+  | (FeedHead<'session.updated'> & { readonly session_id: string } & Partial<Shown & Numbers>)
   | (FeedHead<'session.deleted'> & { readonly session_id: string })

@@ -290,6 +290,7 @@ export interface UsageBody {
  * via the `definition` "SandboxBody".
  */
 export interface SandboxBody {
+  seq: number
   status: string
   reason: string | null
   retryable: boolean

@@ -17,7 +17,7 @@ const session = {
   updated_at: '',
   last_seq: 1,
 }
-const sandbox = { status: 'none', reason: null, retryable: false, has_desktop: true, expires_at: null }
+const sandbox = { seq: 1, status: 'none', reason: null, retryable: false, has_desktop: true, expires_at: null }
 const user = (seq: number, text: string, clientMessageId: string | null = null) => ({
   seq,
   type: 'message.user',

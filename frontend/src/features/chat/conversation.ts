@@ -6,11 +6,10 @@ import { openStream, type StreamHandle, type StreamState } from '@/api/stream'
 import type { MessageAnswer, SandboxState, SessionState, WireEvent } from '@/api/types'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
+import { withSandboxAnswer } from './computerState'
 import { keepOutbox, recallOutbox, type Pending } from './outbox'
-import { computerView, reduce } from './reducer'
-import { emptyTranscript, type ComputerView, type Transcript } from './transcript'
-
-const isUnderWay = (status: ComputerView['status']): boolean => status === 'starting' || status === 'queued'
+import { reduce } from './reducer'
+import { emptyTranscript, type Transcript } from './transcript'
 
 const PAGE = 1000
 /** Failures to send that are the network's or a restart's, not the message's. */
@@ -108,8 +107,7 @@ export const useConversation = defineStore('conversation', () => {
       ])
       if (abort.signal.aborted) return
       sessions.keep(opened.session)
-      const { sandbox } = opened
-      if (sandbox && opened.last_seq >= state.lastSeq) state = { ...state, computer: computerView(sandbox) }
+      if (opened.sandbox) state = withSandboxAnswer(state, opened.sandbox)
       transcript.value = state
       phase.value = 'ready'
       follow(id)
@@ -136,10 +134,9 @@ export const useConversation = defineStore('conversation', () => {
 
   /** What was seen of the computer beside the stream: that it sleeps, or was put away while nobody worked. */
   function takeComputer(sandbox: SandboxState): void {
-    // A start that goes on is the stream's to tell, step by step.
-    if (isUnderWay(state.computer.status) && sandbox.status === 'none') return
-    state = { ...state, computer: computerView(sandbox) }
-    show()
+    const before = state
+    state = withSandboxAnswer(state, sandbox)
+    if (state !== before) show()
   }
   /** It was deleted in another tab or on another device. */
   function leave(): void {

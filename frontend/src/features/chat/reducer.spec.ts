@@ -159,7 +159,7 @@ describe('the computer', () => {
   it('tells its place in the line', () => {
     const told = { reason: null, expires_at: null, has_desktop: true }
     const state = play([stored(1, { type: 'sandbox.updated', status: 'starting', queue_position: 3, ...told })])
-    expect(state.computer).toEqual({ status: 'queued', reason: null, hasDesktop: true, queuePosition: 3 })
+    expect(state.computer).toMatchObject({ status: 'queued', reason: null, hasDesktop: true, queuePosition: 3 })
   })
 })
 

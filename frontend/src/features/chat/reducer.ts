@@ -1,7 +1,6 @@
 import type {
   MessageDeltaEvent,
   RunFinishedEvent,
-  SandboxUpdatedEvent,
   ThinkingDeltaEvent,
   ToolCalledEvent,
   ToolFinishedEvent,
@@ -10,8 +9,9 @@ import type {
 } from '@/api/types'
 import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail, layPiece } from '@/shared/lib/pieces'
+import { withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
-import type { ComputerView, Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
+import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
 
 /** A note of ours: the run went on in another worker. */
 export const HANDED_OVER = 'run.handed_over'
@@ -91,7 +91,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'session.updated':
       return { ...state, title: event.title ?? state.title, model: event.model ?? state.model }
     case 'sandbox.updated':
-      return { ...state, computer: computerView(event) }
+      return withSandboxEvent(state, event)
     case 'usage.updated':
       return { ...state, usage: event.usage }
     case 'notice':
@@ -121,14 +121,6 @@ function place(state: Transcript, item: Item, seenSeq: number): Transcript {
   let at = state.items.length
   if (seenSeq > 0) for (; at > 0; at -= 1) if (!isLaterThan(state.items[at - 1], seenSeq)) break
   return at === state.items.length ? append(state, item) : { ...state, items: state.items.toSpliced(at, 0, item) }
-}
-
-export function computerView(
-  told: Pick<SandboxUpdatedEvent, 'status' | 'reason' | 'has_desktop' | 'queue_position'>,
-): ComputerView {
-  const { reason, has_desktop: hasDesktop, queue_position: queuePosition } = told
-  const status = told.status === 'starting' && queuePosition ? 'queued' : told.status
-  return { status, reason, hasDesktop, queuePosition }
 }
 
 function dropLive(state: Transcript): Transcript {

@@ -79,12 +79,16 @@ export interface RunView {
   readonly startedAt: string
 }
 export interface ComputerView {
+  /** The event that told of it, or the last one before it was looked at. */
+  readonly seq: number
   /** Queued is one that is to start once there is room. */
   readonly status: ComputerStatus | 'queued'
   readonly reason: string | null
   readonly hasDesktop: boolean
   /** 1 is the next one to be let in. */
   readonly queuePosition: number | null
+  /** It ends soon: at `endsAt` unless it is used, at `expiresAt` in any case. */
+  readonly warning: { readonly endsAt: string; readonly expiresAt: string | null } | null
 }
 
 /** What a session has said so far. `items` follow the stored order; `live` is what is being written after them. */
@@ -109,7 +113,7 @@ export const emptyTranscript: Transcript = {
   items: [],
   live: [],
   run: null,
-  computer: { status: 'none', reason: null, hasDesktop: true, queuePosition: null },
+  computer: { seq: 0, status: 'none', reason: null, hasDesktop: true, queuePosition: null, warning: null },
   usage: null,
   contextRatio: null,
   title: null,

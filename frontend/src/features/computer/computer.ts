@@ -6,4 +6,6 @@ export interface Computer {
   readonly reason: string | null
   readonly hasDesktop: boolean
   readonly queuePosition: number | null
+  /** It ends soon: at `endsAt` unless it is used, at `expiresAt` in any case. */
+  readonly warning: { readonly endsAt: string; readonly expiresAt: string | null } | null
 }

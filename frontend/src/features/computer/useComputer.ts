@@ -2,23 +2,30 @@ import { useDocumentVisibility, useIntervalFn } from '@vueuse/core'
 import { computed, ref, shallowRef, watch } from 'vue'
 import { call } from '@/api/client'
 import type { SandboxState } from '@/api/types'
+import type { Computer } from './computer'
 
 export const LOOK_MS = 20_000
 const MINUTE_MS = 60_000
 
 /** Minutes until the computer ends, and whether using it helps; null while that is not near. */
-export function endOf(sandbox: SandboxState | null, now: number): { minutes: number; canKeep: boolean } | null {
-  if (!sandbox?.notice || !sandbox.ends_at || sandbox.status !== 'ready') return null
-  const left = Date.parse(sandbox.ends_at) - now
-  return { minutes: Math.max(1, Math.round(left / MINUTE_MS)), canKeep: sandbox.ends_at !== sandbox.expires_at }
+export function endOf(
+  { warning }: Pick<Computer, 'warning'>,
+  now: number,
+): { minutes: number; canKeep: boolean } | null {
+  if (!warning) return null
+  const left = Date.parse(warning.endsAt) - now
+  return { minutes: Math.max(1, Math.round(left / MINUTE_MS)), canKeep: warning.endsAt !== warning.expiresAt }
 }
 
 /**
- * The computer beside what the stream tells of it: looked at while somebody looks at the panel (which neither starts
- * nor wakes it), started, and kept running.
+ * Asks for the computer beside what the stream tells of it: looked at while somebody looks at the panel (which neither
+ * starts nor wakes it), started, and kept running. Answers go to `onAnswer`, where its one state is kept.
  */
-export function useComputer(sessionId: () => string, onLook: (sandbox: SandboxState, asked: number) => void) {
-  const sandbox = shallowRef<SandboxState | null>(null)
+export function useComputer(
+  sessionId: () => string,
+  computer: () => Computer,
+  onAnswer: (sandbox: SandboxState) => void,
+) {
   const problem = shallowRef<unknown>(null)
   const isStarting = ref(false)
   const isRenewing = ref(false)
@@ -31,10 +38,9 @@ export function useComputer(sessionId: () => string, onLook: (sandbox: SandboxSt
     const mine = (asked += 1)
     const told = await call<SandboxState>(method, `/sessions/${id}${path}`)
     if (id !== sessionId() || mine !== asked) return
-    sandbox.value = told
     now.value = Date.now()
     problem.value = null
-    onLook(told, mine)
+    onAnswer(told)
   }
   async function look(): Promise<void> {
     if (visibility.value !== 'visible' || isStarting.value || isRenewing.value) return
@@ -54,16 +60,14 @@ export function useComputer(sessionId: () => string, onLook: (sandbox: SandboxSt
   }
 
   useIntervalFn(() => void look(), LOOK_MS)
+  watch([sessionId, visibility], () => void look(), { immediate: true })
+  // The stream warns of an end in words; when it is and what helps is in the answer to a look.
   watch(
-    [sessionId, visibility],
-    ([id], [before]) => {
-      if (id !== before) sandbox.value = null
-      void look()
-    },
-    { immediate: true },
+    () => computer().status === 'ready' && computer().reason !== null && computer().warning === null,
+    (isWarned) => isWarned && void look(),
   )
   return {
-    end: computed(() => endOf(sandbox.value, now.value)),
+    end: computed(() => endOf(computer(), now.value)),
     problem,
     isStarting,
     isRenewing,

@@ -31,8 +31,8 @@ afterEach(() => {
   scope.stop()
   vi.unstubAllGlobals()
 })
-function open() {
-  const server = startFakeServer({ 'GET /sessions/s/files': () => json([]) })
+function open(list: () => Response | Promise<Response> = () => json([])) {
+  const server = startFakeServer({ 'GET /sessions/s/files': list })
   const files = scope.run(() =>
     useFiles(
       () => 's',
@@ -43,6 +43,21 @@ function open() {
   return { server, files }
 }
 const named = (...names: string[]): File[] => names.map((name) => new File(['some'], name))
+
+describe('the tree', () => {
+  it('is not set back by a reading that was asked for earlier and came later', async () => {
+    const entry = { path: 'new.txt', name: 'new.txt', size: 1, modified_at: '', is_dir: false }
+    const answers: ((response: Response) => void)[] = []
+    const { files } = open(() => new Promise((resolve) => answers.push(resolve)))
+    const readings = [files.refresh(), files.refresh()]
+    await vi.waitFor(() => expect(answers).toHaveLength(2))
+    answers[1]?.(json([entry]))
+    await readings[1]
+    answers[0]?.(json([]))
+    await readings[0]
+    expect(files.rows.value.map((row) => row.entry.name)).toEqual(['new.txt'])
+  })
+})
 
 describe('upload', () => {
   it('takes every file by itself, so that one which is refused drops no other', async () => {

@@ -27,10 +27,16 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
   const progress = ref<number | null>(null)
   const notUploaded = shallowRef<readonly NotUploaded[]>([])
 
+  /** Which reading of a folder the shown entries are of; a change asks anew, so what was asked later knows more. */
+  const shown = new Map<string, number>()
+  let asked = 0
+
   async function read(path: string): Promise<void> {
     const id = sessionId()
+    const mine = (asked += 1)
     const entries = await call<FileEntry[]>('GET', `/sessions/${id}/files`, { query: { path } })
-    if (id !== sessionId()) return
+    if (id !== sessionId() || mine < (shown.get(path) ?? 0)) return
+    shown.set(path, mine)
     entries.sort((a, b) => Number(b.is_dir) - Number(a.is_dir) || a.name.localeCompare(b.name))
     folders.value = new Map(folders.value).set(path, entries)
   }

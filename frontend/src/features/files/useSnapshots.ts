@@ -13,7 +13,9 @@ export function useSnapshots(sessionId: () => string) {
   const path = (rest = ''): string => `/sessions/${sessionId()}/snapshots${rest}`
 
   async function load(): Promise<void> {
+    const id = sessionId()
     const list = await call<SnapshotList>('GET', path())
+    if (id !== sessionId()) return
     items.value = list.items
     maxCount.value = list.max_count
   }

@@ -1,8 +1,9 @@
 import type { FeedEvent, Session } from '@/api/types'
+import { knownFrom, withAnswer, withChange, type KnownSession } from './known'
 
 /** The list of conversations as the feed tells it. `gathered` is the new list while all of it is told anew. */
 export interface SessionList {
-  readonly byId: ReadonlyMap<string, Session>
+  readonly byId: ReadonlyMap<string, KnownSession>
   readonly cursor: number | null
   readonly gathered: ReadonlyMap<string, Session> | null
   /** Sessions the feed spoke of that are not in the list: they must be fetched. */
@@ -21,20 +22,19 @@ export function applyFeed(list: SessionList, event: FeedEvent): SessionList {
     case 'feed.reset':
       return { ...moved, gathered: new Map() }
     case 'feed.ready':
-      return list.gathered ? { ...moved, byId: list.gathered, gathered: null } : moved
+      return list.gathered ? { ...moved, byId: whole(list.gathered, list.byId), gathered: null } : moved
     case 'session.snapshot':
-      return { ...moved, gathered: new Map(list.gathered).set(event.session_id, whole(event)) }
+      return { ...moved, gathered: new Map(list.gathered).set(event.session_id, sessionOf(event)) }
     case 'session.created':
-      return { ...moved, byId: new Map(list.byId).set(event.session_id, whole(event)) }
+      return list.byId.has(event.session_id)
+        ? moved
+        : { ...moved, byId: new Map(list.byId).set(event.session_id, knownFrom(sessionOf(event))) }
     case 'session.deleted':
       return { ...moved, byId: without(list.byId, event.session_id) }
     case 'session.updated': {
       const known = list.byId.get(event.session_id)
       if (!known) return { ...moved, wanted: new Set(list.wanted).add(event.session_id) }
-      const { session_id: id, at } = event
-      const isActivity = event.status !== undefined || (event.unread ?? 0) > known.unread
-      const updatedAt = isActivity && at > known.updated_at ? at : known.updated_at
-      return { ...moved, byId: new Map(list.byId).set(id, { ...known, ...told(event), updated_at: updatedAt }) }
+      return { ...moved, byId: new Map(list.byId).set(event.session_id, withChange(known, event)) }
     }
     default:
       return unknown(event, moved)
@@ -47,19 +47,18 @@ function unknown(_event: never, list: SessionList): SessionList {
 
 type Whole = Extract<FeedEvent, { type: 'session.created' | 'session.snapshot' }>
 
-function whole(event: Whole): Session {
+/** All there are, each as new as it is known: an answer may have told more of one than was read for the list. */
+function whole(gathered: ReadonlyMap<string, Session>, known: SessionList['byId']): ReadonlyMap<string, KnownSession> {
+  return new Map([...gathered].map(([id, session]) => [id, withAnswer(known.get(id), session)]))
+}
+
+function sessionOf(event: Whole): Session {
   const { created_at, updated_at, last_seq, title, status, model, options, pinned, archived, read_seq, unread } = event
   const shown = { title, status, model, options, pinned, archived, read_seq, unread, sandbox: event.sandbox }
   return { id: event.session_id, created_at, updated_at, last_seq, ...shown }
 }
 
-const SHOWN = ['title', 'status', 'model', 'options', 'pinned', 'archived', 'read_seq', 'unread', 'sandbox'] as const
-
-function told(event: Partial<Session>): Partial<Session> {
-  return Object.fromEntries(SHOWN.flatMap((name) => (event[name] === undefined ? [] : [[name, event[name]]])))
-}
-
-function without(sessions: ReadonlyMap<string, Session>, id: string): ReadonlyMap<string, Session> {
+function without(sessions: SessionList['byId'], id: string): SessionList['byId'] {
   const rest = new Map(sessions)
   rest.delete(id)
   return rest

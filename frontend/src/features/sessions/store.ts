@@ -6,6 +6,7 @@ import type { StreamHandle } from '@/api/stream'
 import { openStream } from '@/api/stream'
 import type { FeedEvent, Session, SessionPage, WireEvent } from '@/api/types'
 import { applyFeed, emptyList, type SessionList } from './feed'
+import { withAnswer, withEvent, type KnownSession } from './known'
 
 const PAGE = 50
 
@@ -26,11 +27,16 @@ export const useSessions = defineStore('sessions', () => {
     ),
   )
 
+  /** Takes over what the server answered, as far as nothing newer is known. */
   function keep(session: Session): void {
+    if (!deleted.value.has(session.id)) set(withAnswer(byId.value.get(session.id), session))
+  }
+  function set(session: KnownSession): void {
     known.value = { ...known.value, byId: new Map(known.value.byId).set(session.id, session) }
   }
 
   function drop(id: string): void {
+    deleted.value = new Set(deleted.value).add(id)
     const rest = new Map(known.value.byId)
     rest.delete(id)
     known.value = { ...known.value, byId: rest }
@@ -38,11 +44,9 @@ export const useSessions = defineStore('sessions', () => {
 
   async function load(): Promise<void> {
     try {
-      const before = byId.value
       const page = await call<SessionPage>('GET', '/sessions', { query: { limit: PAGE } })
       if (!isLoaded.value) nextCursor.value = page.next_cursor
-      // What the feed has told meanwhile is newer than this answer.
-      for (const session of page.items) if (byId.value.get(session.id) === before.get(session.id)) keep(session)
+      page.items.forEach(keep)
       problem.value = null
       isLoaded.value = true
     } catch (error) {
@@ -80,17 +84,7 @@ export const useSessions = defineStore('sessions', () => {
   function take(event: WireEvent): void {
     const session = byId.value.get(event.session_id)
     if (!session) return
-    const changed = { ...session, last_seq: Math.max(session.last_seq, event.seq ?? 0) }
-    if (event.type === 'session.updated') {
-      changed.updated_at = event.at > changed.updated_at ? event.at : changed.updated_at
-      changed.title = event.title ?? changed.title
-      changed.model = event.model ?? changed.model
-      changed.status = (event.status as Session['status'] | null) ?? changed.status
-    } else if (event.type === 'run.queued') changed.status = session.status === 'running' ? 'running' : 'queued'
-    else if (event.type === 'run.started') changed.status = 'running'
-    else if (event.type === 'run.finished') changed.status = 'idle'
-    else if (event.type === 'message.user') changed.updated_at = event.at
-    keep(changed)
+    set(withEvent(session, event))
   }
 
   function takeFeed(event: FeedEvent): void {
@@ -133,6 +127,7 @@ export const useSessions = defineStore('sessions', () => {
     feed?.close()
     feed = null
     known.value = emptyList
+    deleted.value = new Set()
     isLoaded.value = false
   }
 

@@ -9,6 +9,8 @@ import pytest
 import websockets
 from websockets.typing import Origin, Subprotocol
 
+from backend_api.domain.agent.events import SandboxUpdated
+from backend_api.domain.conversation.entity import SessionId
 from backend_api.interfaces.http.use_cases import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
@@ -148,3 +150,20 @@ async def test_a_computer_starts_when_asked_and_not_when_looked_at(gateway: Gate
     started = await gateway.client.post(url, headers=anna)
     kept = await gateway.client.post(f"{url}/renew", headers=anna)
     assert (started.json()["status"], kept.json()["status"]) == ("ready", "ready")
+
+
+async def test_what_is_said_of_a_computer_names_the_last_event_before_it(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session = await gateway.session(anna)
+    url = f"/api/sessions/{session}"
+    assert (await gateway.client.get(f"{url}/sandbox", headers=anna)).json()["seq"] == 0
+    (told,) = await gateway.ports.log.append(SessionId(session), [SandboxUpdated(status="ready")])
+
+    started = await gateway.client.post(f"{url}/sandbox", headers=anna)
+    kept = await gateway.client.post(f"{url}/sandbox/renew", headers=anna)
+    looked = await gateway.client.get(f"{url}/sandbox", headers=anna)
+    state = await gateway.client.get(f"{url}/state", headers=anna)
+    numbers = [answer.json()["seq"] for answer in (started, kept, looked)]
+    last = state.json()["last_seq"]
+    assert numbers == [last] * 3
+    assert state.json()["sandbox"]["seq"] == last >= (told.seq or 0) > 0

@@ -17,6 +17,10 @@ MarkType = Literal["feed.started", "feed.reset", "feed.ready"]
 SHOWN = ("title", "status", "model", "options", "pinned", "archived", "read_seq", "unread", "sandbox")
 """What a feed tells of a session."""
 
+NUMBERS = ("last_seq", "updated_at")
+"""What a change says of its own age, beside what is shown: a reader that also asked for the session sees which of the
+two is newer. Where only these change there is nothing to tell."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionChange:

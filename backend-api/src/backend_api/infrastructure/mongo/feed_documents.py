@@ -10,7 +10,7 @@ from bson.timestamp import Timestamp
 
 from backend_api.application.conversation.event_json import format_time
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.feed import SHOWN, ChangeType, SessionChange
+from backend_api.domain.conversation.feed import NUMBERS, SHOWN, ChangeType, SessionChange
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Document
 
@@ -69,11 +69,11 @@ def change_from(change: Mapping[str, Any], user_id: UserId, number: int) -> Sess
     if change["operationType"] == "insert":
         values: Document = change["fullDocument"]
         type_ = "session.created"
-        shown = (*SHOWN, "last_seq", "created_at", "updated_at")
+        shown = (*SHOWN, *NUMBERS, "created_at")
     else:
         values = updated_fields(change)
         type_ = "session.deleted" if DELETED in values else "session.updated"
-        shown = SHOWN if type_ == "session.updated" else ()
+        shown = (*SHOWN, *NUMBERS) if type_ == "session.updated" else ()
     at = values.get("updated_at") or datetime.fromtimestamp(change["clusterTime"].time, UTC)
     return SessionChange(
         type=type_,

@@ -28,21 +28,21 @@ class IssuedTicketBody(AnswerBody):
 async def get_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
     """How the computer is; looking neither starts nor wakes it."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    return SandboxBody.model_validate(await calls.computers.status(session.id))
+    return SandboxBody.of(await calls.computers.status(session.id), seq=session.last_seq)
 
 
 @router.post("/sandbox")
 async def start_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
     """Start or wake the computer and wait until it is ready; the stream tells how far it is."""
-    computer = await calls.own_computer(SessionId(session_id), caller.user.id)
-    return SandboxBody.model_validate(await calls.computers.status(computer.session_id))
+    await calls.own_computer(SessionId(session_id), caller.user.id)
+    return await get_sandbox(session_id, caller, calls)
 
 
 @router.post("/sandbox/renew")
 async def renew_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
     """Keep the computer running for longer, as any use of it does."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    return SandboxBody.model_validate(await calls.computers.renew(session.id))
+    return SandboxBody.of(await calls.computers.renew(session.id), seq=session.last_seq)
 
 
 @router.post("/vnc/ticket", status_code=201)

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from backend_api.application.conversation.event_json import dump, format_time
 from backend_api.domain.conversation.entity import SessionStatus
-from backend_api.domain.conversation.feed import SHOWN, FeedItem, FeedMark, SessionChange
+from backend_api.domain.conversation.feed import NUMBERS, SHOWN, FeedItem, FeedMark, SessionChange
 from backend_api.interfaces.http.session_schemas import SessionBody
 
 _SNAPSHOT = TypeAdapter(SessionBody)
@@ -70,8 +70,10 @@ def feed_schema() -> dict[str, Any]:
         "unread": count,
         "sandbox": text_or_null,
     }
-    assert tuple(shown) == SHOWN
-    whole = shown | {"last_seq": count, "created_at": time, "updated_at": time}
+    numbers: dict[str, Any] = {"last_seq": count, "updated_at": time}
+    assert (tuple(shown), tuple(numbers)) == (SHOWN, NUMBERS)
+    changed = shown | numbers
+    whole = changed | {"created_at": time}
     created = {name: schema for name, schema in whole.items() if name != "sandbox"}
     return {
         "title": "FeedEvent",
@@ -81,7 +83,7 @@ def feed_schema() -> dict[str, Any]:
             _event("session.snapshot", "A session as it is, after a reset.", whole, required=True, numbered=False),
             _event("feed.ready", "What was not among them is gone.", {}, required=True, numbered=True),
             _event("session.created", "A new session.", created, required=True, numbered=True),
-            _event("session.updated", "Only what changed is there.", shown, required=False, numbered=True),
+            _event("session.updated", "Only what changed is there.", changed, required=False, numbered=True),
             _event("session.deleted", "The session is gone.", {}, required=True, numbered=True),
         ],
     }

@@ -12,6 +12,7 @@ from backend_api.application.conversation.read_state import State
 from backend_api.application.conversation.send_message import Message
 from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.entity import Run, Session
+from backend_api.domain.sandbox.entity import ComputerStatus
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
 
 
@@ -150,6 +151,8 @@ class UsageBody(AnswerBody):
 
 
 class SandboxBody(AnswerBody):
+    seq: int
+    """The session's last event before the computer was looked at: no event up to it tells anything newer."""
     status: str
     reason: str | None
     retryable: bool
@@ -158,6 +161,21 @@ class SandboxBody(AnswerBody):
     ends_at: Time | None
     queue_position: int | None
     notice: str | None
+
+    @classmethod
+    def of(cls, status: ComputerStatus, *, seq: int) -> SandboxBody:
+        """The answer for a status that was read after event `seq` was stored."""
+        return cls(
+            seq=seq,
+            status=status.status,
+            reason=status.reason,
+            retryable=status.retryable,
+            has_desktop=status.has_desktop,
+            expires_at=status.expires_at,
+            ends_at=status.ends_at,
+            queue_position=status.queue_position,
+            notice=status.notice,
+        )
 
 
 class StateBody(AnswerBody):
@@ -183,7 +201,7 @@ class StateBody(AnswerBody):
             has_more=state.has_more,
             run=run_fields(state.run) if state.run else None,
             usage=UsageBody.model_validate(state.usage),
-            sandbox=SandboxBody.model_validate(state.sandbox),
+            sandbox=SandboxBody.of(state.sandbox, seq=state.session.last_seq),
             last_seq=state.session.last_seq,
         )
 

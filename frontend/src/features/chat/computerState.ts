@@ -1,0 +1,26 @@
+import type { SandboxState, SandboxUpdatedEvent } from '@/api/types'
+import type { ComputerView, Transcript } from './transcript'
+
+type Told = Pick<SandboxUpdatedEvent, 'status' | 'reason' | 'has_desktop' | 'queue_position'>
+
+function viewOf(told: Told, seq: number): ComputerView {
+  const { reason, has_desktop: hasDesktop, queue_position: queuePosition } = told
+  const status = told.status === 'starting' && queuePosition ? 'queued' : told.status
+  return { seq, status, reason, hasDesktop, queuePosition, warning: null }
+}
+
+/** An event of the stream; one that a look already knew of changes nothing. */
+export function withSandboxEvent(state: Transcript, event: SandboxUpdatedEvent & { readonly seq: number }): Transcript {
+  return event.seq > state.computer.seq ? { ...state, computer: viewOf(event, event.seq) } : state
+}
+
+/** The answer to a request. What the stream told after the computer was looked at is newer and stays. */
+export function withSandboxAnswer(state: Transcript, answer: SandboxState): Transcript {
+  const { computer } = state
+  if (answer.seq < computer.seq) return state
+  // A start that goes on is the stream's to tell, step by step: at first the computer is nowhere yet.
+  if (answer.status === 'none' && (computer.status === 'starting' || computer.status === 'queued')) return state
+  const { notice, ends_at: endsAt, expires_at: expiresAt } = answer
+  const warning = notice && endsAt && answer.status === 'ready' ? { endsAt, expiresAt } : null
+  return { ...state, computer: { ...viewOf(answer, answer.seq), warning } }
+}
