@@ -16,6 +16,10 @@ from support.servers import Server
 
 SOURCES = [f"127.0.2.{number}" for number in range(1, 13)]
 
+MANY = 9
+NAMES = 4
+"""So many addresses try so many names ten times each: more than may wait at once."""
+
 HASHES_S = 8.0
 """For a dozen hashes at once, on a machine that does other things too."""
 
@@ -32,7 +36,7 @@ def gateway(
 
 def client(gateway: GatewayProcess, source: str) -> httpx.AsyncClient:
     transport = httpx.AsyncHTTPTransport(local_address=source)
-    return httpx.AsyncClient(base_url=gateway.url, transport=transport, timeout=30)
+    return httpx.AsyncClient(base_url=gateway.url, transport=transport, timeout=HASHES_S * 10)
 
 
 async def register(gateway: GatewayProcess, name: str) -> None:
@@ -108,3 +112,63 @@ async def test_a_forwarded_address_is_nobodys_word_where_no_proxy_is_named(gatew
             await log_in(http, "dora", "guess", **{"X-Forwarded-For": f"203.0.113.{number}"}) for number in range(11)
         ]
     assert answers == [401] * 10 + [429]
+
+
+async def granted(http: httpx.AsyncClient, name: str) -> dict[str, str]:
+    answer = await http.post("/api/auth/login", json={"username": name, "password": f"{name}-password"})
+    assert answer.status_code == 200, answer.text
+    return {"Authorization": f"Bearer {answer.json()['access_token']}"}
+
+
+async def change(http: httpx.AsyncClient, headers: dict[str, str], old: str) -> httpx.Response:
+    body = {"old_password": old, "new_password": "quite another one"}
+    return await http.post("/api/auth/password", json=body, headers=headers)
+
+
+async def test_a_thief_who_guesses_with_a_stolen_token_uses_up_nothing_of_the_owners(gateway: GatewayProcess) -> None:
+    await register(gateway, "frida")
+    # Both behind one address: what counts is the log-in.
+    async with client(gateway, "127.0.2.104") as http:
+        stolen, owner = await granted(http, "frida"), await granted(http, "frida")
+        began = time.monotonic()
+        answers = await asyncio.gather(*(change(http, stolen, f"guess-{number}") for number in range(30)))
+        codes = [answer.status_code for answer in answers]
+        assert (codes.count(422), codes.count(429)) == (10, 20)
+        assert time.monotonic() - began > LONGEST_PAUSE_S * 0.9, "guesses are slowed"
+        began = time.monotonic()
+        changed = await change(http, owner, "frida-password")
+        assert changed.status_code == 200, changed.text
+        assert time.monotonic() - began < LONGEST_PAUSE_S + 2
+        assert (await change(http, stolen, "quite another one")).status_code == 401
+
+
+@pytest.mark.timeout(240)
+async def test_more_tries_than_may_wait_are_refused_and_none_is_let_go_on_unslowed(gateway: GatewayProcess) -> None:
+    await register(gateway, "emma")
+    names = ["emma", *(f"name-{number}" for number in range(1, NAMES))]
+    async with client(gateway, "127.0.2.200") as first, client(gateway, "127.0.2.201") as second:
+        for name in names:
+            for http in (first, second):
+                assert set(await asyncio.gather(*(log_in(http, name, "guess") for _ in range(6)))) == {401}
+    unslowed: list[float] = []
+    refused: list[httpx.Response] = []
+    began = time.monotonic()
+
+    async def guess(http: httpx.AsyncClient, name: str) -> None:
+        answer = await http.post("/api/auth/login", json={"username": name, "password": "guess"})
+        if answer.status_code == 429:
+            refused.append(answer)
+        elif time.monotonic() - began < LONGEST_PAUSE_S * 0.9:
+            unslowed.append(time.monotonic() - began)
+
+    clients = [client(gateway, f"127.0.4.{number}") for number in range(1, MANY + 1)]
+    guessing = [asyncio.create_task(guess(http, name)) for _ in range(10) for name in names for http in clients]
+    await asyncio.sleep(1.5)
+    async with client(gateway, "127.0.2.103") as owner:
+        assert await log_in(owner, "emma", "emma-password") == 200
+    await asyncio.gather(*guessing)
+    assert unslowed == []
+    assert refused
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+    for http in clients:
+        await http.aclose()

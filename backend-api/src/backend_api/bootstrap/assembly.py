@@ -28,7 +28,7 @@ from backend_api.application.files.take_snapshot import TakeSnapshot
 from backend_api.application.files.upload_files import UploadFiles
 from backend_api.application.identity.authenticate import Authenticate
 from backend_api.application.identity.change_password import ChangePassword
-from backend_api.application.identity.guesses import Guesses
+from backend_api.application.identity.guesses import ChangeGuesses, LogInGuesses
 from backend_api.application.identity.issue_grant import IssueGrant
 from backend_api.application.identity.limits import Limits
 from backend_api.application.identity.log_in import LogIn
@@ -131,7 +131,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.log_in_signals)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.is_registration_open),
-        log_in=LogIn(ports.users, ports.passwords, issue_grant, Guesses(limiter, limits)),
+        log_in=LogIn(ports.users, ports.passwords, issue_grant, LogInGuesses(limiter, limits)),
         refresh=Refresh(ports.users, ports.refresh_tokens, ports.access_tokens, issue_grant, log_out, limiter, limits),
         change_password=ChangePassword(
             ports.users,
@@ -139,8 +139,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             ports.refresh_tokens,
             issue_grant,
             ports.log_in_signals,
-            limiter,
-            limits,
+            ChangeGuesses(limiter, limits),
         ),
         log_out=log_out,
         open_log_ins=log_ins,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backend_api.application.identity.authenticate import NO_PASSWORD, Caller
+from backend_api.application.identity.guesses import ChangeGuesses
 from backend_api.application.identity.issue_grant import IssueGrant
-from backend_api.application.identity.limits import Limits
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import Grant
 from backend_api.domain.identity.errors import NoPasswordError, PasswordChangedError, WrongPasswordError
-from backend_api.domain.identity.ports import LogInSignals, PasswordHasher, RateLimiter, RefreshTokens, Users
+from backend_api.domain.identity.ports import LogInSignals, PasswordHasher, RefreshTokens, Users
 from backend_api.domain.identity.rules import MAX_PASSWORD, check_password
 
 
@@ -27,18 +27,18 @@ class ChangePassword:
     refresh_tokens: RefreshTokens
     issue_grant: IssueGrant
     signals: LogInSignals
-    limiter: RateLimiter
-    limits: Limits
+    guesses: ChangeGuesses
 
     async def __call__(self, caller: Caller, old: str, new: str, *, for_page: bool = False) -> Grant:
         user, version = caller.user, caller.claims.token_version
         if user.password_hash == NO_PASSWORD:
             raise NoPasswordError("This account has no password: whoever reaches this server is its user.")
         check_password(new, field="body.new_password")
-        await self.limiter.hit(f"password:user:{user.id}", limit=self.limits.login_per_minute, window_s=60)
+        await self.guesses.admit(user.id, caller.family)
         is_right = await self.passwords.verify(user.password_hash, old[:MAX_PASSWORD])
         if not is_right or len(old) > MAX_PASSWORD:
             raise WrongPasswordError("This is not the present password.", field="body.old_password")
+        await self.guesses.was_right(user.id)
         if new == old:
             raise InvalidError("The new password is the same as the present one.", field="body.new_password")
         new_hash = await self.passwords.hash(new)

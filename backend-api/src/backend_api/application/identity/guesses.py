@@ -1,12 +1,13 @@
-"""Guessed passwords: an address is limited, a name is only slowed, so that nobody locks out another."""
+"""Guessed passwords: who guesses is limited, whose password it is only slowed, so that nobody locks out another."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from backend_api.application.identity.limits import Limits
+from backend_api.application.identity.paused_tries import PausedTries
+from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 
 NAMES_OF_AN_ADDRESS = 5
@@ -15,47 +16,69 @@ FREE_TRIES = 5
 TRIES_WINDOW_S = 600
 FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 4.0
-WAITING_MOST = 200
-"""Log-ins one process lets wait; more of them go on at once, held by the limit of their addresses."""
 
 
 def pause_of(tries: int) -> float:
-    """Seconds before the password is looked at, by the tries for a name from anywhere, this one among them."""
+    """Seconds before the password is looked at, by the tries for it from anywhere, this one among them."""
     if tries <= FREE_TRIES:
         return 0.0
     return float(min(FIRST_PAUSE_S * 2 ** min(tries - FREE_TRIES - 1, 16), LONGEST_PAUSE_S))
 
 
-@dataclass(slots=True)
-class Guesses:
+@dataclass(frozen=True, slots=True)
+class _Guesses:
     """Every try counts before its password is looked at, or many at once would all be the first."""
 
     limiter: RateLimiter
     limits: Limits
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    _waiting: int = field(default=0, init=False)
+    paused: PausedTries = field(default_factory=PausedTries)
+
+    async def _slow(self, key: str, who: str) -> None:
+        await self.paused.wait(who, pause_of(await self.limiter.count(key, window_s=TRIES_WINDOW_S)))
+
+    async def _forget(self, *keys: str) -> None:
+        if self.limits.login_per_minute > 0:
+            await asyncio.gather(*map(self.limiter.forget, keys))
+
+
+class LogInGuesses(_Guesses):
+    """Log-ins: limited by address and by address and name, slowed by name."""
+
+    __slots__ = ()
 
     async def admit(self, name: str, address: str) -> None:
         """Raises `LimitError` for an address alone, and waits for a name: the right password is never refused for
-        what others tried."""
+        what others tried, unless more addresses than there are places wait at once."""
         limit = self.limits.login_per_minute
         if limit <= 0:
             return
         await self.limiter.hit(f"login:{address}", limit=limit * NAMES_OF_AN_ADDRESS, window_s=60)
         await self.limiter.hit(_pair(name, address), limit=limit, window_s=60)
-        pause = pause_of(await self.limiter.count(_everywhere(name), window_s=TRIES_WINDOW_S))
-        if pause and self._waiting < WAITING_MOST:
-            self._waiting += 1
-            try:
-                await self.sleep(pause)
-            finally:
-                self._waiting -= 1
+        await self._slow(_everywhere(name), address)
 
     async def was_right(self, name: str, address: str) -> None:
         """The owner came in: the name is as if nobody had tried. The address's own count stays, as whoever has an
         account could begin it anew."""
-        if self.limits.login_per_minute > 0:
-            await asyncio.gather(*map(self.limiter.forget, (_pair(name, address), _everywhere(name))))
+        await self._forget(_pair(name, address), _everywhere(name))
+
+
+class ChangeGuesses(_Guesses):
+    """The old password at its change: limited by log-in, slowed by user. Whoever has a stolen token has one log-in,
+    and uses up nothing of the owner's at another."""
+
+    __slots__ = ()
+
+    async def admit(self, user_id: UserId, family: str) -> None:
+        """Raises `LimitError` for a log-in alone, and waits for a user."""
+        limit = self.limits.login_per_minute
+        if limit <= 0:
+            return
+        await self.limiter.hit(_log_in(family), limit=limit, window_s=60)
+        await self._slow(_user(user_id), family)
+
+    async def was_right(self, user_id: UserId) -> None:
+        """The owner it was: the user is as if nobody had tried."""
+        await self._forget(_user(user_id))
 
 
 def _pair(name: str, address: str) -> str:
@@ -64,3 +87,11 @@ def _pair(name: str, address: str) -> str:
 
 def _everywhere(name: str) -> str:
     return f"login-name:{name}"
+
+
+def _log_in(family: str) -> str:
+    return f"password:log-in:{family}"
+
+
+def _user(user_id: UserId) -> str:
+    return f"password:user:{user_id}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.application.identity.guesses import Guesses
+from backend_api.application.identity.guesses import LogInGuesses
 from backend_api.application.identity.issue_grant import IssueGrant
 from backend_api.domain.identity.entity import Grant
 from backend_api.domain.identity.errors import WrongCredentialsError
@@ -19,7 +19,7 @@ class LogIn:
     users: Users
     passwords: PasswordHasher
     issue_grant: IssueGrant
-    guesses: Guesses
+    guesses: LogInGuesses
 
     async def __call__(self, username: str, password: str, *, address: str, for_page: bool = False) -> Grant:
         name = username.casefold()[:64]
