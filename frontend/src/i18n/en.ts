@@ -239,6 +239,8 @@ export default {
     back: 'Back to files',
     previewOf: 'Preview of {name}',
     binary: 'This file can’t be previewed. Download it to open it.',
+    large: 'This file is too large to be shown here (over {most}). Download it to open it.',
+    downloadIt: 'Download',
     truncated: 'Only the beginning is shown. Download the file to see the rest.',
     source: 'Source',
     rendered: 'Preview',

@@ -239,6 +239,8 @@ const zh: typeof en = {
     back: '返回文件列表',
     previewOf: '{name} 的预览',
     binary: '这个文件无法预览，请下载后打开。',
+    large: '这个文件太大（超过 {most}），无法在这里显示，请下载后打开。',
+    downloadIt: '下载',
     truncated: '只显示开头部分，下载文件可查看全部。',
     source: '源码',
     rendered: '预览',

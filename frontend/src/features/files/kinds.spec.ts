@@ -19,6 +19,9 @@ describe('kindOf', () => {
     ['a.pdf', true, 'pdf'],
     ['a.bin', true, 'binary'],
     ['a.md', false, 'markdown'],
+    ['a.HTM', false, 'html'],
+    ['a.xhtml', false, 'html'],
+    ['a.html', true, 'binary'],
     ['a.tsv', false, 'csv'],
     ['Makefile', false, 'code'],
   ])('%s is shown as it should', (name, binary, kind) => {

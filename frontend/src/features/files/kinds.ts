@@ -1,6 +1,6 @@
 import type { FileContent } from '@/api/types'
 
-export type PreviewKind = 'markdown' | 'csv' | 'code' | 'image' | 'pdf' | 'binary'
+export type PreviewKind = 'markdown' | 'html' | 'csv' | 'code' | 'image' | 'pdf' | 'binary' | 'large'
 const IMAGES = /\.(png|jpe?g|gif|webp|avif|bmp|ico|svg)$/i
 
 export function kindOf(file: Pick<FileContent, 'name' | 'binary' | 'content' | 'language'>): PreviewKind {
@@ -8,6 +8,7 @@ export function kindOf(file: Pick<FileContent, 'name' | 'binary' | 'content' | '
   if (/\.pdf$/i.test(file.name)) return 'pdf'
   if (file.binary || file.content === null) return 'binary'
   if (/\.(md|markdown)$/i.test(file.name)) return 'markdown'
+  if (/\.x?html?$/i.test(file.name)) return 'html'
   return /\.(csv|tsv)$/i.test(file.name) ? 'csv' : 'code'
 }
 

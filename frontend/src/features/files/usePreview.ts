@@ -1,18 +1,24 @@
 import { onScopeDispose, ref, shallowRef, watch } from 'vue'
+import { readAtMost } from '@/api/bounded'
 import { call, callRaw } from '@/api/client'
 import type { FileContent } from '@/api/types'
 import { pdfUrl, pictureUrl } from '@/shared/lib/shownContent'
+import { inertHtml } from './inertHtml'
 import { kindOf, type PreviewKind } from './kinds'
 
-const LARGEST_SHOWN_BYTES = 64 * 1024 * 1024
+/** More of a file is not fetched to be shown: it would have to lie in the page's memory. */
+export const LARGEST_SHOWN_BYTES = 32 * 1024 * 1024
+const LARGEST_HTML_BYTES = 4 * 1024 * 1024
 
 export interface Preview {
   readonly kind: PreviewKind
   readonly content: FileContent
   readonly url: string | null
+  /** A document for a frame in a sandbox, and whether only its beginning. */
+  readonly html: { readonly document: string; readonly isCut: boolean } | null
 }
 
-/** What can be shown of one file: its text, or an address of its bytes for pictures and PDF. */
+/** What can be shown of one file: its text, a document, or an address of its bytes for pictures and PDF. */
 export function usePreview(sessionId: () => string, path: () => string | null, version: () => number) {
   const preview = shallowRef<Preview | null>(null)
   const problem = shallowRef<unknown>(null)
@@ -31,22 +37,30 @@ export function usePreview(sessionId: () => string, path: () => string | null, v
     try {
       const query = { path: wanted }
       const content = await call<FileContent>('GET', `/sessions/${sessionId()}/files/content`, { query, signal })
+      const bytes = (most: number): Promise<Blob | null> =>
+        content.size > most
+          ? Promise.resolve(null)
+          : callRaw('GET', `/sessions/${sessionId()}/files/download`, { query, signal }).then((response) =>
+              readAtMost(response, most),
+            )
       let kind = kindOf(content)
       let url: string | null = null
-      if (kind === 'image' || kind === 'pdf') {
-        if (content.size <= LARGEST_SHOWN_BYTES) {
-          const response = await callRaw('GET', `/sessions/${sessionId()}/files/download`, { query, signal })
-          const bytes = await response.blob()
-          url = kind === 'pdf' ? await pdfUrl(bytes) : await pictureUrl(bytes, content.name)
-        }
+      let html: Preview['html'] = null
+      if (kind === 'html') {
+        const whole = content.truncated ? await bytes(LARGEST_HTML_BYTES) : null
+        const source = (await whole?.text()) ?? content.content ?? ''
+        html = { document: inertHtml(source), isCut: content.truncated && whole === null }
+      } else if (kind === 'image' || kind === 'pdf') {
+        const whole = await bytes(LARGEST_SHOWN_BYTES)
+        if (whole) url = kind === 'pdf' ? await pdfUrl(whole) : await pictureUrl(whole, content.name)
         // By its name only: what is in there decides.
-        if (url === null) kind = content.content === null ? 'binary' : 'code'
+        if (url === null) kind = content.content !== null ? 'code' : whole ? 'binary' : 'large'
       }
       if (signal.aborted) {
         if (url) URL.revokeObjectURL(url)
         return
       }
-      show({ kind, content, url })
+      show({ kind, content, url, html })
       problem.value = null
     } catch (error) {
       if (signal.aborted) return

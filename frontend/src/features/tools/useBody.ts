@@ -1,8 +1,12 @@
 import { computed, onScopeDispose, ref, shallowRef } from 'vue'
+import { readAtMost } from '@/api/bounded'
 import { callRaw } from '@/api/client'
+import { ApiError } from '@/api/problems'
 import { pictureUrl } from '@/shared/lib/shownContent'
 import { useProblemText } from '@/shared/lib/useProblemText'
 import type { ToolCard } from './card'
+
+const LARGEST_BYTES = 32 * 1024 * 1024
 
 /** The whole body of a result, fetched when asked for: text, or an address for a picture. */
 export function useBody(sessionId: () => string, card: () => ToolCard) {
@@ -23,7 +27,8 @@ export function useBody(sessionId: () => string, card: () => ToolCard) {
       const response = await callRaw('GET', `/sessions/${sessionId()}/events/${body.seq}/body`, {
         signal: abort.value.signal,
       })
-      const bytes = await response.blob()
+      const bytes = await readAtMost(response, LARGEST_BYTES)
+      if (bytes === null) throw new ApiError(413, 'body_too_large', '')
       if (hasImage.value) url.value = await pictureUrl(bytes, '')
       if (url.value === null) text.value = await bytes.text()
     } catch (error) {

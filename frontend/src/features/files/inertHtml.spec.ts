@@ -1,0 +1,31 @@
+// @vitest-environment jsdom
+import { describe, expect, it } from 'vitest'
+import { inertHtml } from './inertHtml'
+
+describe('inertHtml', () => {
+  it('keeps what is shown and how', () => {
+    const html = inertHtml(
+      '<title>T</title><style>p{color:red}</style><p>shown <img src="data:image/png;base64,AA"></p>',
+    )
+    expect(html).toContain('<style>p{color:red}</style>')
+    expect(html).toContain('shown <img src="data:image/png;base64,AA">')
+  })
+  it('begins with a policy that nothing before it loosens', () => {
+    const html = inertHtml('<meta http-equiv="Content-Security-Policy" content="default-src *"><p>x')
+    expect(html.match(/<meta/g)).toHaveLength(1)
+    expect(html).toMatch(/^<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'none'; /)
+  })
+  it.each([
+    '<script>1</script>',
+    '<link rel="preconnect" href="http://elsewhere.example">',
+    '<link rel="dns-prefetch" href="//elsewhere.example">',
+    '<meta http-equiv="refresh" content="0;url=http://elsewhere.example">',
+    '<base href="http://elsewhere.example">',
+    '<iframe src="http://elsewhere.example"></iframe>',
+    '<object data="http://elsewhere.example"></object>',
+    '<a href="http://elsewhere.example" ping="http://elsewhere.example">x</a>',
+    '<svg><script>1</script></svg>',
+  ])('takes out of %s what reaches out', (source) => {
+    expect(inertHtml(source)).not.toMatch(/elsewhere|<script/)
+  })
+})

@@ -1,0 +1,18 @@
+/** Nothing is loaded from anywhere, whatever the document asks for; what it brings along itself may be shown. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:"
+/** Where the frame's sandbox and policy do not reach: hints that look up or open connections, and another base. */
+const REACHES_OUT = 'script, link, meta, base, iframe, frame, object, embed'
+
+/**
+ * An HTML document for the `srcdoc` of a frame with an empty `sandbox`, in which no script runs, no form is sent, nothing
+ * is opened and nobody is led elsewhere: a link would replace the preview by an error.
+ */
+export function inertHtml(source: string): string {
+  const document = new DOMParser().parseFromString(source, 'text/html')
+  for (const element of document.querySelectorAll(REACHES_OUT)) element.remove()
+  for (const element of document.querySelectorAll('a, area')) {
+    element.removeAttribute('href')
+    element.removeAttribute('ping')
+  }
+  return `<!doctype html><meta http-equiv="Content-Security-Policy" content="${POLICY}">${document.documentElement.outerHTML}`
+}
