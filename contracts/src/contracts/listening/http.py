@@ -11,7 +11,8 @@ from http import HTTPStatus
 from typing import Any, cast
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from contracts.errors import PROBLEM_MEDIA_TYPE, Problem
@@ -70,6 +71,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._body = 0
         self._in_window = 0
         self._head = 0
+        self._answered: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast("asyncio.Transport", transport))
@@ -82,6 +84,12 @@ class BoundedHttp(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.peers.release(self)
+        # The server tells only the request that came last; the one being answered would write to what is closed.
+        for cycle in (self._answered, *(waiting for waiting, _ in self.pipeline)):
+            if cycle is not None:
+                cycle.disconnected = True
+                cycle.message_event.set()
+        self.pipeline.clear()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -137,6 +145,10 @@ class BoundedHttp(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         self._since = self.loop.time()
         super().on_response_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
 
     def handle_websocket_upgrade(self) -> None:
         # The socket's own protocol takes the place.

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import ssl
 import stat
-from collections.abc import Iterable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -81,44 +81,58 @@ class Door:
         return fields | {"headers": {"Authorization": f"Bearer {self.token}", **fields.get("headers", {})}}
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
+@dataclass(slots=True)
+class _Pool:
+    """Connections to one door. `users` are the calls that go over them now."""
+
     http: BoundedHttp
     address: str
     socket: SafeSocket | None
+    users: int = 0
+    is_retired: bool = False
 
     async def aclose(self) -> None:
-        await self.http.aclose()
-        if self.socket is not None:
-            self.socket.close()
+        try:
+            await self.http.aclose()
+        finally:
+            if self.socket is not None:
+                self.socket.close()
 
 
 class Doors:
-    """Keeps one warm connection pool a sandbox; an async context manager."""
+    """Keeps one warm connection pool a sandbox; an async context manager.
 
-    def __init__(self, tokens: DoorTokens) -> None:
+    A pool that others shall not use any more is retired: calls under way end over it, and the last of them closes it.
+    """
+
+    def __init__(self, tokens: DoorTokens, most: int = MAX_DOORS) -> None:
         self._tokens = tokens
-        self._opened: dict[tuple[str, int], _Opened] = {}
+        self._most = most
+        self._pools: dict[tuple[str, int], _Pool] = {}
 
     async def __aenter__(self) -> Doors:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for opened in list(self._opened.values()):
-            await opened.aclose()
-        self._opened.clear()
+        pools = list(self._pools.values())
+        self._pools.clear()
+        for pool in pools:
+            await pool.aclose()
 
-    async def open(self, computer: Computer, scopes: Iterable[Scope]) -> Door:
-        """Raises `ComputerUnavailableError`."""
+    @asynccontextmanager
+    async def open(self, computer: Computer, scopes: Iterable[Scope]) -> AsyncGenerator[Door]:
+        """For one call, which is over at the end of the block. Raises `ComputerUnavailableError`."""
         token = await self._tokens.token(computer, scopes)
-        key = (computer.id, computer.generation)
-        opened = self._opened.get(key)
-        if opened is None or opened.address != token.door:
-            await self._close(key)
-            while len(self._opened) >= MAX_DOORS:
-                await self._close(next(iter(self._opened)))
-            opened = self._opened[key] = _open(token.door, computer)
-        return Door(opened.http, token.token)
+        pool, idle = self._pool_at(token.door, computer)
+        pool.users += 1
+        try:
+            for one in idle:
+                await one.aclose()
+            yield Door(pool.http, token.token)
+        finally:
+            pool.users -= 1
+            if pool.is_retired and not pool.users:
+                await pool.aclose()
 
     async def address(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
         """Token and address, for connections that are not HTTP calls."""
@@ -129,17 +143,42 @@ class Doors:
         self._tokens.forget(computer)
 
     async def forget(self, computer: Computer) -> None:
-        """The door did not answer."""
+        """The door did not answer: the next call asks where it is, and opens connections of its own."""
         self._tokens.forget(computer)
-        await self._close((computer.id, computer.generation))
+        for pool in self._retire((computer.id, computer.generation)):
+            await pool.aclose()
 
-    async def _close(self, key: tuple[str, int]) -> None:
-        opened = self._opened.pop(key, None)
-        if opened is not None:
-            await opened.aclose()
+    def _pool_at(self, address: str, computer: Computer) -> tuple[_Pool, list[_Pool]]:
+        """The pool, and those to close for it. Without waiting, so that two who come at once get the same."""
+        key = (computer.id, computer.generation)
+        found, idle = self._pools.pop(key, None), list[_Pool]()
+        if found is not None and found.address != address:
+            found.is_retired = True
+            if not found.users:
+                idle.append(found)
+            found = None
+        if found is None:
+            found = _open(address, computer)
+            idle += self._make_room()
+        # The one used last stands last.
+        self._pools[key] = found
+        return found, idle
+
+    def _make_room(self) -> list[_Pool]:
+        """Those in use stay, however many: there are no more of them than calls."""
+        spare = len(self._pools) - self._most + 1
+        unused = [key for key, pool in self._pools.items() if not pool.users]
+        return [pool for key in unused[: max(spare, 0)] for pool in self._retire(key)]
+
+    def _retire(self, key: tuple[str, int]) -> list[_Pool]:
+        """It, where nobody uses it: then it is the caller's to close."""
+        if (pool := self._pools.pop(key, None)) is None:
+            return []
+        pool.is_retired = True
+        return [] if pool.users else [pool]
 
 
-def _open(address: str, computer: Computer) -> _Opened:
+def _open(address: str, computer: Computer) -> _Pool:
     limits = httpx.Limits(max_connections=100, max_keepalive_connections=10, keepalive_expiry=60.0)
     if address.startswith("unix:"):
         socket = SafeSocket(address.removeprefix("unix:"))
@@ -153,4 +192,4 @@ def _open(address: str, computer: Computer) -> _Opened:
         fields={"sandbox_id": computer.id, "session_id": computer.session_id},
         hook=pass_on,
     )
-    return _Opened(http, address, socket)
+    return _Pool(http, address, socket)

@@ -77,17 +77,31 @@ class DoorTools:
         """A refused token is renewed once: nothing ran then. Cancelling ends the call's process group."""
         call = _Call(call_id, name, arguments, on_output)
         with SPANS.span("door call", kind="client", attributes={"tool.name": name}) as span:
-            door = await self._doors.open(computer, SCOPES)
-            outcome = await self._attempt(door, computer, call, span)
+            outcome = await self._attempt(computer, call, span)
             if outcome is None:
                 self._doors.refuse(computer)
-                door = await self._doors.open(computer, SCOPES)
-                outcome = await self._attempt(door, computer, call, span)
+                outcome = await self._attempt(computer, call, span)
         if outcome is None:
             raise ComputerUnavailableError("The computer refuses the gateway's token.")
         return outcome
 
-    async def _attempt(self, door: Door, computer: Computer, call: _Call, span: Span) -> ToolOutcome | None:
+    async def _attempt(self, computer: Computer, call: _Call, span: Span) -> ToolOutcome | None:
+        """None where the token is refused."""
+        try:
+            async with self._doors.open(computer, SCOPES) as door:
+                return await self._over(door, call, span)
+        except httpx.PoolTimeout as error:
+            raise ComputerUnavailableError("The computer is busy with other calls.") from error
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            await self._doors.forget(computer)
+            raise ComputerUnavailableError("The computer does not answer at its door.") from error
+        except RefusedAnswerError as error:
+            raise ComputerLostError("The computer answered more than it may, or something else.") from error
+        except httpx.TransportError as error:
+            await self._doors.forget(computer)
+            raise ComputerLostError("The connection to the computer broke in the middle of the call.") from error
+
+    async def _over(self, door: Door, call: _Call, span: Span) -> ToolOutcome | None:
         body = {"call_id": call.id, "arguments": call.arguments}
         began = time.time()
         try:
@@ -104,14 +118,6 @@ class DoorTools:
                 frame = await _read(answer, call.on_output)
                 tell_spans(frame.spans, span, began)
                 return outcome_of(frame.result)
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
-            await self._doors.forget(computer)
-            raise ComputerUnavailableError("The computer does not answer at its door.") from error
-        except RefusedAnswerError as error:
-            raise ComputerLostError("The computer answered more than it may, or something else.") from error
-        except httpx.TransportError as error:
-            await self._doors.forget(computer)
-            raise ComputerLostError("The connection to the computer broke in the middle of the call.") from error
         except asyncio.CancelledError:
             await self._cancel(door, call.id)
             raise

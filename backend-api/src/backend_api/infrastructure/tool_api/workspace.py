@@ -102,9 +102,11 @@ class DoorWorkspace:
         # A body that is a stream can be sent once only, so an upload gets no second attempt.
         attempts = 1 if "content" in fields else 2
         for attempt in range(1, attempts + 1):
-            door = await self._doors.open(computer, SCOPES)
             try:
-                async with door.stream(method, path, bounds, **fields) as answer:
+                async with (
+                    self._doors.open(computer, SCOPES) as door,
+                    door.stream(method, path, bounds, **fields) as answer,
+                ):
                     if answer.status == 401 and attempt < attempts:
                         self._doors.refuse(computer)
                         continue
@@ -112,7 +114,9 @@ class DoorWorkspace:
                         raise error_of(answer.status, await answer.problem())
                     yield answer
                     return
-            except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            except httpx.PoolTimeout as error:
+                raise ComputerUnavailableError("The computer is busy with other calls.") from error
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 await self._doors.forget(computer)
                 raise ComputerUnavailableError("The computer does not answer at its door.") from error
             except RefusedAnswerError as error:

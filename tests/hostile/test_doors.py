@@ -1,0 +1,154 @@
+"""A tool API that is slow, gone or somewhere else takes no running command with it, neither its own nor another's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from backend_api.domain.sandbox.entity import Computer, Scope
+from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
+from backend_api.infrastructure.tool_api.doors import Doors
+from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools
+from backend_api.infrastructure.tool_api.workspace import FILES, DoorWorkspace
+from contracts.bounded_http import Bounds
+from contracts.sandboxes import DoorToken
+from support.hostile_door import Wire, head, hostile_door, result
+
+WAIT_S = 10.0
+MANY = 20
+SLOW = replace(FILES, listing=Bounds(body_bytes=1_000, head_s=0.3, whole_s=0.3))
+
+
+@dataclass(slots=True)
+class Sandboxes:
+    """Tool APIs on sockets. Commands run until `let` go; `listing` is what each answers of its files."""
+
+    folder: Path
+    addresses: dict[str, str] = field(default_factory=dict[str, str])
+    let: asyncio.Event = field(default_factory=asyncio.Event)
+    running: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
+    is_silent: bool = False
+
+    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
+        del scopes
+        # As when the manager is asked, others come meanwhile.
+        await asyncio.sleep(0)
+        expires_at = datetime.now(UTC) + timedelta(seconds=300)
+        door = self.addresses[computer.id]
+        return DoorToken(token="token", expires_at=expires_at, door=door, sandbox_id=computer.id, generation=1)
+
+    def forget(self, computer: Computer) -> None:
+        """It tells the same again."""
+
+    async def behave(self, wire: Wire) -> None:
+        if wire.request.startswith(b"POST /tools/"):
+            await wire.send(head())
+            self.running.release()
+            await self.let.wait()
+            await wire.send(result(output="ran to its end"))
+        elif self.is_silent:
+            await wire.hold()
+        else:
+            await wire.send(head("Content-Length: 2") + b"[]")
+            while await wire.reader.readuntil(b"\r\n\r\n"):
+                await wire.send(head("Content-Length: 2") + b"[]")
+
+    @asynccontextmanager
+    async def serve(self, name: str, at: str | None = None) -> AsyncGenerator[Computer]:
+        async with hostile_door(self.folder / (at or name), self.behave) as socket:
+            self.addresses[name] = f"unix:{socket}"
+            yield Computer(
+                id=name,
+                session_id=f"session-{name}",
+                generation=1,
+                has_desktop=False,
+                has_network=True,
+                expires_at=datetime.now(UTC) + timedelta(hours=1),
+            )
+
+
+@pytest.fixture
+def sandboxes(tmp_path: Path) -> Sandboxes:
+    return Sandboxes(tmp_path)
+
+
+async def command(doors: Doors, computer: Computer) -> str:
+    async def on_output(_: str) -> None:
+        return
+
+    return (await DoorTools(doors).call(computer, "call-1", "shell_exec", {"command": "x"}, on_output)).output
+
+
+@asynccontextmanager
+async def running_command(sandboxes: Sandboxes, doors: Doors, computer: Computer) -> AsyncGenerator[None]:
+    """It runs for the length of the block, and must come to its end after it."""
+    task = asyncio.create_task(command(doors, computer))
+    async with asyncio.timeout(WAIT_S):
+        await sandboxes.running.acquire()
+        yield
+        sandboxes.let.set()
+        assert await task == "ran to its end"
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+async def test_a_slow_listing_ends_no_command(sandboxes: Sandboxes) -> None:
+    async with sandboxes.serve("one") as one, Doors(sandboxes) as doors:
+        sandboxes.is_silent = True
+        async with running_command(sandboxes, doors, one):
+            for _ in range(3):
+                with pytest.raises(ComputerLostError):
+                    await DoorWorkspace(doors, SLOW).list(one, "")
+            sandboxes.is_silent = False
+            assert await DoorWorkspace(doors).list(one, "") == []
+
+
+async def test_a_sandbox_that_is_somewhere_else_now_ends_no_command_where_it_was(sandboxes: Sandboxes) -> None:
+    async with sandboxes.serve("one") as one, Doors(sandboxes) as doors, running_command(sandboxes, doors, one):
+        async with sandboxes.serve("one", at="elsewhere"):
+            assert await DoorWorkspace(doors).list(one, "") == []
+        with pytest.raises(ComputerUnavailableError):
+            await DoorWorkspace(doors).list(one, "")
+
+
+async def test_many_sandboxes_at_once_end_no_command_of_another(sandboxes: Sandboxes) -> None:
+    async with AsyncExitStack() as stack:
+        computers = [await stack.enter_async_context(sandboxes.serve(f"s{number}")) for number in range(MANY)]
+        doors = await stack.enter_async_context(Doors(sandboxes, most=4))
+        async with running_command(sandboxes, doors, computers[0]):
+            for computer in computers[1:]:
+                assert await DoorWorkspace(doors).list(computer, "") == []
+            before = open_files()
+            for computer in computers[1:]:
+                assert await DoorWorkspace(doors).list(computer, "") == []
+            assert open_files() <= before + 1, "those that are idle are closed"
+
+
+async def test_more_commands_than_doors_are_kept_all_run_to_their_end(sandboxes: Sandboxes) -> None:
+    async with AsyncExitStack() as stack:
+        computers = [await stack.enter_async_context(sandboxes.serve(f"s{number}")) for number in range(MANY)]
+        doors = await stack.enter_async_context(Doors(sandboxes, most=4))
+        for computer in computers:
+            await stack.enter_async_context(running_command(sandboxes, doors, computer))
+
+
+async def test_those_who_come_at_once_open_one_door_and_leave_nothing_open(sandboxes: Sandboxes) -> None:
+    async with sandboxes.serve("one") as one, sandboxes.serve("one", at="elsewhere"):
+        elsewhere = sandboxes.addresses["one"]
+        before = open_files()
+        async with Doors(sandboxes) as doors:
+            for address in (elsewhere.replace("elsewhere", "one"), elsewhere) * 3:
+                sandboxes.addresses["one"] = address
+                answers = await asyncio.gather(*(DoorWorkspace(doors).list(one, "") for _ in range(MANY)))
+                assert answers == [[]] * MANY
+        await asyncio.sleep(0.1)
+        assert open_files() <= before
