@@ -6,11 +6,17 @@ import { ApiError } from '@/api/problems'
 import { i18n } from '@/i18n'
 import ComposerBox from './ComposerBox.vue'
 
+let arrived: () => void = () => undefined
+const slowly = (): Promise<string[]> => new Promise((resolve) => (arrived = () => resolve(['in/slow.txt'])))
 vi.mock('@/api/upload', () => ({
   uploadFiles: (_: string, [file]: readonly File[]) =>
-    file?.name === 'good.txt'
-      ? Promise.resolve(['in/good.txt'])
-      : Promise.reject(file?.name === 'large.bin' ? new ApiError(413, 'upload_too_large', '') : ApiError.unreachable()),
+    file?.name === 'slow.txt'
+      ? slowly()
+      : file?.name === 'good.txt'
+        ? Promise.resolve(['in/good.txt'])
+        : Promise.reject(
+            file?.name === 'large.bin' ? new ApiError(413, 'upload_too_large', '') : ApiError.unreachable(),
+          ),
 }))
 
 beforeEach(() => localStorage.clear())
@@ -78,6 +84,31 @@ describe('ComposerBox', () => {
     expect(field()).toHaveProperty('value', '')
     await rerender({ sessionId: 's' })
     expect(field()).toHaveProperty('value', 'first')
+  })
+  it('keeps the files of each session apart, and sends none of them with another one', async () => {
+    const { emitted, rerender } = show({ sessionId: 'one' })
+    await userEvent.upload(screen.getByLabelText('Attach files', { selector: 'input' }), new File(['x'], 'good.txt'))
+    await screen.findByText('good.txt')
+    await rerender({ sessionId: 'two' })
+    expect(screen.queryByText('good.txt')).toBeNull()
+    await userEvent.type(field(), 'hello{Enter}')
+    expect(emitted()['send']).toEqual([['hello', [], false]])
+    await rerender({ sessionId: 'one' })
+    expect(screen.getByText('good.txt')).toBeTruthy()
+    await userEvent.type(field(), 'look{Enter}')
+    expect(emitted()['send']?.[1]).toEqual(['look', ['in/good.txt'], false])
+  })
+  it('does not send in another session what waits for its files', async () => {
+    const { emitted, rerender } = show({ sessionId: 'waits' })
+    await userEvent.upload(screen.getByLabelText('Attach files', { selector: 'input' }), new File(['x'], 'slow.txt'))
+    await userEvent.type(field(), 'look{Enter}')
+    expect(screen.getByText('Sends when the files have arrived')).toBeTruthy()
+    await rerender({ sessionId: 'elsewhere' })
+    arrived()
+    await rerender({ sessionId: 'waits' })
+    await screen.findByText('slow.txt')
+    expect(field()).toHaveProperty('value', 'look')
+    expect(emitted()['send']).toBeUndefined()
   })
   it('shows what somebody began to write to nobody else', async () => {
     const { rerender } = show({ sessionId: null })

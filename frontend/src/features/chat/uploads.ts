@@ -1,41 +1,36 @@
-import { computed, ref } from 'vue'
+import { computed } from 'vue'
 import { uploadFiles } from '@/api/upload'
 import { createId } from '@/shared/lib/ids'
+import type { Upload, UploadTray } from './drafts'
 
-export interface Upload {
-  readonly id: string
-  readonly name: string
-  readonly progress: number
-  readonly path: string | null
-  readonly problem: unknown
-  readonly file: File
-}
-
-/** Files on their way into the workspace, to be named by the next message. */
-export function useUploads(session: () => Promise<string>) {
-  const list = ref<Upload[]>([])
+/**
+ * Files on their way into the workspace of the tray's conversation, to be named by its next message. Whoever looks at
+ * another one meanwhile sees the tray of that one. `begin` begins the conversation of a tray that has none yet.
+ */
+export function useUploads(tray: () => UploadTray, begin: () => Promise<string>) {
   const aborts = new Map<string, AbortController>()
 
-  function change(id: string, fields: Partial<Upload>): void {
-    list.value = list.value.map((upload) => (upload.id === id ? { ...upload, ...fields } : upload))
+  function change(where: UploadTray, id: string, fields: Partial<Upload>): void {
+    where.list.value = where.list.value.map((upload) => (upload.id === id ? { ...upload, ...fields } : upload))
   }
 
-  async function start(upload: Upload): Promise<void> {
+  async function start(upload: Upload, where = tray()): Promise<void> {
     const abort = new AbortController()
     aborts.set(upload.id, abort)
-    change(upload.id, { problem: null, progress: 0 })
+    change(where, upload.id, { problem: null, progress: 0 })
     try {
-      const paths = await uploadFiles(await session(), [upload.file], {
+      const paths = await uploadFiles(where.sessionId ?? (await begin()), [upload.file], {
         signal: abort.signal,
-        onProgress: (progress) => change(upload.id, { progress }),
+        onProgress: (progress) => change(where, upload.id, { progress }),
       })
-      change(upload.id, { path: paths[0] ?? upload.name, progress: 1 })
+      change(where, upload.id, { path: paths[0] ?? upload.name, progress: 1 })
     } catch (error) {
-      if (!abort.signal.aborted) change(upload.id, { problem: error })
+      if (!abort.signal.aborted) change(where, upload.id, { problem: error })
     }
   }
 
   async function add(files: Iterable<File>): Promise<void> {
+    const where = tray()
     const fresh = [...files].map((file): Upload => ({
       id: createId(),
       name: file.name,
@@ -44,20 +39,22 @@ export function useUploads(session: () => Promise<string>) {
       problem: null,
       file,
     }))
-    list.value = [...list.value, ...fresh]
-    for (const upload of fresh) await start(upload)
+    where.list.value = [...where.list.value, ...fresh]
+    for (const upload of fresh) await start(upload, where)
   }
 
   function remove(id: string): void {
     aborts.get(id)?.abort()
-    list.value = list.value.filter((upload) => upload.id !== id)
+    const where = tray()
+    where.list.value = where.list.value.filter((upload) => upload.id !== id)
   }
+  const list = computed(() => tray().list.value)
   const isBusy = computed(() => list.value.some((upload) => upload.path === null && upload.problem === null))
 
   /** The paths of what has arrived. Only what was not taken stays, to be tried again or removed. */
   function takeAll(): string[] {
     const paths = list.value.flatMap((upload) => (upload.path ? [upload.path] : []))
-    list.value = list.value.filter((upload) => upload.path === null)
+    tray().list.value = list.value.filter((upload) => upload.path === null)
     return paths
   }
   return { list, isBusy, add, remove, start, takeAll }
