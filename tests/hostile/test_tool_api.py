@@ -191,6 +191,7 @@ ENTRIES: dict[str, object] = {
     "a long name": entry(name="a" * 5000, path="a" * 5000),
     "no time": entry(modified_at="then"),
     "a time beyond all": entry(modified_at=1e300),
+    "a time before all": entry(modified_at="0001-01-01T00:00:00+14:00"),
     "a name that is none": entry(name=["a"]),
     "an entry that is none": 5,
 }

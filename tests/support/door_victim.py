@@ -57,14 +57,17 @@ def hurried(bounds: Bounds) -> Bounds:
 
 @dataclass(frozen=True, slots=True)
 class FixedTokens:
-    """One address, whatever is asked for."""
+    """One address and one token, whatever is asked for."""
 
     address: str
+    told: str = "token"
 
     async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
         del scopes
         expires_at = datetime.now(UTC) + timedelta(seconds=300)
-        return DoorToken(token="token", expires_at=expires_at, door=self.address, sandbox_id=computer.id, generation=1)
+        return DoorToken(
+            token=self.told, expires_at=expires_at, door=self.address, sandbox_id=computer.id, generation=1
+        )
 
     def forget(self, computer: Computer) -> None:
         del computer

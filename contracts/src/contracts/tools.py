@@ -21,11 +21,11 @@ its process group is killed. Paths are relative to the workspace, or absolute in
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 MAX_OUTPUT_CHARACTERS = 1_000_000
 """Bound of the whole text a tool call may return; the head and the tail of longer output are kept."""
@@ -45,6 +45,16 @@ Url = Annotated[str, Field(max_length=65_536)]
 Text = Annotated[str, Field(max_length=MAX_OUTPUT_CHARACTERS + 100_000)]
 Image = Annotated[str, Field(max_length=4_000_000)]
 MediaType = Annotated[str, Field(max_length=100)]
+
+
+def _in_utc(at: datetime) -> datetime:
+    try:
+        return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+    except OverflowError as error:
+        raise ValueError("no date in UTC") from error
+
+
+Moment = Annotated[datetime, AfterValidator(_in_utc)]
 
 
 class ToolSpec(BaseModel):
@@ -205,7 +215,7 @@ class FileEntry(BaseModel):
     path: Path
     name: Name
     size: Count
-    modified_at: datetime
+    modified_at: Moment
     is_dir: bool
 
 

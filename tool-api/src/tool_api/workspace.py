@@ -22,6 +22,10 @@ _FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
+class NotRegularError(OSError):
+    """Neither a file nor a folder: a pipe, a socket, a device."""
+
+
 @dataclass(frozen=True, slots=True)
 class Located:
     """A place inside the workspace: a descriptor of its folder and a name in it (`.` for a root itself)."""
@@ -38,7 +42,8 @@ class Located:
         return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
 
     def open(self, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
-        """Open the regular file; anything else is an `IsADirectoryError` or `OSError`."""
+        """Open the regular file; a folder is an `IsADirectoryError`, anything else `NotRegularError` or what the kernel
+        says. Waits for nobody: neither for a pipe's other end nor for the end of a lease."""
         fd = os.open(self.name, flags | _FILE_FLAGS, mode, dir_fd=self.folder)
         kind = os.fstat(fd).st_mode
         if stat.S_ISREG(kind):
@@ -46,7 +51,7 @@ class Located:
         os.close(fd)
         if stat.S_ISDIR(kind):
             raise IsADirectoryError(f"{self.path} is a folder")
-        raise OSError(f"{self.path} is not a regular file")
+        raise NotRegularError(f"{self.path} is not a regular file")
 
     def open_folder(self) -> int:
         """A readable descriptor of the folder itself."""

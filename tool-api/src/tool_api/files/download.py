@@ -8,19 +8,19 @@ import stat
 import zipfile
 from collections.abc import AsyncGenerator, Generator
 from contextlib import suppress
-from datetime import UTC, datetime
 from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
 from tool_api.errors import FolderTooLargeError
-from tool_api.files.listing import HIDDEN
+from tool_api.files.listing import HIDDEN, changed_at
 from tool_api.workspace import Workspace
 
 MAX_ZIP_ENTRIES = 20_000
 MAX_ZIP_BYTES = 2 * 1024**3
 _PIECE_BYTES = 256 * 1024
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+_ZIP_END = (2107, 12, 31, 23, 59, 58)
 
 
 def disposition(name: str) -> str:
@@ -128,8 +128,8 @@ def _add(archive: zipfile.ZipFile, sink: _Sink, folder: int, name: str, path: st
         state = os.fstat(fd)
         if not stat.S_ISREG(state.st_mode):
             return
-        changed = datetime.fromtimestamp(state.st_mtime, UTC).timetuple()[:6]
-        info = zipfile.ZipInfo(path.encode("utf-8", "replace").decode(), max(changed, _ZIP_EPOCH))
+        changed = min(max(changed_at(state).timetuple()[:6], _ZIP_EPOCH), _ZIP_END)
+        info = zipfile.ZipInfo(path.encode("utf-8", "replace").decode(), changed)
         info.compress_type = zipfile.ZIP_DEFLATED
         info.external_attr = stat.S_IMODE(state.st_mode) << 16
         with archive.open(info, "w", force_zip64=True) as entry:

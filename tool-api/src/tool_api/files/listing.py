@@ -15,6 +15,8 @@ HIDDEN = frozenset({".agent", ".transcripts", ".tasks", ".team"})
 MAX_PREVIEW_BYTES = 100 * 1024
 MAX_LISTED = 5000
 _SNIFF_BYTES = 8192
+_EARLIEST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
+_LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
 
 LANGUAGES = {
     ".bash": "bash", ".c": "c", ".cc": "cpp", ".conf": "ini", ".cpp": "cpp", ".cs": "csharp", ".css": "css",
@@ -31,6 +33,11 @@ _NAMES = {"Dockerfile": "dockerfile", "Makefile": "makefile"}
 def language_of(name: str) -> str | None:
     """The language of a file by its name, None when unknown."""
     return _NAMES.get(name) or LANGUAGES.get(PurePosixPath(name).suffix.lower())
+
+
+def changed_at(state: os.stat_result) -> datetime:
+    """When a file was changed, as far as a date can say: a file may bear any time its owner gives it."""
+    return datetime.fromtimestamp(min(max(state.st_mtime, _EARLIEST), _LATEST), UTC)
 
 
 def list_entries(workspace: Workspace, path: str) -> list[FileEntry]:
@@ -61,7 +68,7 @@ def _entry(workspace: Workspace, folder: int, prefix: str, name: str) -> FileEnt
         path=(prefix + name).encode("utf-8", "replace").decode(),
         name=shown,
         size=0 if is_folder else state.st_size,
-        modified_at=datetime.fromtimestamp(state.st_mtime, UTC),
+        modified_at=changed_at(state),
         is_dir=is_folder,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Annotated
@@ -12,11 +13,12 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from contracts.sandboxes import Scope
 from contracts.tools import FileContent, FileEntry, Uploaded
 from tool_api.door import require
-from tool_api.errors import NotFoundError
+from tool_api.errors import ConflictError, NotFoundError, PathForbiddenError
 from tool_api.files import download, listing, upload
 from tool_api.services import Services, services_of
+from tool_api.workspace import NotRegularError
 
-router = APIRouter(prefix="/files", dependencies=[Depends(require(Scope.FILES))], responses={403: {}, 404: {}})
+router = APIRouter(prefix="/files", dependencies=[Depends(require(Scope.FILES))], responses={403: {}, 404: {}, 409: {}})
 
 PresentServices = Annotated[Services, Depends(services_of)]
 AnyPath = Annotated[str, Query(max_length=4096)]
@@ -37,35 +39,48 @@ _UPLOAD = {
 FilePath = Annotated[str, Query(min_length=1, max_length=4096)]
 
 
+_NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
+_CLOSED = frozenset({errno.EACCES, errno.EPERM})
+
+
 @contextmanager
-def _missing_is_not_found(path: str) -> Generator[None]:
+def _told_of(path: str) -> Generator[None]:
+    """What the agent made of its files is no fault of ours."""
     try:
         yield
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotFoundError(f"There is no {path} in the workspace.") from error
+    except OSError as error:
+        if error.errno in _NOT_THERE:
+            raise NotFoundError(f"There is no {path} in the workspace.") from error
+        if error.errno in _CLOSED:
+            raise PathForbiddenError(f"The rights of {path} do not let it be read.") from error
+        if isinstance(error, NotRegularError) or error.errno == errno.ENXIO:
+            raise ConflictError(f"{path} is neither a file nor a folder.") from error
+        if isinstance(error, BlockingIOError):
+            raise ConflictError(f"A program holds {path} closed. Try again later.") from error
+        raise
 
 
 @router.get("")
 async def list_folder(services: PresentServices, path: AnyPath = "") -> list[FileEntry]:
-    with _missing_is_not_found(path):
+    with _told_of(path):
         return await asyncio.to_thread(listing.list_entries, services.workspace, path)
 
 
 @router.get("/content")
 async def read_content(services: PresentServices, path: FilePath) -> FileContent:
-    with _missing_is_not_found(path):
+    with _told_of(path):
         return await asyncio.to_thread(listing.preview, services.workspace, path)
 
 
 @router.get("/download", response_class=Response, responses={200: {"content": {"*/*": {}}}, 413: {}})
 async def download_path(services: PresentServices, path: FilePath) -> Response:
-    with _missing_is_not_found(path):
+    with _told_of(path):
         return await download.download(services.workspace, path)
 
 
 @router.post("", status_code=201, responses={400: {}, 409: {}, 413: {}}, openapi_extra=_UPLOAD)
 async def upload_files(request: Request, services: PresentServices, subdir: AnyPath = "") -> Uploaded:
-    with _missing_is_not_found(subdir):
+    with _told_of(subdir):
         content_type = request.headers.get("content-type", "")
         limit = services.settings.max_upload_bytes
         paths = await upload.receive(
