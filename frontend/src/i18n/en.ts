@@ -1,3 +1,4 @@
+import { enPhrases } from './enPhrases'
 import { enProblems } from './enProblems'
 
 export default {
@@ -158,6 +159,8 @@ export default {
     now: 'Try now',
     offline: 'You are offline. This page goes on by itself when the network is back.',
   },
+  phrase: enPhrases,
+  anyPhrase: { succeeded: 'Used {name}', failed: 'Tried {name}', cut: 'Stopped {name}' },
   tool: {
     running: 'Running',
     succeeded: 'Succeeded',

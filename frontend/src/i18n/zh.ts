@@ -1,3 +1,4 @@
+import { zhPhrases } from './zhPhrases'
 import type en from './en'
 import { zhProblems } from './zhProblems'
 
@@ -159,6 +160,8 @@ const zh: typeof en = {
     now: '立即重试',
     offline: '网络已断开，恢复后页面会自动继续。',
   },
+  phrase: zhPhrases,
+  anyPhrase: { succeeded: '已使用 {name}', failed: '尝试使用 {name}', cut: '已停止 {name}' },
   tool: {
     running: '进行中',
     succeeded: '成功',

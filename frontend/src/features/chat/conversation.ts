@@ -53,13 +53,13 @@ export const useConversation = defineStore('conversation', () => {
   })
   const activity = computed(() => {
     const { items, live, run } = transcript.value
-    if (run?.status === 'queued') return { kind: 'queued' as const, phrase: '' }
-    if (run?.status !== 'running') return { kind: 'idle' as const, phrase: '' }
+    if (run?.status === 'queued') return { kind: 'queued' as const, call: null }
+    if (run?.status !== 'running') return { kind: 'idle' as const, call: null }
     const tool = items.findLast((item) => item.kind === 'tool' && item.outcome === 'running')
-    if (tool?.kind === 'tool') return { kind: 'working' as const, phrase: tool.phrase }
+    if (tool?.kind === 'tool') return { kind: 'working' as const, call: tool }
     return {
       kind: live.some((item) => item.kind === 'assistant') ? ('writing' as const) : ('thinking' as const),
-      phrase: '',
+      call: null,
     }
   })
 

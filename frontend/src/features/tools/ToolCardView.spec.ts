@@ -30,11 +30,42 @@ const show = (changes: Partial<ToolCard>) =>
 describe('ToolCardView', () => {
   it('is one line until opened', async () => {
     show({ outcome: 'succeeded', preview: 'a.txt', durationMs: 1840 })
-    const line = screen.getByRole('button', { name: /Running ls.*1\.8 s.*Succeeded/ })
+    const line = screen.getByRole('button', { name: /Ran ls.*1\.8 s.*Succeeded/ })
     expect(line.getAttribute('aria-expanded')).toBe('false')
     expect(screen.queryByText('a.txt')).toBeNull()
     await userEvent.click(line)
     expect(screen.getByText('a.txt')).toBeTruthy()
+  })
+  it.each([
+    ['en', 'running', 'Running ls'],
+    ['en', 'succeeded', 'Ran ls'],
+    ['en', 'failed', 'Tried to run ls'],
+    ['en', 'cut', 'Stopped running ls'],
+    ['zh', 'running', '正在运行 ls'],
+    ['zh', 'succeeded', '已运行 ls'],
+    ['zh', 'failed', '尝试运行 ls'],
+    ['zh', 'cut', '已停止运行 ls'],
+  ] as const)('says in %s what a call that is %s does or did', (locale, outcome, said) => {
+    i18n.global.locale.value = locale
+    try {
+      show({ outcome })
+      expect(screen.getByText(said)).toBeTruthy()
+    } finally {
+      i18n.global.locale.value = 'en'
+    }
+  })
+  it('says in a word what failed or was stopped', async () => {
+    const { rerender } = show({ outcome: 'failed' })
+    expect(screen.getByText('Failed')).toBeTruthy()
+    await rerender({ card: { ...card, outcome: 'cut' } })
+    expect(screen.getByText('Stopped')).toBeTruthy()
+  })
+  it('says of a tool it does not know what the server says, and its name when it has ended', async () => {
+    const unknown = { name: 'brand_new', phrase: 'Painting the wall' }
+    const { rerender } = show(unknown)
+    expect(screen.getByText('Painting the wall')).toBeTruthy()
+    await rerender({ card: { ...card, ...unknown, outcome: 'succeeded' } })
+    expect(screen.getByText('Used brand_new')).toBeTruthy()
   })
   it('shows live output of a running command', async () => {
     const { rerender } = show({ output: 'one\n' })

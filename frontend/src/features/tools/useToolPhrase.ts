@@ -1,0 +1,30 @@
+import { useI18n } from 'vue-i18n'
+import type { ToolCard } from './card'
+
+const LONGEST_VALUE = 80
+type Call = Pick<ToolCard, 'name' | 'arguments' | 'phrase' | 'outcome'>
+
+function oneLine(value: unknown): string {
+  if (typeof value !== 'string' && typeof value !== 'number') return ''
+  const points = [
+    ...String(value)
+      .slice(0, LONGEST_VALUE * 20)
+      .replace(/\s+/g, ' ')
+      .trim(),
+  ]
+  return points.length > LONGEST_VALUE ? `${points.slice(0, LONGEST_VALUE - 1).join('')}…` : points.join('')
+}
+
+/**
+ * What a call is doing or did, in the page's language and the tense of its state. Of a tool the page does not know the
+ * server's phrase is said while it runs, and its name afterwards.
+ */
+export function useToolPhrase(): (call: Call) => string {
+  const { t, te } = useI18n()
+  return ({ name, arguments: given, phrase, outcome }) => {
+    const key = `phrase.${name}.${outcome}`
+    if (/^\w+$/.test(name) && te(key, 'en'))
+      return t(key, Object.fromEntries(Object.entries(given).map(([slot, value]) => [slot, oneLine(value)]))).trim()
+    return outcome === 'running' ? phrase || name : t(`anyPhrase.${outcome}`, { name })
+  }
+}

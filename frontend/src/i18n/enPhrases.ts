@@ -1,0 +1,161 @@
+import type { ToolPhrases } from './phrases'
+
+/** What a call is doing or did, by the name of its tool. */
+export const enPhrases: ToolPhrases = {
+  shell_exec: {
+    running: 'Running {command}',
+    succeeded: 'Ran {command}',
+    failed: 'Tried to run {command}',
+    cut: 'Stopped running {command}',
+  },
+  shell_view: {
+    running: 'Looking at the shell {shell}',
+    succeeded: 'Looked at the shell {shell}',
+    failed: 'Tried to look at the shell {shell}',
+    cut: 'Stopped looking at the shell {shell}',
+  },
+  shell_wait: {
+    running: 'Waiting for the shell {shell}',
+    succeeded: 'Waited for the shell {shell}',
+    failed: 'Tried to wait for the shell {shell}',
+    cut: 'Stopped waiting for the shell {shell}',
+  },
+  shell_write: {
+    running: 'Typing into the shell {shell}',
+    succeeded: 'Typed into the shell {shell}',
+    failed: 'Tried to type into the shell {shell}',
+    cut: 'Stopped typing into the shell {shell}',
+  },
+  shell_kill: {
+    running: 'Ending the command of the shell {shell}',
+    succeeded: 'Ended the command of the shell {shell}',
+    failed: 'Tried to end the command of the shell {shell}',
+    cut: 'Stopped ending the command of the shell {shell}',
+  },
+  file_read: {
+    running: 'Reading {path}',
+    succeeded: 'Read {path}',
+    failed: 'Tried to read {path}',
+    cut: 'Stopped reading {path}',
+  },
+  file_write: {
+    running: 'Writing {path}',
+    succeeded: 'Wrote {path}',
+    failed: 'Tried to write {path}',
+    cut: 'Stopped writing {path}',
+  },
+  file_append: {
+    running: 'Adding to {path}',
+    succeeded: 'Added to {path}',
+    failed: 'Tried to add to {path}',
+    cut: 'Stopped adding to {path}',
+  },
+  file_edit: {
+    running: 'Editing {path}',
+    succeeded: 'Edited {path}',
+    failed: 'Tried to edit {path}',
+    cut: 'Stopped editing {path}',
+  },
+  file_list: {
+    running: 'Listing {path}',
+    succeeded: 'Listed {path}',
+    failed: 'Tried to list {path}',
+    cut: 'Stopped listing {path}',
+  },
+  file_find: {
+    running: 'Finding {pattern}',
+    succeeded: 'Looked for files named {pattern}',
+    failed: 'Tried to find {pattern}',
+    cut: 'Stopped finding {pattern}',
+  },
+  file_search: {
+    running: 'Searching for {pattern}',
+    succeeded: 'Searched for {pattern}',
+    failed: 'Tried to search for {pattern}',
+    cut: 'Stopped searching for {pattern}',
+  },
+  file_move: {
+    running: 'Moving {source} to {destination}',
+    succeeded: 'Moved {source} to {destination}',
+    failed: 'Tried to move {source} to {destination}',
+    cut: 'Stopped moving {source} to {destination}',
+  },
+  file_delete: {
+    running: 'Deleting {path}',
+    succeeded: 'Deleted {path}',
+    failed: 'Tried to delete {path}',
+    cut: 'Stopped deleting {path}',
+  },
+  browser_view: {
+    running: 'Looking at the page',
+    succeeded: 'Looked at the page',
+    failed: 'Tried to look at the page',
+    cut: 'Stopped looking at the page',
+  },
+  browser_navigate: {
+    running: 'Opening {url}',
+    succeeded: 'Opened {url}',
+    failed: 'Tried to open {url}',
+    cut: 'Stopped opening {url}',
+  },
+  browser_click: {
+    running: 'Clicking on the page',
+    succeeded: 'Clicked on the page',
+    failed: 'Tried to click on the page',
+    cut: 'Stopped clicking on the page',
+  },
+  browser_type: {
+    running: 'Typing into the page',
+    succeeded: 'Typed into the page',
+    failed: 'Tried to type into the page',
+    cut: 'Stopped typing into the page',
+  },
+  browser_key: {
+    running: 'Pressing {key}',
+    succeeded: 'Pressed {key}',
+    failed: 'Tried to press {key}',
+    cut: 'Stopped pressing {key}',
+  },
+  browser_scroll: {
+    running: 'Scrolling {direction}',
+    succeeded: 'Scrolled {direction}',
+    failed: 'Tried to scroll {direction}',
+    cut: 'Stopped scrolling {direction}',
+  },
+  browser_back: {
+    running: 'Going back',
+    succeeded: 'Went back',
+    failed: 'Tried to go back',
+    cut: 'Stopped going back',
+  },
+  browser_screenshot: {
+    running: 'Taking a screenshot',
+    succeeded: 'Took a screenshot',
+    failed: 'Tried to take a screenshot',
+    cut: 'Stopped taking a screenshot',
+  },
+  generate_download_url: {
+    running: 'Making a link for {path}',
+    succeeded: 'Made a link for {path}',
+    failed: 'Tried to make a link for {path}',
+    cut: 'Stopped making a link for {path}',
+  },
+  think: {
+    running: 'Thinking',
+    succeeded: 'Thought',
+    failed: 'Tried to think',
+    cut: 'Stopped thinking',
+  },
+  web_search: {
+    running: 'Searching for {query}',
+    succeeded: 'Searched for {query}',
+    failed: 'Tried to search for {query}',
+    cut: 'Stopped searching for {query}',
+  },
+  utc_now: {
+    running: 'Looking at the clock',
+    succeeded: 'Looked at the clock',
+    failed: 'Tried to look at the clock',
+    cut: 'Stopped looking at the clock',
+  },
+}
