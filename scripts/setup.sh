@@ -74,7 +74,8 @@ write_source_paths() {
 }
 
 ensure_python() {
-  mkdir -p "$ROOT/.cache"
+  { mkdir -p "$ROOT/.cache" && [ -w "$ROOT/.cache" ]; } 2>/dev/null ||
+    fail "$ROOT is not yours to write. Use a checkout of your own."
   if [ "${1:-local}" = dev ]; then ensure_environment .venv dev; else ensure_environment .venv local dev; fi
   ensure_environment .venv-sandbox tool-api
   write_source_paths

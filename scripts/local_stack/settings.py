@@ -56,11 +56,19 @@ def load_settings() -> StackSettings:
 
 
 def read_env_file(path: Path) -> dict[str, str]:
-    """The settings of an env file: `NAME=value` lines, quotes around a value dropped, `#` lines skipped."""
-    if not path.is_file():
+    """The settings of an env file: `NAME=value` lines, quotes around a value dropped, `#` lines skipped.
+
+    Raises `StackError` for a file that can't be read, such as another user's.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
         return {}
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise StackError(f"{path} can't be read: {reason}. Make it yours, or use a checkout of your own.") from error
     found: dict[str, str] = {}
-    for raw in path.read_text(encoding="utf-8").splitlines():
+    for raw in text.splitlines():
         line = raw.strip()
         name, separator, value = line.partition("=")
         if line.startswith("#") or not separator or not name.strip().isidentifier():

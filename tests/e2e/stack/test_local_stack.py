@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
+import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Generator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from support.figures import assert_median
+from support.ordinary_user import as_ordinary_user
 from support.stack import STOP_TIMEOUT_S, Stack, run_stack, spawn_stack, start_stack, wait_until
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def status_of(url: str) -> int:
@@ -117,6 +124,54 @@ def is_ready(stack: Stack) -> bool:
         return status_of(stack.base_url + "/readyz") == 200
     except OSError:
         return False
+
+
+@pytest.fixture
+def own_checkout() -> Generator[Path]:
+    """The supervisor's files alone, where every user may look."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        shutil.copytree(ROOT / "scripts", folder / "scripts")
+        yield folder
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_settings_that_cannot_be_read_are_named(own_checkout: Path, *, is_ours: bool) -> None:
+    if not is_ours and os.geteuid() != 0:
+        pytest.skip("only root makes a file that another user can't read")
+    settings = own_checkout / ".env"
+    settings.write_bytes(b"PORT=\xff\n")
+    settings.chmod(0o600)
+    command = [sys.executable, "-m", "local_stack"]
+    environ = {**os.environ, "PYTHONPATH": str(own_checkout / "scripts"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    done = subprocess.run(
+        command if is_ours else as_ordinary_user(command),
+        env=environ,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {settings} can't be read: "), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_checkout_of_somebody_else_is_refused_with_what_to_do(own_checkout: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root has a folder that another user can't write")
+    script = f"ROOT={own_checkout}; . $ROOT/scripts/setup.sh; ensure_python local"
+
+    done = subprocess.run(
+        as_ordinary_user(["bash", "-euc", script]), cwd="/", capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {own_checkout} is not yours to write. "), done.stderr
 
 
 def test_two_stacks_run_side_by_side(stack: Stack, tmp_path: Path) -> None:
