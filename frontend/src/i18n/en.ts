@@ -227,6 +227,11 @@ export default {
     driving: '{who} is driving',
     takeControl: 'Take control',
     handBack: 'Hand back',
+    enlarge: 'Enlarge the desktop',
+    shrink: 'Back to the panel (Esc)',
+    showKeyboard: 'Show keyboard',
+    hideKeyboard: 'Hide keyboard',
+    typing: 'Type on the desktop',
   },
   files: {
     label: 'Files',

@@ -227,6 +227,11 @@ const zh: typeof en = {
     driving: '{who} 正在操作',
     takeControl: '接管操作',
     handBack: '交还',
+    enlarge: '放大桌面',
+    shrink: '返回面板（Esc）',
+    showKeyboard: '显示键盘',
+    hideKeyboard: '隐藏键盘',
+    typing: '在桌面上输入',
   },
   files: {
     label: '文件',

@@ -22,6 +22,7 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
   const visibility = useDocumentVisibility()
   const isHiddenLong = ref(false)
   let screen: RFB | null = null
+  let isFocusKept = false
   let attempt = 0
   let failures = 0
   let timer = 0
@@ -74,14 +75,14 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
       }
       screen.scaleViewport = true
       screen.viewOnly = !control.value
-      screen.focusOnClick = true
+      screen.focusOnClick = !isFocusKept
       screen.background = 'transparent'
       screen.addEventListener('connect', () => {
         if (mine !== attempt) return
         failures = 0
         state.value = 'live'
         problem.value = null
-        if (control.value) screen?.focus()
+        if (control.value && !isFocusKept) screen?.focus()
       })
     } catch (error) {
       if (mine !== attempt) return
@@ -96,6 +97,15 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
     failures = 0
     state.value = 'connecting'
     void connect()
+  }
+  /** Press and release, while one drives. */
+  function press(symbol: number): void {
+    if (control.value) screen?.sendKey(symbol, null)
+  }
+  /** A touch of the picture would take the focus, and close the keyboard of the screen. */
+  function keepFocus(isKept: boolean): void {
+    isFocusKept = isKept
+    if (screen) screen.focusOnClick = !isKept
   }
   function setControl(wanted: boolean): void {
     control.value = wanted
@@ -122,5 +132,5 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
     clearTimeout(hiddenTimer)
     leave()
   })
-  return { state, control, problem, retry, setControl }
+  return { state, control, problem, retry, setControl, press, keepFocus }
 }
