@@ -9,11 +9,12 @@ import os
 import platform
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from contracts.tree_size import TreeSize
 
 _BLOCK = 512
+_LOOK_AT_CLOCK = 256
 _DELETED = b" (deleted)\n"
 _KCMP = {"x86_64": 312, "aarch64": 272}.get(platform.machine())
 _KCMP_FILES = 2
@@ -56,51 +57,64 @@ def _is_known(task: int, known: list[int]) -> bool:
     return False
 
 
-def unlinked_size(pids: Iterable[int], device: int, under: str = "", *, deadline_s: float = float("inf")) -> TreeSize:
+def unlinked_size(
+    pids: Iterable[int],
+    device: int,
+    under: str = "",
+    *,
+    deadline_s: float = float("inf"),
+    clock: Callable[[], float] = time.monotonic,
+) -> TreeSize:
     """What files of a device take up that have no name any more and are held by these processes; only those that were
-    below a folder, where one is given as they see it.
+    below a folder, where one is given as they see it. Looking ends at the deadline by the clock.
 
     The size of a file that is held by a mapping alone is told to root only; for others it counts as one of no bytes.
     """
-    until = time.monotonic() + deadline_s
-    found = _Unlinked(device, under)
+    until = clock() + deadline_s
+    found = _Unlinked(device, under, lambda: clock() > until)
     held = list(pids)
     for look in (found.look_at_descriptors, found.look_at_mappings):
         for pid in held:
-            look(pid, until)
+            look(pid)
     sizes = found.sizes
-    return TreeSize(sum(sizes.values()), len(sizes), complete=time.monotonic() <= until)
+    return TreeSize(sum(sizes.values()), len(sizes), complete=found.complete)
 
 
 class _Unlinked:
-    def __init__(self, device: int, under: str) -> None:
-        self._device, self._under = device, under
+    def __init__(self, device: int, under: str, is_late: Callable[[], bool]) -> None:
+        self._device, self._under, self._is_late = device, under, is_late
         self._mapped = set[tuple[bytes, bytes]]()
         self.sizes: dict[int, int] = {}
+        self.complete = True
 
-    def look_at_descriptors(self, pid: int, until: float) -> None:
+    def look_at_descriptors(self, pid: int) -> None:
         for folder in descriptor_folders(pid):
-            if time.monotonic() > until:
-                return
             with contextlib.suppress(OSError), os.scandir(folder) as held:
-                for one in held:
+                for seen, one in enumerate(held):
+                    if seen % _LOOK_AT_CLOCK == 0 and self._ends():
+                        return
                     with contextlib.suppress(OSError):
                         found = one.stat()
                         if self._counts(found) and self._is_below(os.readlink(one.path)):
                             self.sizes[found.st_ino] = found.st_blocks * _BLOCK
 
-    def look_at_mappings(self, pid: int, until: float) -> None:
+    def look_at_mappings(self, pid: int) -> None:
         for task in tasks(pid):
-            if time.monotonic() > until:
-                return
             told = False
             with contextlib.suppress(OSError), open(f"/proc/{task}/maps", "rb") as lines:
-                for line in lines:
+                for seen, line in enumerate(lines):
+                    if seen % _LOOK_AT_CLOCK == 0 and self._ends():
+                        return
                     told = True
                     if line.endswith(_DELETED):
                         self._look_at_mapping(task, line)
             if told:
                 return  # all threads of a process that live share its memory
+
+    def _ends(self) -> bool:
+        if self._is_late():
+            self.complete = False
+        return not self.complete
 
     def _look_at_mapping(self, task: int, line: bytes) -> None:
         place, _, _, device, inode, path = line.split(None, 5)

@@ -5,6 +5,8 @@ long; however deep they lie, few are open at once; no link is followed; a folder
 as long as it is counted. Nothing but the standard library is imported: this runs as a program too.
 
     python -I -S tree_size.py MAX_FILES SECONDS     folders on standard input; bytes, files, whether all was seen
+
+The program's seconds are of processor time: how far they reach is then up to the tree, not to what else runs.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _BLOCK = 512
@@ -55,8 +58,9 @@ class _Level:
 
 
 class _Walk:
-    def __init__(self, *, max_files: int, until: float) -> None:
-        self._max_files, self._until = max_files, until
+    def __init__(self, *, max_files: int, deadline_s: float, clock: Callable[[], float]) -> None:
+        self._max_files, self._clock = max_files, clock
+        self._until = clock() + deadline_s
         self._seen = set[int]()
         self._way: list[_Level] = []
         self.bytes = self.files = self._entries = 0
@@ -80,7 +84,7 @@ class _Walk:
 
     @property
     def _is_enough(self) -> bool:
-        if (self._max_files and self.files > self._max_files) or time.monotonic() > self._until:
+        if (self._max_files and self.files > self._max_files) or self._clock() > self._until:
             self.complete = False
             return True
         return False
@@ -179,23 +183,30 @@ def _opened_up(name: str, parent: int | None) -> tuple[int, int]:
         os.close(place)
 
 
-def tree_size(folder: str, *, max_files: int = 0, deadline_s: float = float("inf")) -> TreeSize:
-    """What a folder holds; counting ends above `max_files`, unless that is 0, and at the deadline.
+def tree_size(
+    folder: str,
+    *,
+    max_files: int = 0,
+    deadline_s: float = float("inf"),
+    clock: Callable[[], float] = time.monotonic,
+) -> TreeSize:
+    """What a folder holds; counting ends above `max_files`, unless that is 0, and at the deadline by the clock.
 
     The bytes of a file with several names count once, each of its names as a file. A folder that is not there holds
     nothing. Raises `OSError`.
     """
-    walk = _Walk(max_files=max_files, until=time.monotonic() + deadline_s)
+    walk = _Walk(max_files=max_files, deadline_s=deadline_s, clock=clock)
     walk.go(folder)
     return TreeSize(walk.bytes, walk.files, walk.complete)
 
 
 def main() -> None:
-    """Count the folders named on standard input; the arguments are `max_files` and seconds for each."""
+    """Count the folders named on standard input; the arguments are `max_files` and seconds of processor time
+    for each."""
     max_files, deadline_s = int(sys.argv[1]), float(sys.argv[2])
     for line in sys.stdin:
         try:
-            found = tree_size(line.rstrip("\n"), max_files=max_files, deadline_s=deadline_s)
+            found = tree_size(line.rstrip("\n"), max_files=max_files, deadline_s=deadline_s, clock=time.process_time)
         except OSError:
             found = TreeSize(0, 0, complete=False)
         sys.stdout.write(f"{found.bytes} {found.files} {int(found.complete)}\n")

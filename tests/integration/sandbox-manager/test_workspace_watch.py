@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 from contracts import tree_size as program
 from contracts.tree_size import TreeSize
+from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many
+from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.processes import reference
-from sandbox_manager.infrastructure.runtimes.process.workspace_watch import Watched, WorkspaceWatch, told
+from sandbox_manager.infrastructure.runtimes.process.workspace_count import Bounds, Watched, told
+from sandbox_manager.infrastructure.runtimes.process.workspace_watch import WorkspaceWatch
 
 MIB = 1 << 20
 
@@ -23,15 +29,25 @@ class Scene:
         root = reference(os.getpid())
         assert root is not None
         self.ended: list[str] = []
+        self.reasons: list[str] = []
         self.look = WorkspaceWatch(
             folder=folder,
             limit_bytes=limit_bytes,
             limit_files=limit_files,
             isolated=True,
             running=lambda: {"one": Watched("session", self.workspace, root)},
-            end=lambda sandbox_id, _: self.ended.append(sandbox_id),
+            end=self._end,
             look_s=0,
         )
+
+    def _end(self, sandbox_id: str, reason: str) -> None:
+        self.ended.append(sandbox_id)
+        self.reasons.append(reason)
+
+    def finish_long_counts(self) -> None:
+        for thread in threading.enumerate():
+            if thread.name == "large-workspace":
+                thread.join(30)
 
     def write(self, name: str, mebibytes: int) -> None:
         (self.workspace / name).write_bytes(b"x" * (mebibytes * MIB))
@@ -89,6 +105,65 @@ def test_a_workspace_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
     assert scene.ended == []
 
 
+def test_one_that_can_not_be_counted_to_its_end_is_counted_apart_and_ends_at_the_third_time(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, limit_files=100)
+    scene.write("first", 1)
+    scene.look.quick = Bounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
+    scene.look.long = Bounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
+    until = time.monotonic() + 60
+    while not scene.ended and time.monotonic() < until:
+        scene.look()
+        scene.finish_long_counts()
+    assert scene.ended == ["one"]
+    assert "could not be counted" in scene.reasons[0]
+
+
+def test_a_large_one_is_counted_apart_and_goes_on(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, limit_bytes=10 * MIB)
+    scene.look.quick = Bounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
+    for name in ("first", "second"):
+        scene.write(name, 40)
+        assert scene.ended == []
+        scene.look()
+        scene.finish_long_counts()
+    scene.look()
+    assert scene.ended == ["one"], "it grew from one long count to the next"
+
+
+def test_one_holds_no_more_descriptors_than_can_be_looked_through(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, limit_bytes=10 * MIB)
+    hoard = "import os, time\nfor _ in range(4):\n  if not os.fork(): break\n" + HOARD
+    with subprocess.Popen([sys.executable, "-c", hoard], stdout=subprocess.PIPE) as first:
+        assert first.stdout is not None
+        root = reference(first.pid)
+        assert root is not None
+        for _ in range(5):
+            assert first.stdout.readline() == b"has\n"
+        scene.look.running = lambda: {"one": Watched("session", scene.workspace, root)}
+        held = [one.process for one in trees(all_processes(), [root])[root]]
+        assert are_too_many(one.pid for one in held)
+        scene.look()
+        until = time.monotonic() + 10
+        while are_too_many(one.pid for one in held) and time.monotonic() < until:
+            pass
+        left = [one for one in held if one.lives]
+        assert not are_too_many(one.pid for one in left)
+        assert root in left, "what answers at the door is spared"
+        for process in left:
+            process.kill()
+
+
+HOARD = """
+import resource
+limit = min(8192, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+try:
+    while True:
+        os.dup(1)
+except OSError:
+    os.write(1, b"has\\n")
+    time.sleep(60)
+"""
 STUCK = """
 import sys, time
 for line in sys.stdin:
@@ -98,12 +173,16 @@ for line in sys.stdin:
 """
 
 
+def sizes(command: list[str], folders: list[Path], patience_s: float) -> list[TreeSize]:
+    return [size for size, _ in told(command, folders, patience_s)]
+
+
 def test_what_was_told_before_one_that_takes_too_long_is_kept(tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("first", "second", "stuck", "last")]
     command = [sys.executable, "-I", "-S", "-c", STUCK]
-    assert told(command, folders, 0.5) == [TreeSize(1, 2)] * 2
-    assert told(["false"], folders, 0.5) == []
-    assert told(["/not/there"], folders, 0.5) == []
+    assert sizes(command, folders, 0.5) == [TreeSize(1, 2)] * 2
+    assert sizes(["false"], folders, 0.5) == []
+    assert sizes(["/not/there"], folders, 0.5) == []
 
 
 def test_each_folder_is_told_of_in_turn(tmp_path: Path) -> None:
@@ -113,4 +192,4 @@ def test_each_folder_is_told_of_in_turn(tmp_path: Path) -> None:
             (tmp_path / str(number) / str(name)).touch()
     command = [sys.executable, "-I", "-S", program.__file__, "0", "10"]
     folders = [tmp_path / str(number) for number in range(3)]
-    assert [size.files for size in told(command, folders, 10)] == [0, 1, 2]
+    assert [size.files for size in sizes(command, folders, 10)] == [0, 1, 2]

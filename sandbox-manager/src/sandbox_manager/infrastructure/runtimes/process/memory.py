@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from contracts.open_files import descriptor_folders, tasks
+from contracts.open_files import tasks
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_BLOCK = 512
 _KIB = 1024
 _IN_MEMORY = ("/tmp", "/var/tmp", "/home/agent", "/dev/shm", "/run")
 _INODE_BYTES = 1024
@@ -86,6 +84,12 @@ def trees(processes: dict[int, Member], roots: Iterable[ProcessRef]) -> dict[Pro
     return found
 
 
+def spared(root: ProcessRef, members: list[Member]) -> set[ProcessRef]:
+    """The outermost process, and its first child, which is the tool API; orphans that come to it later are younger."""
+    children = [one.process for one in members if one.parent == root.pid]
+    return {root, min(children, key=lambda one: one.started, default=root)}
+
+
 def own_bytes(pid: int) -> int | None:
     """Memory of a process that is no file's, pages it shares counted by its share; None when it can't be told."""
     for task in (pid, *tasks(pid)):
@@ -116,25 +120,3 @@ def file_bytes(pid: int) -> int:
             total += (found.f_blocks - found.f_bfree) * found.f_frsize
             total += (found.f_files - found.f_ffree) * _INODE_BYTES
     return total
-
-
-def memory_device() -> int:
-    """The device of memory that is held by descriptors and has no name."""
-    probe = os.memfd_create("probe", os.MFD_CLOEXEC)
-    try:
-        return os.fstat(probe).st_dev
-    finally:
-        os.close(probe)
-
-
-def descriptor_bytes(pid: int, device: int) -> dict[int, int]:
-    """Memory a process holds by descriptors, by inode, whichever of its threads has them."""
-    found: dict[int, int] = {}
-    for folder in descriptor_folders(pid):
-        with contextlib.suppress(OSError), os.scandir(folder) as held:
-            for one in held:
-                with contextlib.suppress(OSError):
-                    about = one.stat()
-                    if about.st_dev == device and stat.S_ISREG(about.st_mode):
-                        found[about.st_ino] = about.st_blocks * _BLOCK
-    return found

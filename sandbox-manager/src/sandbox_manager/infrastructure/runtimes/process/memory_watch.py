@@ -4,6 +4,10 @@ Rlimits hold for each process alone. So all of a sandbox is added up: about once
 has noticeably less memory than at the last look. Whoever takes most is ended first, until the rest is within the limit.
 What answers at the door is spared, and what lies in files in memory has no process: where these alone are too much, the
 sandbox ends.
+
+A look at one sandbox is bounded by processor time and by descriptors. What it has no time left to measure exactly
+counts in full, and a sandbox has no more descriptors than can be looked through. A round is bounded too: those that are
+looked at quickly come first, the others take turns.
 """
 
 from __future__ import annotations
@@ -14,13 +18,18 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from sandbox_manager.infrastructure.runtimes.process.descriptors import (
+    are_too_many,
+    bytes_held,
+    greediest,
+    memory_device,
+)
 from sandbox_manager.infrastructure.runtimes.process.memory import (
     Member,
     all_processes,
-    descriptor_bytes,
     file_bytes,
-    memory_device,
     own_bytes,
+    spared,
     trees,
 )
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
@@ -35,6 +44,10 @@ _GULP_BYTES = 48 * 1024 * 1024
 _DYING_S = 2.0
 _REST = 20
 """An exact look is followed by so many times its length without one, unless memory goes."""
+_HURRIED_REST = 4
+_EXACT_CPU_S = 0.5
+_ROUND_CPU_S = 0.1
+_COSTLY_CPU_S = 0.1
 _OVER = "It took up more memory than it may."
 
 
@@ -44,7 +57,10 @@ class _Known:
 
     descriptors: dict[int, dict[int, int]] = field(default_factory=dict[int, dict[int, int]])
     descriptors_at: float = float("-inf")
+    descriptors_cpu_s: float = 0.0
     exact_again_at: float = float("-inf")
+    looked_at: float = float("-inf")
+    is_costly: bool = False
 
 
 @dataclass(slots=True)
@@ -59,6 +75,10 @@ class MemoryWatch:
     _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
     _ended: dict[ProcessRef, float] = field(default_factory=dict[ProcessRef, float])
     _looked_at: float = float("-inf")
+    _ended_at: float = float("-inf")
+    _took_s: float = 0.0
+    _is_unfinished: bool = False
+    _is_hurried: bool = False
     _available_bytes: int = 0
     _device: int = field(default_factory=memory_device)
 
@@ -66,39 +86,59 @@ class MemoryWatch:
         """Look, if it is time to."""
         now, available = time.monotonic(), _available_bytes()
         is_time = now - self._looked_at >= _LOOK_S
-        hurried = bool(self._sandboxes) and self._available_bytes - available > _GULP_BYTES
+        self._is_hurried |= bool(self._sandboxes) and self._available_bytes - available > _GULP_BYTES
         self._available_bytes = max(self._available_bytes, available)
-        if not is_time and not hurried:
+        has_reason = is_time or self._is_hurried or self._is_unfinished
+        if not has_reason or now - self._ended_at < self._took_s / 2:
             return
         if is_time:
+            self._looked_at = now
             self._sandboxes = self.running()
             self._known = {one: self._known.get(one, _Known()) for one in self._sandboxes}
             self._ended = {one: until for one, until in self._ended.items() if until > now}
-            self._looked_at = now
         self._available_bytes = available
-        if self._sandboxes:
-            found = trees(all_processes(), self._sandboxes.values())
-            for sandbox_id, root in self._sandboxes.items():
-                members = [one for one in found[root] if one.process not in self._ended]
-                if members:
-                    self._hold_tasks(sandbox_id, root, members)
-                    self._hold_memory(sandbox_id, root, members, hurried=hurried)
+        self._is_unfinished = bool(self._sandboxes) and not self._round(hurried=self._is_hurried)
+        self._is_hurried &= self._is_unfinished
+        self._ended_at = time.monotonic()
+        self._took_s = self._ended_at - now
+
+    def _round(self, *, hurried: bool) -> bool:
+        """Whether there was time for all."""
+        found = trees(all_processes(), self._sandboxes.values())
+        for sandbox_id, root in self._sandboxes.items():
+            self._hold_tasks(sandbox_id, root, self._left(found[root]))
+        until = time.thread_time() + _ROUND_CPU_S
+        for sandbox_id in sorted(self._sandboxes, key=self._turn):
+            began = time.thread_time()
+            if began > until:
+                return False
+            root, known = self._sandboxes[sandbox_id], self._known[sandbox_id]
+            known.looked_at = time.monotonic()
+            if members := self._left(found[root]):
+                self._hold_memory(sandbox_id, root, members, hurried=hurried)
+            known.is_costly |= time.thread_time() - began > _COSTLY_CPU_S
+        return True
+
+    def _turn(self, sandbox_id: str) -> tuple[bool, float]:
+        known = self._known[sandbox_id]
+        return known.is_costly, known.looked_at
+
+    def _left(self, members: list[Member]) -> list[Member]:
+        return [one for one in members if one.process not in self._ended]
 
     def _hold_tasks(self, sandbox_id: str, root: ProcessRef, members: list[Member]) -> None:
         over = sum(one.tasks for one in members) - self.tasks
-        spared = _spared(root, members)
+        kept = spared(root, members)
         for member in sorted(members, key=lambda one: (one.tasks, one.process.started), reverse=True):
             if over <= 0:
                 return
-            if member.process not in spared:
+            if member.process not in kept:
                 self._kill(sandbox_id, member.process, "tasks")
                 over -= member.tasks
 
     def _hold_memory(self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool) -> None:
         known, now = self._known[sandbox_id], time.monotonic()
-        if now - known.descriptors_at >= (_HURRIED_S if hurried else _DESCRIPTORS_S):
-            known.descriptors = {one.process.pid: descriptor_bytes(one.process.pid, self._device) for one in members}
-            known.descriptors_at = now
+        members = self._hold_descriptors(sandbox_id, root, members, hurried=hurried)
         by_inode: dict[int, int] = {}
         for pid in [one.process.pid for one in members]:
             by_inode |= known.descriptors.get(pid, {})
@@ -106,12 +146,32 @@ class MemoryWatch:
         most = files + sum(one.resident_bytes for one in members)
         if most <= self.memory_bytes or (now < known.exact_again_at and not hurried):
             return
-        sizes = {one.process: _exact(one) for one in members}
-        known.exact_again_at = time.monotonic() + (time.monotonic() - now) * _REST
+        began = time.thread_time()
+        sizes = _sizes(members)
+        known.exact_again_at = time.monotonic() + (time.thread_time() - began) * _REST
         over = files + sum(sizes.values()) - self.memory_bytes
         if over > 0:
-            spared = _spared(root, members)
-            self._free(sandbox_id, {one: size for one, size in sizes.items() if one not in spared}, known, over)
+            kept = spared(root, members)
+            self._free(sandbox_id, {one: size for one, size in sizes.items() if one not in kept}, known, over)
+
+    def _hold_descriptors(
+        self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool
+    ) -> list[Member]:
+        """Look through them, if it is time to; answers who is left."""
+        known, now = self._known[sandbox_id], time.monotonic()
+        pause_s, rest = (_HURRIED_S, _HURRIED_REST) if hurried else (_DESCRIPTORS_S, _REST)
+        if now - known.descriptors_at < max(pause_s, known.descriptors_cpu_s * rest):
+            return members
+        began = time.thread_time()
+        if are_too_many(one.process.pid for one in members):
+            kept = spared(root, members)
+            for process in greediest([one.process for one in members], kept):
+                self._kill(sandbox_id, process, "descriptors")
+            members = self._left(members)
+        known.descriptors = bytes_held([one.process.pid for one in members], self._device)
+        known.descriptors_at = time.monotonic()
+        known.descriptors_cpu_s = time.thread_time() - began
+        return members
 
     def _free(self, sandbox_id: str, sizes: dict[ProcessRef, int], known: _Known, over: int) -> None:
         held = {one: size + sum(known.descriptors.get(one.pid, {}).values()) for one, size in sizes.items()}
@@ -131,15 +191,14 @@ class MemoryWatch:
         _log.warning("ended what took too much", extra={"sandbox_id": sandbox_id, "pid": process.pid, "of": over})
 
 
-def _spared(root: ProcessRef, members: list[Member]) -> set[ProcessRef]:
-    """The outermost process, and its first child, which is the tool API; orphans that come to it later are younger."""
-    children = [one.process for one in members if one.parent == root.pid]
-    return {root, min(children, key=lambda one: one.started, default=root)}
-
-
-def _exact(member: Member) -> int:
-    own = own_bytes(member.process.pid)
-    return member.resident_bytes if own is None else own
+def _sizes(members: list[Member]) -> dict[ProcessRef, int]:
+    """What each has for itself, the largest first; for those there is no time left for, all that it has in memory."""
+    until = time.thread_time() + _EXACT_CPU_S
+    found: dict[ProcessRef, int] = {}
+    for member in sorted(members, key=lambda one: one.resident_bytes, reverse=True):
+        own = own_bytes(member.process.pid) if time.thread_time() <= until else None
+        found[member.process] = member.resident_bytes if own is None else own
+    return found
 
 
 def _available_bytes() -> int:

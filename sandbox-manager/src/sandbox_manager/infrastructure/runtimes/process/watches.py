@@ -13,7 +13,7 @@ from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 from sandbox_manager.infrastructure.runtimes.process.store import Store
 from sandbox_manager.infrastructure.runtimes.process.watching import watching
-from sandbox_manager.infrastructure.runtimes.process.workspace_watch import Watched
+from sandbox_manager.infrastructure.runtimes.process.workspace_count import Watched
 
 _log = logging.getLogger(__name__)
 

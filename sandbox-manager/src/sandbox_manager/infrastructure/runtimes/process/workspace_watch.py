@@ -2,25 +2,27 @@
 
 The tool API holds the limit to the byte, as far as it can; here a sandbox that goes on filling a workspace well beyond
 its limit ends. One that only stays there does not: its user has to be able to delete.
+
+No sandbox holds up the count of another one. Most are counted in a moment, one after the other. One that was not, once,
+is from then on counted in a thread of its own, of which there are few. One that even so can't be counted, several times
+in a row and by its own doing, ends.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import select
-import sys
+import queue
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen
 
-from contracts import tree_size as program
-from contracts.open_files import unlinked_size
 from contracts.tree_size import TreeSize
-from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
-from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many, greediest
+from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, spared, trees
+from sandbox_manager.infrastructure.runtimes.process.workspace_count import Bounds, Counted, Watched, count_workspaces
 
 _log = logging.getLogger(__name__)
 
@@ -28,24 +30,32 @@ TICK_S = 1.0
 _LOOK_S = 20.0
 _HURRIED_S = 2.0
 _GULP = 50
+_REST = 50
+"""A long count is followed by so many times its length without one, up to `_LONGEST_REST_S`."""
+_LONGEST_REST_S = 120.0
 _SLACK = 10
 _SLACK_BYTES = 16 * 1024 * 1024
 _SLACK_FILES = 1000
 _GROWTH = 100
-_DEADLINE_S = 10.0
-_SPARE_S = 5.0
-_DELETED_S = 2.0
-_LINE_BYTES = 4096
+QUICK = Bounds(tree_cpu_s=0.5, deleted_cpu_s=0.25, patience_s=3.0)
+LONG = Bounds(tree_cpu_s=20.0, deleted_cpu_s=2.0, patience_s=60.0)
+_LONG_AT_ONCE = 3
+_UNCOUNTED = 3
 _OVER = "Its files took up more than they may, and went on growing."
+_COUNTLESS = "Its files could not be counted: there were too many, or they were moved about all the time."
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """One running sandbox: whose workspace it has, and its outermost process."""
+@dataclass(slots=True)
+class _Known:
+    """What stays of one workspace between looks: its size while it is over its limit, counts in a row that were not
+    complete, and when it is to be counted next, also in a hurry."""
 
-    session_id: str
-    workspace: Path
-    root: ProcessRef
+    over: TreeSize | None = None
+    uncounted: int = 0
+    is_large: bool = False
+    is_being_counted: bool = False
+    due_at: float = float("-inf")
+    hurried_at: float = float("-inf")
 
 
 @dataclass(slots=True)
@@ -60,58 +70,109 @@ class WorkspaceWatch:
     running: Callable[[], Mapping[str, Watched]]
     end: Callable[[str, str], None]
     look_s: float = _LOOK_S
-    _over: dict[str, TreeSize] = field(default_factory=dict[str, TreeSize])
+    quick: Bounds = QUICK
+    long: Bounds = LONG
+    _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
+    _waiting: dict[str, Watched] = field(default_factory=dict[str, Watched])
+    _long_counts: int = 0
+    _counted: queue.SimpleQueue[tuple[str, str, Counted]] = field(
+        default_factory=queue.SimpleQueue[tuple[str, str, Counted]]
+    )
     _free_at_look: tuple[int, int] = (0, 0)
     _looked_at: float = float("-inf")
-    _cost_s: float = 0.0
+    _took_s: float = 0.0
 
     def __call__(self) -> None:
         """Look, if it is time to."""
-        if not (self.limit_bytes or self.limit_files) or not self._is_time():
+        if not (self.limit_bytes or self.limit_files):
+            return
+        self._take_long_counts()
+        self._begin_long_counts()
+        since = time.monotonic() - self._looked_at
+        hurried = self._has_gulped()
+        if self.look_s > 0 and since < (max(_HURRIED_S, self._took_s) if hurried else self.look_s):
             return
         began = time.monotonic()
         self._free_at_look = self._free()
-        running = self.running()
-        found = self._counted(running)
-        self._over = {one: size for one, size in self._over.items() if one in {w.session_id for w in running.values()}}
-        for sandbox_id, size in found.items():
-            self._hold(sandbox_id, running[sandbox_id].session_id, size)
+        self._round(self.running(), hurried=hurried)
         self._looked_at = time.monotonic()
-        self._cost_s = self._looked_at - began
+        self._took_s = self._looked_at - began
 
-    def _is_time(self) -> bool:
-        if self.look_s <= 0:
-            return True
-        since = time.monotonic() - self._looked_at
-        if since < max(_HURRIED_S, self._cost_s):
-            return False
+    def _round(self, running: Mapping[str, Watched], *, hurried: bool) -> None:
+        sessions = {one.session_id for one in running.values()}
+        self._known = {session: self._known.get(session, _Known()) for session in sessions}
+        self._waiting = {one: running[one] for one in self._waiting if one in running}
+        due = {sandbox_id: one for sandbox_id, one in running.items() if self._is_due(one.session_id, hurried=hurried)}
+        if not due:
+            return
+        self._hold_descriptors(due)
+        quick = {sandbox_id: one for sandbox_id, one in due.items() if not self._known[one.session_id].is_large}
+        for (sandbox_id, one), counted in zip(quick.items(), self._count([*quick.values()], self.quick), strict=True):
+            if counted.size is not None and counted.size.complete:
+                self._hold(sandbox_id, one.session_id, counted)
+            else:
+                self._known[one.session_id].is_large = True
+        self._waiting |= {sandbox_id: one for sandbox_id, one in due.items() if self._known[one.session_id].is_large}
+        self._begin_long_counts()
+
+    def _is_due(self, session_id: str, *, hurried: bool) -> bool:
+        known, now = self._known[session_id], time.monotonic()
+        is_due = now >= (known.hurried_at if hurried else known.due_at) or self.look_s <= 0
+        return is_due and not known.is_being_counted
+
+    def _has_gulped(self) -> bool:
         limits = (self.limit_bytes, self.limit_files)
-        gulped = any(
+        return any(
             limit and before - now > limit / _GULP
             for limit, before, now in zip(limits, self._free_at_look, self._free(), strict=True)
         )
-        return gulped or since >= max(self.look_s, self._cost_s * _GULP)
 
     def _free(self) -> tuple[int, int]:
         found = os.statvfs(self.folder)
         return found.f_bavail * found.f_frsize, found.f_favail
 
-    def _counted(self, running: Mapping[str, Watched]) -> dict[str, TreeSize]:
-        if not running:
-            return {}
-        processes = all_processes()
-        members = trees(processes, [one.root for one in running.values()])
-        named = _sizes([one.workspace for one in running.values()], may_unshare=self.isolated)
+    def _hold_descriptors(self, due: Mapping[str, Watched]) -> None:
+        members = trees(all_processes(), [one.root for one in due.values()])
+        for sandbox_id, one in due.items():
+            own = [member.process for member in members[one.root]]
+            if are_too_many(process.pid for process in own):
+                kept = spared(one.root, members[one.root])
+                for process in greediest(own, kept):
+                    process.kill()
+                _log.warning("ended what held too many descriptors", extra={"sandbox_id": sandbox_id})
+
+    def _count(self, watched: Sequence[Watched], bounds: Bounds) -> list[Counted]:
         device = self.folder.stat().st_dev
-        found: dict[str, TreeSize] = {}
-        for (sandbox_id, one), size in zip(running.items(), named, strict=True):
-            if size is None:
-                _log.warning("a workspace could not be counted", extra={"sandbox_id": sandbox_id})
-                continue
-            pids = [member.process.pid for member in members[one.root]]
-            deleted = unlinked_size(pids, device, deadline_s=_DELETED_S)
-            found[sandbox_id] = TreeSize(size.bytes + deleted.bytes, size.files + deleted.files)
-        return found
+        return [*count_workspaces(watched, device, bounds, may_unshare=self.isolated)]
+
+    def _begin_long_counts(self) -> None:
+        """Apart from all others; of those that wait, first whoever should have been counted longest ago."""
+        for sandbox_id in sorted(self._waiting, key=lambda one: self._known[self._waiting[one].session_id].due_at):
+            if self._long_counts >= _LONG_AT_ONCE:
+                return
+            one = self._waiting.pop(sandbox_id)
+            self._known[one.session_id].is_being_counted = True
+            threading.Thread(
+                target=self._count_long, args=(sandbox_id, one), name="large-workspace", daemon=True
+            ).start()
+            self._long_counts += 1
+
+    def _count_long(self, sandbox_id: str, one: Watched) -> None:
+        counted = Counted(None, 0.0)
+        try:
+            counted = self._count([one], self.long)[0]
+        except Exception:  # noqa: BLE001 - edge of an owned thread
+            _log.exception("a large workspace could not be counted", extra={"sandbox_id": sandbox_id})
+        finally:
+            self._counted.put((sandbox_id, one.session_id, counted))
+
+    def _take_long_counts(self) -> None:
+        while not self._counted.empty():
+            sandbox_id, session_id, counted = self._counted.get()
+            self._long_counts -= 1
+            if session_id in self._known:
+                self._known[session_id].is_being_counted = False
+                self._hold(sandbox_id, session_id, counted)
 
     @property
     def _most_bytes(self) -> int:
@@ -121,67 +182,45 @@ class WorkspaceWatch:
     def _most_files(self) -> int:
         return self.limit_files + self.limit_files // _SLACK + _SLACK_FILES
 
-    def _hold(self, sandbox_id: str, session_id: str, size: TreeSize) -> None:
+    def _hold(self, sandbox_id: str, session_id: str, counted: Counted) -> None:
+        known, size, now = self._known[session_id], counted.size, time.monotonic()
+        if known.is_large:
+            known.hurried_at = now + counted.took_s
+            is_known = size is not None and size.complete
+            known.due_at = now + (min(counted.took_s * _REST, _LONGEST_REST_S) if is_known else 0)
+        if size is None:
+            _log.warning("a workspace could not be counted", extra={"sandbox_id": sandbox_id})
+            return
+        if self._is_countless(known, size):
+            _log.warning("ended a sandbox whose workspace can't be counted", extra={"sandbox_id": sandbox_id})
+            known.uncounted = 0
+            self.end(sandbox_id, _COUNTLESS)
+        elif self._goes_on_filling(known, size):
+            fields = {"sandbox_id": sandbox_id, "bytes": size.bytes, "files": size.files}
+            _log.warning("ended a sandbox that went on filling its workspace", extra=fields)
+            self.end(sandbox_id, _OVER)
+
+    def _is_countless(self, known: _Known, size: TreeSize) -> bool:
+        known.uncounted = 0 if size.complete else known.uncounted + 1
+        # Where there may be any number of files, it is nobody's fault that there are.
+        return known.uncounted >= _UNCOUNTED and self.limit_files > 0
+
+    def _goes_on_filling(self, known: _Known, size: TreeSize) -> bool:
         is_over = (self.limit_bytes and size.bytes > self._most_bytes) or (
             self.limit_files and size.files > self._most_files
         )
+        before = known.over
         if not is_over:
-            self._over.pop(session_id, None)
-            return
-        before = self._over.get(session_id)
-        if before is None:
-            self._over[session_id] = size
-        elif self._grew(before, size):
-            fields = {"sandbox_id": sandbox_id, "bytes": size.bytes, "files": size.files}
-            _log.warning("ended a sandbox that went on filling its workspace", extra=fields)
-            self._over[session_id] = size
-            self.end(sandbox_id, _OVER)
-        else:
-            self._over[session_id] = TreeSize(min(before.bytes, size.bytes), min(before.files, size.files))
+            # What was not counted to its end says nothing of having become less.
+            known.over = None if size.complete else before
+            return False
+        if before is None or self._grew(before, size):
+            known.over = size
+            return before is not None
+        known.over = TreeSize(min(before.bytes, size.bytes), min(before.files, size.files))
+        return False
 
     def _grew(self, before: TreeSize, now: TreeSize) -> bool:
         more_bytes = now.bytes - before.bytes > self.limit_bytes // _GROWTH if self.limit_bytes else False
         more_files = now.files - before.files > self.limit_files // _GROWTH if self.limit_files else False
         return more_bytes or more_files
-
-
-def _sizes(folders: list[Path], *, may_unshare: bool) -> list[TreeSize | None]:
-    """By a program of its own: a million files would hold up the manager. None for one it got stuck in: it is started
-    anew for those after that."""
-    # As root of a namespace one's own folders are open, whatever their modes say.
-    rights = ["unshare", "--user", "--map-root-user"] if may_unshare and os.geteuid() != 0 else []
-    arguments = [program.__file__, "0", str(_DEADLINE_S)]
-    command = [*rights, "nice", "-n", "10", sys.executable, "-I", "-S", *arguments]
-    found: list[TreeSize | None] = []
-    while len(found) < len(folders):
-        found += told(command, folders[len(found) :], _DEADLINE_S + _SPARE_S)
-        if len(found) < len(folders):
-            found.append(None)
-    return found
-
-
-def told(command: list[str], folders: list[Path], patience_s: float) -> list[TreeSize]:
-    """What a program that answers a line for each folder says of them, until one takes it longer than `patience_s`."""
-    found: list[TreeSize] = []
-    try:
-        counter = Popen(command, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
-    except OSError:
-        return found
-    with counter:
-        assert counter.stdin is not None
-        assert counter.stdout is not None
-        try:
-            for folder in folders:
-                counter.stdin.write(os.fsencode(folder) + b"\n")
-                # A line is written at once, so what can be read holds all of it.
-                if not select.select([counter.stdout], [], [], patience_s)[0]:
-                    break
-                line = counter.stdout.read(_LINE_BYTES).split()
-                if len(line) != 3:
-                    break
-                found.append(TreeSize(int(line[0]), int(line[1]), line[2] == b"1"))
-        except (OSError, ValueError):
-            return found
-        finally:
-            counter.kill()
-    return found

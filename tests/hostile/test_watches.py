@@ -1,0 +1,143 @@
+"""A sandbox that makes it costly to be looked at: it holds up nobody's watch, and hides nothing behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Iterator
+
+import httpx
+import psutil
+import pytest
+
+from support.intruder import Intruder, enter
+from support.stack import Stack, run_stack
+
+pytestmark = pytest.mark.timeout(300)
+
+# A hundred processes, each with all the descriptors one may have; those that are ended come again.
+HOARD = """
+import os, signal, sys, time
+if os.fork():
+    sys.exit(0)
+os.setsid()
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+pipe = os.pipe()
+def hoard():
+    try:
+        while True:
+            os.dup(pipe[0])
+    except OSError:
+        time.sleep(600)
+        os._exit(0)
+left = 100
+while True:
+    while left:
+        left -= 1
+        if os.fork() == 0:
+            hoard()
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            left += 1
+    except OSError:
+        pass
+    time.sleep(AGAIN_S)
+"""
+GREED = """
+import os, time
+for _ in range(40):
+    if os.fork() == 0:
+        held = bytearray(128 << 20)
+        for at in range(0, len(held), 4096):
+            held[at] = 1
+        time.sleep(8)
+        os._exit(0)
+"""
+# What it fills is deleted already, and nobody inside counts any more. Its process is a descendant far down.
+FILL = """
+import os, signal, sys, time
+if os.fork():
+    sys.exit(0)
+os.setsid()
+time.sleep(5)
+for name in os.listdir("/proc"):
+    if name.isdigit() and int(name) != os.getpid():
+        try:
+            if b"tool_api" in open(f"/proc/{name}/cmdline", "rb").read():
+                os.kill(int(name), signal.SIGSTOP)
+        except OSError:
+            pass
+for _ in range(8):
+    if os.fork():
+        time.sleep(600)
+file = os.open("/workspace/gone", os.O_WRONLY | os.O_CREAT, 0o600)
+os.unlink("/workspace/gone")
+while True:
+    os.write(file, b"x" * (2 << 20))
+    time.sleep(0.3)
+"""
+
+
+@contextlib.asynccontextmanager
+async def hoarder(stack: Stack, name: str, *first: str, again_s: float = 1.0) -> AsyncGenerator[Intruder]:
+    """One that has begun to, after it began with other programs."""
+    async with enter(stack, name) as intruder:
+        for number, source in enumerate([*first, HOARD.replace("AGAIN_S", str(again_s))]):
+            file = f"/tmp/hoard{number}.py"
+            await intruder.run(f"cat > {file} <<'END'\n{source}\nEND\npython3 -I {file} >/dev/null 2>&1")
+        yield intruder
+
+
+def resident_mib(program: str) -> int:
+    """Of all processes that run it."""
+    total = 0
+    for process in psutil.process_iter(["cmdline"]):
+        with contextlib.suppress(psutil.Error):
+            if program in (process.info["cmdline"] or []):
+                total += process.memory_info().rss
+    return total >> 20
+
+
+async def test_the_memory_of_one_is_held_while_others_have_all_descriptors_there_are(ordinary_stack: Stack) -> None:
+    async with (
+        hoarder(ordinary_stack, "hoarder-one"),
+        hoarder(ordinary_stack, "hoarder-two"),
+        enter(ordinary_stack, "greedy-beside") as greedy,
+    ):
+        await asyncio.sleep(6)  # until the watch looks through their descriptors, which it does every five seconds
+        for _ in range(4):
+            attack = asyncio.create_task(greedy.python(GREED))
+            most = 0
+            while not attack.done():
+                most = max(most, await asyncio.to_thread(resident_mib, "/tmp/program.py"))
+            assert attack.exception() is None or isinstance(attack.exception(), httpx.HTTPError)
+            assert 256 < most < 3072, "of the 2 GB one sandbox may have; 5 GB were asked for"
+        assert "alive" in await greedy.run("echo alive")
+
+
+@pytest.fixture(scope="module", params=["root", "ordinary"])
+def tight_stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack whose workspaces may hold little, run by either."""
+    limits = {"SANDBOX_DISK_LIMIT_MB": "20", "SANDBOX_MAX_FILES": "3000"}
+    folder = tmp_path_factory.mktemp("watched")
+    with run_stack(folder, ordinary=request.param == "ordinary", **limits) as running:
+        yield running
+
+
+async def end_of(intruder: Intruder, within_s: float) -> str:
+    """Why it ended; fails when it does not."""
+    until = time.monotonic() + within_s
+    while time.monotonic() < until:
+        found = (await intruder.manager.get(f"/sandboxes/{intruder.sandbox_id}")).json()
+        if found.get("status") not in ("ready", "paused"):
+            return str(found.get("reason"))
+        await asyncio.sleep(0.5)
+    pytest.fail("it goes on filling its workspace")
+
+
+@pytest.mark.parametrize("again_s", [1.0, 0.01], ids=["now-and-then", "at-once"])
+async def test_bytes_are_not_hidden_behind_descriptors(tight_stack: Stack, again_s: float) -> None:
+    async with hoarder(tight_stack, f"hiding{round(100 * again_s)}", FILL, again_s=again_s) as intruder:
+        told = await end_of(intruder, 120)
+        assert "went on growing" in told or "could not be counted" in told
