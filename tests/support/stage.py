@@ -12,6 +12,8 @@ from typing import Any
 
 from backend_api.application.conversation.send_message import Message, SendMessage
 from backend_api.application.conversation.stop_run import StopRun
+from backend_api.application.files.check_attachments import CheckAttachments
+from backend_api.application.files.own_computer import OwnComputer
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_driver import RunDriver, RunOptions
 from backend_api.application.runs.worker import Worker
@@ -21,6 +23,7 @@ from backend_api.domain.agent.tools import ToolBox
 from backend_api.domain.conversation.entity import Lease, OwnerMessage, Run, RunId, SessionId
 from backend_api.domain.conversation.ports import EventLog, WorkQueue
 from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryWorkspace
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals, MemoryWorkQueue
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
@@ -98,11 +101,18 @@ class Stage:
         self.signals = signals or MemoryRunSignals()
         self.queue = queue or WatchedQueue()
         limits = Limits(messages_per_minute=0)
-        self._send = SendMessage(self.ledger, self.tail, self.signals, self.queue, MemoryRateLimiter(), limits)
+        own_computer = OwnComputer(self.sessions, MemoryComputers())
+        attached = CheckAttachments(own_computer, MemoryWorkspace())
+        self._send = SendMessage(
+            self.ledger, self.tail, self.signals, self.queue, MemoryRateLimiter(), limits, attached
+        )
         self._stop = StopRun(self.sessions, self.ledger, self.log, self.tail, self.signals)
 
-    async def open_session(self, title: str = "") -> SessionId:
-        return await add_session(self.sessions, USER, title)
+    async def open_session(self, title: str = "", **options: Any) -> SessionId:
+        session_id = await add_session(self.sessions, USER, title)
+        if options:
+            await self.sessions.update(session_id, USER, {"options": options})
+        return session_id
 
     async def say(self, session_id: SessionId, text: str, *, interrupt: bool = False) -> RunId:
         return (await self._send(session_id, USER, Message(text=text, interrupt=interrupt))).run_id

@@ -100,7 +100,7 @@ async def open_agent(
         local = [
             THINK,
             utc_now(now),
-            generate_download_url(_link_signer(ports.link_file, settings.user_content_origin)),
+            generate_download_url(_link_signer(ports.link_file, settings.user_content_origin or settings.public_url)),
         ]
         if search is not None:
             local.append(web_search(search))

@@ -21,6 +21,7 @@ from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.application.conversation.stop_run import StopRun
 from backend_api.application.conversation.stream_places import StreamPlaces
 from backend_api.application.conversation.update_session import UpdateSession
+from backend_api.application.files.check_attachments import CheckAttachments
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_computer import OwnComputer
 from backend_api.application.files.restore_snapshot import RestoreSnapshot
@@ -119,10 +120,13 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     """Hand every use case its ports."""
     limiter, limits = ports.limiter, policy.limits
     issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
-    send_message = SendMessage(ports.ledger, ports.tail, ports.signals, ports.queue, limiter, limits, ports.desk)
+    own_computer = OwnComputer(ports.sessions, ports.computers)
+    attached = CheckAttachments(own_computer, ports.workspace)
+    send_message = SendMessage(
+        ports.ledger, ports.tail, ports.signals, ports.queue, limiter, limits, attached, ports.desk
+    )
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, heads, policy.poll_s)
-    own_computer = OwnComputer(ports.sessions, ports.computers)
     log_ins = OpenLogIns(ports.standings, ports.log_in_signals, ports.clock)
     places = StreamPlaces(policy.streams_per_user, log_ins)
     stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.signals)
@@ -168,7 +172,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         snapshots=ports.snapshots,
         take_snapshot=TakeSnapshot(ports.sessions, ports.snapshots),
         restore_snapshot=RestoreSnapshot(ports.sessions, ports.snapshots, ports.log, ports.tail),
-        link_file=LinkFile(ports.sessions, ports.links),
+        link_file=LinkFile(own_computer, ports.workspace, ports.links),
         links=ports.links,
         issue_ticket=IssueTicket(ports.sessions, ports.tickets, limiter, limits),
         open_screen=OpenScreen(ports.tickets, log_ins, places, own_computer, ports.screens),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.application.files.link_file import LinkFile
+from backend_api.application.files.own_computer import OwnComputer
 from backend_api.application.runs.announced_computers import AnnouncedComputers
 from backend_api.bootstrap.agent import Agent, AgentPorts, build_catalogue, open_agent
 from backend_api.bootstrap.computers import ComputerPorts, open_computers
@@ -96,7 +97,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             sessions=sessions,
             computers=announced,
             sandbox_tools=computers.tools,
-            link_file=LinkFile(sessions, planned.links),
+            link_file=LinkFile(OwnComputer(sessions, announced), computers.workspace, planned.links),
         )
         async with (
             planned.clock.following(database),

@@ -41,6 +41,7 @@ class Settings(BaseSettings):
     cors_origins: Names = ()
     allowed_hosts: Names = ()
     user_content_origin: str = ""
+    public_url: str = ""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     mongo_uri: str = "mongodb://localhost:27017"
@@ -99,7 +100,7 @@ class Settings(BaseSettings):
     def _lists(cls, value: object) -> object:
         return _split(value)
 
-    @field_validator("user_content_origin")
+    @field_validator("user_content_origin", "public_url")
     @classmethod
     def _origin(cls, value: str) -> str:
         parts = urlsplit(value.strip().rstrip("/").lower())
@@ -118,10 +119,10 @@ class Settings(BaseSettings):
         return self.redis_url or f"redis://{self.redis_host}:{self.redis_port}/0"
 
 
-def user_content_hosts(settings: Settings) -> tuple[str, ...]:
-    """The name that links of users' files have for themselves, if they have one."""
-    name = urlsplit(settings.user_content_origin).hostname
-    return (name,) if name else ()
+def named_hosts(settings: Settings) -> tuple[str, ...]:
+    """The names in the addresses that this server is said to have: its own, and that of links of users' files."""
+    found = (urlsplit(address).hostname for address in (settings.public_url, settings.user_content_origin))
+    return tuple(name for name in found if name)
 
 
 def load_settings() -> Settings:

@@ -16,7 +16,7 @@ from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
-from backend_api.bootstrap.settings import Settings, user_content_hosts
+from backend_api.bootstrap.settings import Settings, named_hosts
 from backend_api.domain.conversation.feed import SessionFeed
 from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
@@ -48,8 +48,9 @@ def web_options(settings: Settings) -> WebOptions:
         is_local=settings.is_local,
         metrics_token=settings.metrics_token.get_secret_value(),
         # What it listens on may be a name: others reach it by that, and so does its health check.
-        allowed_hosts=(*settings.allowed_hosts, *settings.host, *user_content_hosts(settings)),
+        allowed_hosts=(*settings.allowed_hosts, *settings.host, *named_hosts(settings)),
         user_content_origin=settings.user_content_origin,
+        public_url=settings.public_url,
         cors_origins=settings.cors_origins,
         max_upload_bytes=settings.max_upload_bytes,
         frontend=settings.frontend_dist,

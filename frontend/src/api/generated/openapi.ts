@@ -39,15 +39,36 @@ export interface CreateSessionBody {
   options?: OptionsBody
 }
 /**
- * What a session may choose for itself.
+ * What a session may choose for itself. What would change nothing is refused, so that nobody relies on it.
  */
 export interface OptionsBody {
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   enable_teams?: boolean | null
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   enable_tracing?: boolean | null
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   enable_approval?: boolean | null
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   enable_plan_mode?: boolean | null
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   enable_thinking?: boolean | null
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   thinking_effort?: ('high' | 'max') | null
+  /**
+   * Model calls a run may take; null: as the server has it.
+   */
   max_turns?: number | null
 }
 /**
@@ -148,6 +169,10 @@ export interface JobPageBody {
 export interface LinkBody {
   path: string
   expires_s?: number
+  /**
+   * Whether the path is a folder, to be fetched as zip.
+   */
+  folder?: boolean
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -203,18 +228,39 @@ export interface ModelBody {
   notes: string[]
 }
 /**
- * What a session may choose for itself.
+ * What a session may choose for itself. What would change nothing is refused, so that nobody relies on it.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "OptionsBody".
  */
 export interface OptionsBody1 {
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   enable_teams?: boolean | null
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   enable_tracing?: boolean | null
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   enable_approval?: boolean | null
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   enable_plan_mode?: boolean | null
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   enable_thinking?: boolean | null
+  /**
+   * Not in effect on this server yet, so any value but null is refused.
+   */
   thinking_effort?: ('high' | 'max') | null
+  /**
+   * Model calls a run may take; null: as the server has it.
+   */
   max_turns?: number | null
 }
 /**

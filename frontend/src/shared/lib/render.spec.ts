@@ -11,6 +11,7 @@ describe('workspacePath', () => {
     ['//example.org', null],
     ['#top', null],
     ['mailto:a@b', null],
+    ['/api/files/eyJ.a.b', null],
   ])('%s is %s', (href, path) => expect(workspacePath(href)).toBe(path))
 })
 

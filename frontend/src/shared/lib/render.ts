@@ -1,9 +1,10 @@
 import DOMPurify from 'dompurify'
 import { markdown } from './blocks'
 
-/** A link without a scheme names a file of the workspace. */
+/** A link without a scheme names a file of the workspace, unless it is a signed link to one. */
 export function workspacePath(href: string): string | null {
-  if (href === '' || href.startsWith('#') || href.startsWith('//') || /^[a-z][a-z0-9+.-]*:/i.test(href)) return null
+  if (href === '' || /^(#|\/api\/files\/)/.test(href) || href.startsWith('//') || /^[a-z][a-z0-9+.-]*:/i.test(href))
+    return null
   try {
     return decodeURIComponent(href.replace(/[?#].*$/, '').replace(/^\.?\//, '')).replace(/^workspace\//, '')
   } catch {

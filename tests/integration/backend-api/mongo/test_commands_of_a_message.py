@@ -12,6 +12,8 @@ import pytest
 from pymongo import monitoring
 
 from backend_api.application.conversation.send_message import Message, SendMessage
+from backend_api.application.files.check_attachments import CheckAttachments
+from backend_api.application.files.own_computer import OwnComputer
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_driver import RunDriver, RunOptions
 from backend_api.application.runs.worker import Worker
@@ -19,6 +21,7 @@ from backend_api.domain.agent.events import Event, MessageUser, RunFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.conversation.entity import RunId, SessionId, Taker
 from backend_api.domain.conversation.ports import LiveTail
+from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryWorkspace
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
@@ -121,6 +124,7 @@ async def conversation(
             queue=queue,
             limiter=MemoryRateLimiter(),
             limits=Limits(),
+            check_attachments=CheckAttachments(OwnComputer(stores.sessions, MemoryComputers()), MemoryWorkspace()),
             desk=worker if inside else None,
         )
         async with working(worker):

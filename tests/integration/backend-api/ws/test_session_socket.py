@@ -152,6 +152,8 @@ async def test_frames_that_ask_for_what_is_not_there_get_a_typed_error_and_the_s
             ({"type": "message", "text": "x" * 100_001}, "message_too_long", None),
             ({"type": "options", "model": "unknown"}, "invalid", "body.model"),
             ({"type": "options", "magic": True}, "invalid", "options.magic"),
+            ({"type": "options", "enable_approval": True}, "invalid", "options.enable_approval"),
+            ({"type": "message", "text": "x", "attachments": ["none"]}, "invalid", "body.attachments.0"),
             ({"type": "dance"}, "invalid", "frame"),
             ({"type": "auth", "token": "x"}, "token_invalid", None),
         ):
@@ -159,10 +161,10 @@ async def test_frames_that_ask_for_what_is_not_there_get_a_typed_error_and_the_s
             assert (error["type"], error["code"], error["field"]) == ("error", code, field)
             assert (error["seq"], error["session_id"]) == (None, session_id)
         assert (await ask(socket, type="cancel"))["run_id"] is None
-        await socket.send(json.dumps({"type": "options", "max_turns": 7, "enable_thinking": True}))
+        await socket.send(json.dumps({"type": "options", "max_turns": 7}))
         await socket.send(json.dumps({"type": "options", "max_turns": 9}))
         changed = [await until(socket, "session.updated") for _ in range(2)]
-        assert changed[-1][-1]["options"] == {"max_turns": 9, "enable_thinking": True}
+        assert changed[-1][-1]["options"] == {"max_turns": 9}
         accepted = await ask(socket, type="message", text="\U0001f600" * 100_000)
         assert (await ask(socket, type="cancel"))["run_id"] == accepted["run_id"]
         assert (await ask(socket, type="interrupt", text="no, this"))["frame"] == "interrupt"

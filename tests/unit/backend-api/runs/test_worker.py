@@ -297,6 +297,17 @@ async def test_turn_and_token_budgets_end_the_run_with_a_reason() -> None:
         assert stage.payloads(session, UsageUpdated)[-1].usage.by_model["scripted"]["input"] == 60
 
 
+async def test_a_run_takes_no_more_turns_than_its_session_allows() -> None:
+    stage, box = Stage(), HandlerBox()
+    box.add("write", echo)
+    model = ScriptedModel([call("write"), CALLS])
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session(max_turns=2)
+        finished = await stage.until_finished(await stage.say(session, "go"))
+    assert (finished.status, len(model.requests)) == ("failed", 2)
+    assert finished.reason == "The run reached its limit of 2 turns (max_turns). Send a message to go on."
+
+
 async def test_an_answer_cut_for_length_goes_on_as_one_message() -> None:
     stage = Stage()
     cut = FinishPart("length")

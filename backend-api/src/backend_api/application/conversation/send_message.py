@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from dataclasses import dataclass
 
+from backend_api.application.files.check_attachments import CheckAttachments
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.conversation.entity import MAX_MESSAGE_CHARACTERS, Accepted, SessionId
@@ -30,7 +31,7 @@ class SendMessage:
     """Durable before it returns; the run is woken, not awaited. A message that interrupts cuts the present turn of a
     run at work, which then goes on with it.
 
-    Raises `SessionNotFoundError`, `MessageTooLongError`, `LimitError`.
+    Raises `SessionNotFoundError`, `MessageTooLongError`, `LimitError`, and what `CheckAttachments` raises.
     """
 
     ledger: RunLedger
@@ -39,12 +40,14 @@ class SendMessage:
     queue: WorkQueue
     limiter: RateLimiter
     limits: Limits
+    check_attachments: CheckAttachments
     desk: Desk | None = None
 
     async def __call__(self, session_id: SessionId, user_id: UserId, message: Message) -> Accepted:
         if len(message.text) > MAX_MESSAGE_CHARACTERS:
             raise MessageTooLongError(f"A message has at most {MAX_MESSAGE_CHARACTERS} characters.")
         await self.limiter.hit(f"messages:{user_id}", limit=self.limits.messages_per_minute, window_s=60)
+        await self.check_attachments(session_id, user_id, message.attachments)
         said = MessageUser(
             message_id=uuid.uuid4().hex,
             text=message.text,

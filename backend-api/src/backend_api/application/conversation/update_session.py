@@ -15,7 +15,10 @@ from backend_api.domain.identity.entity import UserId
 
 @dataclass(frozen=True, slots=True)
 class UpdateSession:
-    """Raises `SessionNotFoundError`, `InvalidError`."""
+    """Of the options those that are given change, and None takes one back.
+
+    Raises `SessionNotFoundError`, `InvalidError`.
+    """
 
     sessions: SessionRepository
     log: EventLog
@@ -27,8 +30,10 @@ class UpdateSession:
         check_model(changes.get("model"), self.models)
         if not changes:
             return await self.sessions.get(session_id, user_id)
-        await self.sessions.update(session_id, user_id, changes)
-        shown = {key: value for key, value in changes.items() if key in ("title", "model", "options")}
+        changed = await self.sessions.update(session_id, user_id, changes)
+        shown = {key: value for key, value in changes.items() if key in ("title", "model")}
+        if "options" in changes:
+            shown["options"] = changed.options
         if shown:
             events = await self.log.append(session_id, [SessionUpdated(**shown)])
             await self.tail.publish(session_id, events)

@@ -238,7 +238,7 @@ class RunDriver:
             model=ChosenModel(info=chosen.info, chat=chat),
             tools=ToolRunner(box=self.tools, journal=journal, new_id=self.new_id),
             journal=journal,
-            budget=self.options.budget,
+            budget=self.options.budget.for_session(lease.max_turns),
             system=system_prompt(self.tools.tools(), self.clock()),
             max_output_tokens=self.options.max_output_tokens,
             new_id=self.new_id,

@@ -21,17 +21,24 @@ class Ending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Turns are model calls of the run; tokens are what it read anew (cached input is not counted) and wrote."""
+    """Turns are model calls of the run, `turns_set_by` names who bounds them; tokens are what it read anew (cached
+    input is not counted) and wrote."""
 
     max_turns: int = 50
+    turns_set_by: str = "MAX_TURNS"
     max_tokens: int = 200_000
+
+    def for_session(self, max_turns: int | None) -> Budget:
+        """With the bound that a session chose, if it did."""
+        return self if max_turns is None else replace(self, max_turns=max_turns, turns_set_by="max_turns")
 
     def exceeded(self, turn: int, usage: Usage) -> Ending | None:
         """The ending if the model call numbered `turn` may not be made."""
         if turn > self.max_turns:
             return Ending(
                 status="failed",
-                reason=f"The run reached its limit of {self.max_turns} turns (MAX_TURNS). Send a message to go on.",
+                reason=f"The run reached its limit of {self.max_turns} turns ({self.turns_set_by}). "
+                "Send a message to go on.",
                 code="turn_budget",
                 retryable=True,
             )

@@ -103,8 +103,8 @@ class OwnerMessage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """The right to write into a run's session: law 3. `fence` grows with every claim; a writer with an older one is
-    refused. `resumed` is true when another worker held the run before; `model` is the session's choice, None for the
-    default; `is_named` whether the session has a title; `messages` is what waits for its owner."""
+    refused. `resumed` is true when another worker held the run before; `model` and `max_turns` are the session's
+    choice, None for the default; `is_named` whether the session has a title; `messages` is what waits for its owner."""
 
     run: Run
     worker: str
@@ -112,6 +112,7 @@ class Lease:
     expires_at: datetime
     resumed: bool
     model: str | None = None
+    max_turns: int | None = None
     is_named: bool = False
     messages: tuple[OwnerMessage, ...] = ()
 

@@ -45,7 +45,7 @@ class SessionRepository(Protocol):
         ...
 
     async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
-        """Set title, model, options, pinned, archived."""
+        """Set title, model, pinned, archived, and single options; an option of None is taken back."""
         ...
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:

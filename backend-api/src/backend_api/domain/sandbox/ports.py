@@ -56,11 +56,13 @@ class FilePreview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """Bytes of a file, or of a folder as zip. `size` is None when not known beforehand."""
+    """Bytes of a file, or of a folder as zip; the empty path is the whole workspace. `size` is None when not known
+    beforehand."""
 
     name: str
     size: int | None
     chunks: AsyncIterator[bytes]
+    is_folder: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,15 +48,16 @@ class LinkInvalidError(NotFoundError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLink:
-    """The right to fetch one file without logging in."""
+    """The right to fetch one file, or what one folder holds, without logging in."""
 
     user_id: str
     session_id: str
     path: str
+    is_folder: bool = False
 
 
 class FileLinks(Protocol):
-    """Signs and reads links to one file."""
+    """Signs and reads links."""
 
     def sign(self, link: FileLink, *, expires_s: int) -> str: ...
 

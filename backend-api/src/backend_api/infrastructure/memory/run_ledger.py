@@ -156,6 +156,7 @@ class MemoryRunLedger:
             expires_at=taken.expires_at,
             resumed=taken.run.attempt > 1,
             model=row.session.model,
+            max_turns=row.session.options.get("max_turns"),
             is_named=bool(row.session.title),
             messages=tuple(taken.inbox),
         )

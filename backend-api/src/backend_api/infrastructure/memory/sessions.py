@@ -16,7 +16,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.newest_first import newest_first
 from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
 
-_CHANGEABLE = frozenset({"title", "model", "options", "pinned", "archived"})
+_CHANGEABLE = frozenset({"title", "model", "pinned", "archived"})
 
 
 class MemorySessionRepository:
@@ -48,7 +48,9 @@ class MemorySessionRepository:
         """Only what a user may change."""
         row = self._store.own(session_id, user_id)
         wanted = {key: value for key, value in changes.items() if key in _CHANGEABLE}
-        row.session = replace(row.session, **wanted, updated_at=self._store.clock())
+        options = row.session.options | changes.get("options", {})
+        kept = {name: value for name, value in options.items() if value is not None}
+        row.session = replace(row.session, **wanted, options=kept, updated_at=self._store.clock())
         return row.session
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:

@@ -51,6 +51,7 @@ from backend_api.infrastructure.mongo.run_endings import RunEndings
 from backend_api.infrastructure.mongo.run_queries import (
     ACCEPTED_FIELDS,
     IS_FREE,
+    TAKEN_FIELDS,
     begun_by,
     claimable,
     held_run,
@@ -186,7 +187,7 @@ class MongoRunLedger(RunEndings):
                         }
                     }
                 ],
-                projection={"last_seq": 1, "model": 1, "title": 1, "updated_at": 1},
+                projection=TAKEN_FIELDS,
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )

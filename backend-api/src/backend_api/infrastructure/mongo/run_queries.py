@@ -13,7 +13,9 @@ from backend_api.infrastructure.mongo.run_documents import messages_from, run_fr
 IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
 
 
-ACCEPTED_FIELDS = dict.fromkeys(("last_user_seq", "active_run_id", "updated_at", "model", "title", "waiting"), 1)
+_ACCEPTED = ("last_user_seq", "active_run_id", "updated_at", "model", "options.max_turns", "title", "waiting")
+ACCEPTED_FIELDS = dict.fromkeys(_ACCEPTED, 1)
+TAKEN_FIELDS = dict.fromkeys(("last_seq", "model", "options.max_turns", "title", "updated_at"), 1)
 """What an acceptance reads of the session it changed."""
 
 
@@ -44,6 +46,7 @@ def lease_of(run: Document, session: Document) -> Lease:
         expires_at=run["lease_expires_at"],
         resumed=run["attempt"] > 1,
         model=session.get("model"),
+        max_turns=session.get("options", {}).get("max_turns"),
         is_named=bool(session.get("title")),
         messages=messages_from(run),
     )

@@ -10,13 +10,15 @@ from pymongo import ReturnDocument
 from backend_api.domain.conversation.entity import RunId, Session, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import SessionPage
+from backend_api.domain.errors import ConflictError
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.deletions import remove_contents
 from backend_api.infrastructure.mongo.newest_first import newest_first
 from backend_api.infrastructure.mongo.transactions import store_errors
 
-_CHANGEABLE = frozenset({"title", "model", "options", "pinned", "archived"})
+_CHANGEABLE = frozenset({"title", "model", "pinned", "archived"})
+_MERGE_ATTEMPTS = 50
 
 
 class MongoSessionRepository:
@@ -71,15 +73,25 @@ class MongoSessionRepository:
         return SessionPage(items=items, next_cursor=next_cursor)
 
     async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
-        """Set only what a user may change."""
+        """Set only what a user may change. Options are set as a whole, for that is how the feed tells of them, and only
+        over those that were read, so that two changes at the same moment both hold."""
         wanted = {key: value for key, value in changes.items() if key in _CHANGEABLE}
+        owned = {"_id": session_id, "user_id": user_id}
+        if not changes.get("options"):
+            return session_from(await self._set(owned, wanted))
+        for _ in range(_MERGE_ATTEMPTS):
+            present = (await self.get(session_id, user_id)).options
+            merged = {name: value for name, value in (present | changes["options"]).items() if value is not None}
+            # A session without the field is one without options.
+            unchanged = {"$or": [{"options": present}, *([{"options": {"$exists": False}}] if not present else [])]}
+            if (document := await self._set(owned | unchanged, wanted | {"options": merged})) is not None:
+                return session_from(document)
+        raise ConflictError("These options are being changed by others all the time. Try again.")
+
+    async def _set(self, wanted: Document, values: Document) -> Document | None:
+        change: Document = {"$currentDate": {"updated_at": True}} | ({"$set": values} if values else {})
         async with store_errors():
-            document = await self._sessions.find_one_and_update(
-                {"_id": session_id, "user_id": user_id},
-                {"$set": wanted, "$currentDate": {"updated_at": True}},
-                return_document=ReturnDocument.AFTER,
-            )
-        return session_from(document)
+            return await self._sessions.find_one_and_update(wanted, change, return_document=ReturnDocument.AFTER)
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
         """Disown first, which fences every writer; then remove what it holds; the rest is up to `MongoDeletions`."""

@@ -106,7 +106,8 @@ class JwtFileLinks:
 
     def sign(self, link: FileLink, *, expires_s: int) -> str:
         """A token that names one file."""
-        return self._signer.sign({"sub": link.user_id, "sid": link.session_id, "path": link.path}, expires_s)
+        claims = {"sub": link.user_id, "sid": link.session_id, "path": link.path}
+        return self._signer.sign(claims | ({"dir": 1} if link.is_folder else {}), expires_s)
 
     def read(self, token: str) -> FileLink:
         """What the token names."""
@@ -114,6 +115,11 @@ class JwtFileLinks:
         if claims is None:
             raise LinkInvalidError("This link does not hold any more.")
         try:
-            return FileLink(user_id=str(claims["sub"]), session_id=str(claims["sid"]), path=str(claims["path"]))
+            return FileLink(
+                user_id=str(claims["sub"]),
+                session_id=str(claims["sid"]),
+                path=str(claims["path"]),
+                is_folder=claims.get("dir") == 1,
+            )
         except KeyError as error:
             raise LinkInvalidError("This link does not hold any more.") from error

@@ -72,11 +72,14 @@ class DoorWorkspace:
     @asynccontextmanager
     async def download(self, computer: Computer, path: str) -> AsyncGenerator[Download, None]:
         async with self._stream(
-            computer, "GET", "/files/download", self._bounds.download, params={"path": path}
+            computer, "GET", "/files/download", self._bounds.download, params={"path": path or "."}
         ) as answer:
             is_folder = answer.headers.get("content-type", "").startswith("application/zip")
             yield Download(
-                name=_name(path, is_folder=is_folder), size=declared_length(answer.headers), chunks=_chunks(answer)
+                name=_name(path, is_folder=is_folder),
+                size=declared_length(answer.headers),
+                chunks=_chunks(answer),
+                is_folder=is_folder,
             )
 
     async def upload(self, computer: Computer, subdir: str, files: AsyncIterable[Upload]) -> list[str]:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
 from backend_api.domain.errors import DomainError, UnavailableError
+from backend_api.domain.sandbox.errors import ComputerLostError
 from backend_api.infrastructure.tools.local import Arguments, LocalTool
 
 
@@ -36,6 +37,8 @@ def generate_download_url(sign: LinkSigner) -> LocalTool:
     async def run(context: CallContext, arguments: DownloadUrlArguments) -> ToolOutcome:
         try:
             link = await sign(context.session_id, context.user_id, arguments.path, expires_s=arguments.expires_s)
+        except ComputerLostError as error:
+            return ToolOutcome(success=False, output=f"No link was made: {error.detail}")
         except UnavailableError:
             raise
         except DomainError as error:

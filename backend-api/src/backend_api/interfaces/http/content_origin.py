@@ -40,7 +40,7 @@ class ContentOrigin:
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": _NOT_HERE})
-        elif scope["method"] == "GET" and _LINK.fullmatch(scope["path"]):
+        elif scope["method"] in ("GET", "HEAD") and _LINK.fullmatch(scope["path"]):
             await self._app(scope, receive, send)
         else:
             await problem(404, "not_found", "Only links of files are served here.")(scope, receive, send)

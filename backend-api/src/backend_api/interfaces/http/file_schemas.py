@@ -32,6 +32,7 @@ class UploadedBody(AnswerBody):
 class LinkBody(RequestBody):
     path: str = Field(min_length=1, max_length=4096)
     expires_s: int = Field(default=3600, ge=1, le=7 * 24 * 3600)
+    folder: bool = Field(default=False, description="Whether the path is a folder, to be fetched as zip.")
 
 
 class SignedLinkBody(AnswerBody):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -12,6 +13,8 @@ from starlette.responses import Response, StreamingResponse
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.content import HEAD_BYTES
+from backend_api.domain.sandbox.errors import FileMissingError
+from backend_api.domain.sandbox.ports import Download
 from backend_api.interfaces.http.caller import CurrentCaller, address_of
 from backend_api.interfaces.http.content_origin import is_content_origin
 from backend_api.interfaces.http.file_schemas import (
@@ -22,6 +25,7 @@ from backend_api.interfaces.http.file_schemas import (
     UploadedBody,
 )
 from backend_api.interfaces.http.forms import uploaded_files
+from backend_api.interfaces.http.own_origin import own_origin
 from backend_api.interfaces.http.use_cases import Calls, Options, UseCases
 from backend_api.interfaces.http.user_content import content_headers
 
@@ -48,8 +52,11 @@ async def preview_file(session_id: str, caller: CurrentCaller, calls: Calls, pat
 
 @router.get("/sessions/{session_id}/files/download", response_class=Response, responses=_BYTES)
 async def download_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> Response:
-    """Bytes of a file; a folder comes as zip."""
-    return await _download(calls, SessionId(session_id), caller.user.id, path)
+    """Bytes of a file; a folder comes as zip, without a path the whole workspace."""
+    async with AsyncExitStack() as opening:
+        file = await _opened(calls, SessionId(session_id), caller.user.id, path, opening)
+        headers = await file.headers()
+        return _Closing(file.sent(opening.pop_all()), headers=headers)
 
 
 @router.get("/files/{token}", response_class=Response, responses=_BYTES)
@@ -58,28 +65,42 @@ async def open_link(token: str, request: Request, calls: Calls, options: Options
 
     Shown where links have an origin of their own, unless it is to be downloaded; an attachment elsewhere.
     """
-    link = calls.links.read(token)
     is_own = is_content_origin(options.user_content_origin, request.headers.get("host", ""))
-    return await _download(
-        calls,
-        SessionId(link.session_id),
-        UserId(link.user_id),
-        link.path,
-        shown=is_own and not download,
-        has_own_origin=is_own,
-    )
+    async with AsyncExitStack() as opening:
+        file = await _linked(calls, token, opening)
+        headers = await file.headers(shown=is_own and not download, has_own_origin=is_own)
+        return _Closing(file.sent(opening.pop_all()), headers=headers)
+
+
+@router.head("/files/{token}", response_class=Response, include_in_schema=False)
+async def look_at_link(
+    token: str, request: Request, calls: Calls, options: Options, download: bool = False
+) -> Response:
+    """What opening the link would say of the file."""
+    is_own = is_content_origin(options.user_content_origin, request.headers.get("host", ""))
+    async with AsyncExitStack() as opening:
+        file = await _linked(calls, token, opening)
+        headers = await file.headers(shown=is_own and not download, has_own_origin=is_own)
+    answer = Response(headers=headers)
+    if "Content-Length" not in headers:
+        del answer.headers["Content-Length"]
+    return answer
 
 
 @router.post("/sessions/{session_id}/files/link")
 async def link_file(
     session_id: str, body: LinkBody, request: Request, caller: CurrentCaller, calls: Calls, options: Options
 ) -> SignedLinkBody:
-    """A signed link to one file."""
-    link = await calls.link_file(SessionId(session_id), caller.user.id, body.path, body.expires_s)
-    url = request.url_for("open_link", token=link.token)
-    if options.user_content_origin:
-        url = f"{options.user_content_origin}{url.path}"
-    return SignedLinkBody(url=str(url), expires_at=link.expires_at)
+    """A signed link to one file that is there, or to a folder where one is asked for.
+
+    Its address is that of USER_CONTENT_ORIGIN or PUBLIC_URL, or the one this request came to where that is known to be
+    the server's own; else it begins with a slash, and is one of this server.
+    """
+    link = await calls.link_file(
+        SessionId(session_id), caller.user.id, body.path, body.expires_s, is_folder=body.folder
+    )
+    origin = options.user_content_origin or options.public_url or own_origin(request.scope, options)
+    return SignedLinkBody(url=f"{origin}/api/files/{link.token}", expires_at=link.expires_at)
 
 
 @router.post(
@@ -114,32 +135,42 @@ async def upload_files(
     return UploadedBody(uploaded=paths)
 
 
-async def _download(
-    calls: UseCases,
-    session_id: SessionId,
-    user_id: UserId,
-    path: str,
-    *,
-    shown: bool = False,
-    has_own_origin: bool = False,
-) -> Response:
-    async with AsyncExitStack() as opening:
-        computer = await calls.own_computer(session_id, user_id)
-        download = await opening.enter_async_context(calls.workspace.download(computer, path))
-        head = await _head(download.chunks)
-        headers = content_headers(download.name, head, shown=shown, has_own_origin=has_own_origin)
-        if download.size is not None:
-            headers["Content-Length"] = str(download.size)
-        held = opening.pop_all()
+@dataclass(slots=True)
+class _File:
+    """A download of which the beginning was looked at."""
 
-    async def chunks() -> AsyncGenerator[bytes]:
+    download: Download
+    _begin: bytes = b""
+
+    async def headers(self, *, shown: bool = False, has_own_origin: bool = False) -> dict[str, str]:
+        """By its name and beginning."""
+        self._begin = await _head(self.download.chunks)
+        headers = content_headers(self.download.name, self._begin, shown=shown, has_own_origin=has_own_origin)
+        if self.download.size is not None:
+            headers["Content-Length"] = str(self.download.size)
+        return headers
+
+    async def sent(self, held: AsyncExitStack) -> AsyncGenerator[bytes]:
+        """All of it, and then what held it open is closed."""
         async with held:
-            if head:
-                yield head
-            async for chunk in download.chunks:
+            if self._begin:
+                yield self._begin
+            async for chunk in self.download.chunks:
                 yield chunk
 
-    return _Closing(chunks(), headers=headers)
+
+async def _opened(calls: UseCases, session_id: SessionId, user_id: UserId, path: str, opening: AsyncExitStack) -> _File:
+    computer = await calls.own_computer(session_id, user_id)
+    return _File(await opening.enter_async_context(calls.workspace.download(computer, path)))
+
+
+async def _linked(calls: UseCases, token: str, opening: AsyncExitStack) -> _File:
+    """A file that became a folder since its link was made is none."""
+    link = calls.links.read(token)
+    file = await _opened(calls, SessionId(link.session_id), UserId(link.user_id), link.path, opening)
+    if file.download.is_folder and not link.is_folder:
+        raise FileMissingError("Where this link's file was there is a folder now.")
+    return file
 
 
 async def _head(chunks: AsyncIterator[bytes]) -> bytes:

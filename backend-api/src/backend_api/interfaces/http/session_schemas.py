@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from backend_api.application.conversation.event_json import event_fields, format_time
 from backend_api.application.conversation.follow_run import RunResult
@@ -15,21 +16,39 @@ from backend_api.domain.conversation.entity import Run, Session
 from backend_api.domain.sandbox.entity import ComputerStatus
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
 
+_ONLY_NULL = "Not in effect on this server yet, so any value but null is refused."
+
 
 class OptionsBody(RequestBody):
-    """What a session may choose for itself."""
+    """What a session may choose for itself. What would change nothing is refused, so that nobody relies on it."""
 
-    enable_teams: bool | None = None
-    enable_tracing: bool | None = None
-    enable_approval: bool | None = None
-    enable_plan_mode: bool | None = None
-    enable_thinking: bool | None = None
-    thinking_effort: Literal["high", "max"] | None = None
-    max_turns: int | None = Field(default=None, ge=1, le=500)
+    enable_teams: bool | None = Field(default=None, description=_ONLY_NULL)
+    enable_tracing: bool | None = Field(default=None, description=_ONLY_NULL)
+    enable_approval: bool | None = Field(default=None, description=_ONLY_NULL)
+    enable_plan_mode: bool | None = Field(default=None, description=_ONLY_NULL)
+    enable_thinking: bool | None = Field(default=None, description=_ONLY_NULL)
+    thinking_effort: Literal["high", "max"] | None = Field(default=None, description=_ONLY_NULL)
+    max_turns: int | None = Field(
+        default=None, ge=1, le=500, description="Model calls a run may take; null: as the server has it."
+    )
+
+    @field_validator(
+        "enable_teams", "enable_tracing", "enable_approval", "enable_plan_mode", "enable_thinking", "thinking_effort"
+    )
+    @classmethod
+    def _acts(cls, value: object, info: ValidationInfo) -> object:
+        if value is not None:
+            message = "{option} is not in effect on this server yet: leave it out, for it would change nothing."
+            raise PydanticCustomError("not_in_effect", message, {"option": info.field_name})
+        return value
 
     def chosen(self) -> dict[str, Any]:
         """Only what was chosen."""
         return self.model_dump(exclude_none=True)
+
+    def changes(self) -> dict[str, Any]:
+        """What was sent; null takes a choice back."""
+        return self.model_dump(exclude_unset=True)
 
 
 class CreateSessionBody(RequestBody):
@@ -47,10 +66,10 @@ class UpdateSessionBody(RequestBody):
     archived: bool | None = None
 
     def changes(self) -> dict[str, Any]:
-        """The fields that were sent; null takes a model choice back and changes nothing else."""
+        """The fields that were sent; null takes back the model or an option, and changes nothing else."""
         sent = {name: getattr(self, name) for name in self.model_fields_set}
         if isinstance(options := sent.get("options"), OptionsBody):
-            sent["options"] = options.chosen()
+            sent["options"] = options.changes()
         return {name: value for name, value in sent.items() if value is not None or name == "model"}
 
 

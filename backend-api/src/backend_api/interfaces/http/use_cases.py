@@ -112,6 +112,7 @@ class WebOptions:
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
     user_content_origin: str = ""
+    public_url: str = ""
     metrics_token: str = ""
     max_body_bytes: int = 2 * 1024 * 1024
     max_upload_bytes: int = 10 * 1024 * 1024

@@ -41,8 +41,7 @@ async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user
         case CancelFrame():
             return {"type": "accepted", "frame": "cancel", "run_id": await calls.stop_run(session_id, user_id)}
         case OptionsFrame():
-            session = await calls.sessions.get(session_id, user_id)
-            changes: dict[str, Any] = {"options": session.options | frame.chosen()}
+            changes: dict[str, Any] = {"options": frame.changes()}
             if frame.model is not None:
                 changes["model"] = frame.model
             await calls.update_session(session_id, user_id, changes)

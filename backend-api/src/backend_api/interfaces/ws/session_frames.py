@@ -45,14 +45,14 @@ class AnswerFrame(RequestBody):
 
 
 class OptionsFrame(OptionsBody):
-    """Only what is given changes."""
+    """Only what is given changes; null takes an option back."""
 
     type: Literal["options"]
     model: str | None = Field(default=None, max_length=200)
 
-    def chosen(self) -> dict[str, Any]:
+    def changes(self) -> dict[str, Any]:
         """The options among it."""
-        return self.model_dump(exclude={"type", "model"}, exclude_none=True)
+        return self.model_dump(exclude={"type", "model"}, exclude_unset=True)
 
 
 class PingFrame(RequestBody):

@@ -1,0 +1,55 @@
+"""Options that would change nothing are refused; the others are merged, by every way they can be sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.gateway import Gateway
+
+NOT_IN_EFFECT: list[tuple[str, Any]] = [
+    ("enable_approval", True),
+    ("enable_approval", False),
+    ("enable_plan_mode", True),
+    ("enable_tracing", True),
+    ("enable_teams", True),
+    ("enable_thinking", True),
+    ("enable_thinking", False),
+    ("thinking_effort", "high"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), NOT_IN_EFFECT)
+async def test_an_option_that_would_change_nothing_is_refused_by_name(gateway: Gateway, name: str, value: Any) -> None:
+    anna = await gateway.user("anna")
+    body = {"options": {name: value, "max_turns": 3}}
+    session_id = await gateway.session(anna)
+    refused = [
+        await gateway.client.post("/api/sessions", json=body, headers=anna),
+        await gateway.client.patch(f"/api/sessions/{session_id}", json=body, headers=anna),
+    ]
+    for answer in refused:
+        assert answer.status_code == 422
+        (error,) = answer.json()["errors"]
+        assert error["field"] == f"body.options.{name}"
+        assert error["message"].startswith(f"{name} is not in effect")
+    sessions = (await gateway.client.get("/api/sessions", headers=anna)).json()["items"]
+    assert [session["options"] for session in sessions] == [{}]
+
+
+async def test_a_patch_merges_options_and_null_takes_one_back(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    url = f"/api/sessions/{await gateway.session(anna)}"
+
+    async def patched(options: dict[str, Any]) -> Any:
+        answer = await gateway.client.patch(url, json={"options": options}, headers=anna)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["options"]
+
+    assert await patched({"max_turns": 5}) == {"max_turns": 5}
+    assert await patched({}) == {"max_turns": 5}
+    assert await patched({"enable_approval": None}) == {"max_turns": 5}
+    assert await patched({"max_turns": None}) == {}
+    events = (await gateway.client.get(f"{url}/events?format=json", headers=anna)).json()["items"]
+    assert [event["options"] for event in events] == [{"max_turns": 5}, {"max_turns": 5}, {"max_turns": 5}, {}]
