@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from support.compose_stack import compose_stack
+from support.gateways import gateways, web_options
 from support.stack import Stack, run_stack, stack
 
-__all__ = ["compose_stack", "ordinary_stack", "stack"]
+__all__ = ["compose_stack", "gateways", "ordinary_stack", "stack", "web_options"]
 
 
 @pytest.fixture(scope="session")

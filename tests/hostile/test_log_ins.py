@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -13,8 +12,7 @@ import httpx
 import pytest
 import websockets
 
-from support.gateway import Gateway, run_gateway
-from support.servers import Server
+from support.gateway import Gateway
 from support.streams import reading
 
 Json = dict[str, Any]
@@ -23,18 +21,6 @@ ROUNDS = 6
 LOOPS = 6
 LOG_OUTS = 1_000
 WAIT_S = 20.0
-
-
-@pytest.fixture
-async def gateways(
-    mongo_server: Server, redis_server: Server, mongo_database_name: str
-) -> AsyncGenerator[list[Gateway]]:
-    """Two over the same stores."""
-    async with AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri))
-            for _ in range(2)
-        ]
 
 
 def bearer(grant: Json) -> dict[str, str]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, Response, expect
 
 from backend_api.interfaces.http.use_cases import WebOptions
-from support.gateway import Gateway, run_gateway
+from support.gateway import Gateway
 from support.page import WIDE, chromium, composer
-from support.servers import Server
 from support.stack import ROOT
 
 PASSWORD = "anna-password"
@@ -45,14 +43,9 @@ _FROM_ELSEWHERE = """async (address) => {
 
 
 @pytest.fixture
-async def gateways(
-    mongo_server: Server, redis_server: Server, mongo_database_name: str
-) -> AsyncGenerator[list[Gateway]]:
-    """Two over the same stores, each with the page."""
-    uris = mongo_server.uri, mongo_database_name, redis_server.uri
-    options = WebOptions(frontend=ROOT / "frontend" / "dist")
-    async with AsyncExitStack() as stack:
-        yield [await stack.enter_async_context(run_gateway(*uris, options=options)) for _ in range(2)]
+def web_options() -> WebOptions:
+    """With the page."""
+    return WebOptions(frontend=ROOT / "frontend" / "dist")
 
 
 @pytest.fixture

@@ -68,7 +68,7 @@ export const useAuth = defineStore('auth', () => {
   }
 
   async function logOutEverywhere(): Promise<void> {
-    await call('POST', '/auth/logout-all', { body: {} })
+    await call('POST', '/auth/logout-all')
     isLeaving.value = true
     forget()
   }

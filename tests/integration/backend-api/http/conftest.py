@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack
 
 import pytest
 
 from support.gateway import Gateway, run_gateway
+from support.gateways import gateways, web_options
 from support.servers import Server
+
+__all__ = ["gateway", "gateways", "web_options"]
 
 
 @pytest.fixture
@@ -16,15 +18,3 @@ async def gateway(mongo_server: Server, redis_server: Server, mongo_database_nam
     """In password mode, without limits."""
     async with run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri) as running:
         yield running
-
-
-@pytest.fixture
-async def gateways(
-    mongo_server: Server, redis_server: Server, mongo_database_name: str
-) -> AsyncGenerator[list[Gateway]]:
-    """Two over the same stores."""
-    async with AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri))
-            for _ in range(2)
-        ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
 
 import pytest
@@ -22,18 +21,9 @@ SOON_S = 5
 
 
 @pytest.fixture
-async def gateways(
-    mongo_server: Server, redis_server: Server, mongo_database_name: str
-) -> AsyncGenerator[list[Gateway]]:
-    """Two over the same stores."""
-    options = WebOptions(heartbeat_s=1.0)
-    async with AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(
-                run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=options)
-            )
-            for _ in range(2)
-        ]
+def web_options() -> WebOptions:
+    """Whose streams are looked at often."""
+    return WebOptions(heartbeat_s=1.0)
 
 
 def socket_of(gateway: Gateway, path: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
+from backend_api.application.identity.authenticate import Caller
 from backend_api.domain.errors import InvalidError, UnauthenticatedError
 from backend_api.domain.identity.entity import Grant, UserId
 from backend_api.domain.identity.errors import TokenInvalidError
@@ -25,7 +26,7 @@ from backend_api.interfaces.http.page_cookie import (
     require_own_page,
     set_cookie,
 )
-from backend_api.interfaces.http.use_cases import Calls, Options
+from backend_api.interfaces.http.use_cases import Calls, Options, UseCases
 
 router = APIRouter(prefix="/api/auth", tags=["accounts"])
 
@@ -88,34 +89,39 @@ async def change_password(
 async def log_out(request: Request, calls: Calls, bearer: Bearer, body: LogOutBody | None = None) -> Response:
     """End this log-in: that of the token, or of the page's cookie."""
     cookies = read_cookies(request) if is_own_page(request) else []
-    try:
-        caller = None if bearer is None and cookies else await calls.authenticate(bearer)
-    except UnauthenticatedError:
-        # The page's cookie outlives its token: it ends whatever became of that.
-        if not cookies:
-            raise
-        caller = None
+    caller = await _caller_who_leaves(calls, bearer, has_cookie=bool(cookies))
     if caller is None:
         for cookie in cookies:
             await calls.log_out.by_token(cookie)
     else:
         named = body.refresh_token if body else None
         await calls.log_out(caller.user.id, caller.family, [named] if named else cookies)
+    return _left(request)
+
+
+async def _caller_who_leaves(calls: UseCases, bearer: str | None, *, has_cookie: bool) -> Caller | None:
+    """None where the page's cookie alone says who it is: it outlives its token, and ends whatever became of that."""
+    if bearer is None and has_cookie:
+        return None
+    try:
+        return await calls.authenticate(bearer)
+    except UnauthenticatedError:
+        if not has_cookie:
+            raise
+        return None
+
+
+def _left(request: Request) -> Response:
     response = Response(status_code=204)
     clear_cookie(request, response)
     return response
 
 
 @router.post("/logout-all", status_code=204)
-async def log_out_everywhere(
-    caller: CurrentCaller, request: Request, calls: Calls, body: LogOutBody | None = None
-) -> Response:
+async def log_out_everywhere(caller: CurrentCaller, request: Request, calls: Calls) -> Response:
     """End every log-in of this user."""
-    del body
     await calls.log_out.everywhere(caller.user.id)
-    response = Response(status_code=204)
-    clear_cookie(request, response)
-    return response
+    return _left(request)
 
 
 @router.get("/me")

@@ -1,0 +1,32 @@
+"""Fixtures of gateways over real stores; `web_options` of a module says how they serve."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from backend_api.interfaces.http.use_cases import WebOptions
+from support.gateway import Gateway, run_gateway
+from support.servers import Server
+
+
+@pytest.fixture
+def web_options() -> WebOptions:
+    """Password mode as it comes; a module of tests may have its own."""
+    return WebOptions()
+
+
+@pytest.fixture
+async def gateways(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, web_options: WebOptions
+) -> AsyncGenerator[list[Gateway]]:
+    """Two over the same stores, without limits."""
+    async with AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(
+                run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, options=web_options)
+            )
+            for _ in range(2)
+        ]
