@@ -1,6 +1,12 @@
 import { useEventListener } from '@vueuse/core'
 import { computed, onScopeDispose, ref, type Ref } from 'vue'
 
+/** A desktop is wide: a phone that is held upright turns it, where it can; the end of the full screen turns it back. */
+async function layOnItsSide(): Promise<void> {
+  const { orientation } = screen as { orientation?: { lock?: (wanted: string) => Promise<void> } }
+  await orientation?.lock?.('landscape').catch(() => undefined)
+}
+
 /**
  * Shows `element` on the whole screen, or on the whole page where a browser has no full screen for it. Escape leaves, and
  * means nothing else then.
@@ -14,6 +20,7 @@ export function useEnlarged(element: Ref<HTMLElement | null>) {
     try {
       if (!document.fullscreenEnabled || !element.value) throw new TypeError('no full screen')
       await element.value.requestFullscreen({ navigationUI: 'hide' })
+      void layOnItsSide()
     } catch {
       isWide.value = true
     }

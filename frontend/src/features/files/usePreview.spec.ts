@@ -5,7 +5,7 @@ import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import { LARGEST_SHOWN_BYTES, usePreview } from './usePreview'
 
 const DOWNLOAD = 'GET /sessions/s/files/download'
-const CHUNK = 1024 * 1024
+const CHUNK = 1_000_000
 let scope: EffectScope
 let sent: number
 let isCancelled: boolean

@@ -7,7 +7,7 @@ import { inertHtml } from './inertHtml'
 import { kindOf, type PreviewKind } from './kinds'
 
 /** More of a file is not fetched to be shown: it would have to lie in the page's memory. */
-export const LARGEST_SHOWN_BYTES = 32 * 1024 * 1024
+export const LARGEST_SHOWN_BYTES = 32_000_000
 const LARGEST_HTML_BYTES = 4 * 1024 * 1024
 
 export interface Preview {

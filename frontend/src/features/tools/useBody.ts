@@ -6,7 +6,7 @@ import { pictureUrl } from '@/shared/lib/shownContent'
 import { useProblemText } from '@/shared/lib/useProblemText'
 import type { ToolCard } from './card'
 
-const LARGEST_BYTES = 32 * 1024 * 1024
+const LARGEST_BYTES = 32_000_000
 
 /** The whole body of a result, fetched when asked for: text, or an address for a picture. */
 export function useBody(sessionId: () => string, card: () => ToolCard) {
