@@ -10,7 +10,7 @@ from datetime import timedelta
 from sandbox_manager.application.admission import Admission
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
-from sandbox_manager.application.side_by_side import Piece, SideBySide
+from sandbox_manager.application.fan_out import FanOut, Piece
 from sandbox_manager.domain.admission import spare
 from sandbox_manager.domain.errors import (
     DomainError,
@@ -93,7 +93,7 @@ class ResumeSandbox:
     idle: timedelta
     admission: Admission
     pause: PauseSandbox
-    each: SideBySide = field(default_factory=lambda: SideBySide(trouble="sandbox not woken", patience_s=_PATIENCE_S))
+    each: FanOut = field(default_factory=lambda: FanOut(trouble="sandbox not woken", patience_s=_PATIENCE_S))
 
     async def __call__(self, sandbox_id: str) -> Sandbox:
         sandbox = await known(self.registry, sandbox_id)

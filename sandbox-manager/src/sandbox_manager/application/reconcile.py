@@ -11,9 +11,9 @@ from datetime import timedelta
 from sandbox_manager.application import measures
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
+from sandbox_manager.application.fan_out import FanOut, Piece
 from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.presence import Presence
-from sandbox_manager.application.side_by_side import Piece, SideBySide
 from sandbox_manager.domain.clocks import Clocks
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Clock, Found, Runtime, SandboxRegistry
@@ -46,7 +46,7 @@ class Reconcile:
     keep_alive: KeepAlive
     pause: Pause | None = None
     mend: Mend | None = None
-    each: SideBySide = field(default_factory=lambda: SideBySide(trouble="sandbox not reconciled"))
+    each: FanOut = field(default_factory=lambda: FanOut(trouble="sandbox not reconciled"))
 
     async def __call__(self) -> None:
         began, outcome = time.perf_counter(), "failed"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sandbox_manager.application.fan_out import FanOut, Piece
 from sandbox_manager.application.remove_workspace import RemoveWorkspace
-from sandbox_manager.application.side_by_side import Piece, SideBySide
 from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.domain.workspace import Workspace
 
@@ -19,8 +19,8 @@ class TendWorkspaces:
 
     work: WorkspaceWork
     remove: RemoveWorkspace
-    each: SideBySide = field(
-        default_factory=lambda: SideBySide(trouble="workspace not tended", at_once=4, deadline_s=_LONGEST_S)
+    each: FanOut = field(
+        default_factory=lambda: FanOut(trouble="workspace not tended", at_once=4, deadline_s=_LONGEST_S)
     )
 
     async def __call__(self) -> None:

@@ -67,6 +67,8 @@ class Upkeep:
             for task in late:
                 task.cancel()
             await asyncio.wait([*tasks, *waiting])
+            # What a sweep no longer waited for goes on; not beyond this.
+            await asyncio.gather(*(each.aclose() for each in (self.reconcile.each, self.tend.each, self.resume.each)))
             with contextlib.suppress(DomainError):
                 await self.leases.release(await self._sweep_lease(), self.owner)
                 await self.pool.leave()

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+
+from sandbox_manager.domain.errors import EngineUnavailableError
 
 _log = logging.getLogger(__name__)
 
@@ -19,6 +22,7 @@ Network = ipaddress.IPv4Network
 
 # Nowhere; loopback on a wire; link-local with the metadata of clouds; that of Azure; multicast, reserved, broadcast.
 _ALWAYS = ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "168.63.129.16/32", "224.0.0.0/3")
+_UNKNOWN = "the addresses of this host, which sandboxes must not reach, can't be read"
 _LEAF = "|-- "
 _LOCAL = " host LOCAL"
 
@@ -93,24 +97,37 @@ def networks_of(texts: Iterable[str]) -> list[Network]:
 
 
 class HostNetworks:
-    """Every address of this machine now; where they can't be read, those that were read last stay closed."""
+    """Every address of this machine now; where they can't be read, those that were read last stay closed.
+
+    Raises `EngineUnavailableError` when they were never read: nothing is opened that might be this machine.
+    """
 
     def __init__(self, trie: Path) -> None:
         self._trie = trie
-        self._known: list[Network] = []
+        self._known: list[Network] | None = None
 
     def __call__(self) -> list[Network]:
-        self._known = host_networks(self._trie) or self._known
+        try:
+            self._known = host_networks(self._trie)
+        except EngineUnavailableError as error:
+            if self._known is None:
+                raise
+            _log.warning("host addresses not known", extra={"reason": error.detail})
         return self._known
 
 
 def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
-    """Every address of a machine beside its loopback, by its routing table; none, and a warning, without one."""
+    """Every address of a machine beside its loopback, by its routing table.
+
+    Of `/dev/null`, which says that there is none to read, a warning alone. Raises `EngineUnavailableError`.
+    """
     try:
+        if stat.S_ISCHR(trie.stat().st_mode):
+            _log.warning("addresses of the host are not closed", extra={"file": str(trie)})
+            return []
         lines = [line.strip() for line in trie.read_text().splitlines()]
     except (OSError, ValueError) as error:
-        _log.warning("host addresses not known", extra={"file": str(trie), "reason": str(error)})
-        return []
+        raise EngineUnavailableError(f"SANDBOX_HOST_FIB_TRIE: {_UNKNOWN} ({error}).") from error
     found: dict[Network, None] = {}
     leaf = ""
     for line in lines:
@@ -119,5 +136,5 @@ def host_networks(trie: Path = HOST_FIB_TRIE) -> list[Network]:
         elif leaf and line.endswith(_LOCAL):
             found[Network(leaf + line.removesuffix(_LOCAL), strict=False)] = None
     if not found:
-        _log.warning("host addresses not known", extra={"file": str(trie), "reason": "it names none"})
+        raise EngineUnavailableError(f"SANDBOX_HOST_FIB_TRIE: {_UNKNOWN} ({trie} names none).")
     return [one for one in found if not one.is_loopback]

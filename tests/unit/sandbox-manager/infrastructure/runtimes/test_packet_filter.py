@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
 
+from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.packet_filter import HostNetworks, Ways, host_networks, networks_of, rules
+from sandbox_manager.infrastructure.runtimes.process.network import NetworkRules
+from sandbox_manager.infrastructure.runtimes.process.processes import reference
 
 TRIE = """
 Main:
@@ -41,12 +45,22 @@ def test_every_address_of_a_machine_is_read_once_and_none_of_others(tmp_path: Pa
     assert found == [IPv4Network("198.51.100.0/25"), IPv4Network("203.0.113.9/32")]
 
 
-def test_a_table_that_says_nothing_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_table_that_says_nothing_opens_nothing(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
-    for file in (tmp_path / "missing", Path("/dev/null"), tmp_path / "binary"):
-        caplog.clear()
-        assert host_networks(file) == []
-        assert "host addresses not known" in caplog.text
+    (tmp_path / "empty").touch()
+    for name in ("missing", "binary", "empty"):
+        with pytest.raises(EngineUnavailableError, match="SANDBOX_HOST_FIB_TRIE"):
+            HostNetworks(tmp_path / name)()
+
+
+def test_a_host_without_a_network_has_nothing_to_close(tmp_path: Path) -> None:
+    (tmp_path / "trie").write_text("|-- 127.0.0.1\n   /32 host LOCAL\n")
+    assert HostNetworks(tmp_path / "trie")() == []
+
+
+def test_who_says_that_there_is_no_table_to_read_is_told_what_that_means(caplog: pytest.LogCaptureFixture) -> None:
+    assert host_networks(Path("/dev/null")) == []
+    assert "addresses of the host are not closed" in caplog.text
 
 
 def test_what_was_closed_stays_so_while_the_table_can_not_be_read(tmp_path: Path) -> None:
@@ -75,3 +89,12 @@ def test_what_is_no_network_is_refused() -> None:
         networks_of(["evil; flush ruleset"])
     with pytest.raises(ValueError, match="flush"):
         Ways.with_resolver("10.0.2.3 accept; flush ruleset")
+
+
+def test_no_process_sandbox_gets_a_network_while_the_host_is_not_known(tmp_path: Path) -> None:
+    unknown = NetworkRules((), tmp_path / "missing")
+    itself = reference(os.getpid())
+    assert itself is not None
+    with pytest.raises(EngineUnavailableError, match="SANDBOX_HOST_FIB_TRIE"):
+        unknown.wanted()
+    unknown.renew([itself])

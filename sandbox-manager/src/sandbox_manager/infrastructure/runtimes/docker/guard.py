@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterable
 from ipaddress import IPv4Network
 from typing import Any
 
-from sandbox_manager.domain.errors import DomainError, StartFailedError
+from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, StartFailedError
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, why_ended
@@ -86,7 +86,11 @@ class Guard:
     def _renew(self, running: dict[str, tuple[Identity, Json]], networks: list[Json], until: float) -> None:
         stack = self._options.stack
         subnets = {str(one.get("Name")): subnets_of([one]) for one in networks}
-        closed = self._closed(networks) if running else []
+        try:
+            closed = self._closed(networks) if running else []
+        except EngineUnavailableError as error:
+            _log.error("rules not renewed", extra={"reason": error.detail})
+            return
         with self._lock:
             self._in_place = {one: known for one, known in self._in_place.items() if one in running}
             busy = set(self._starting)

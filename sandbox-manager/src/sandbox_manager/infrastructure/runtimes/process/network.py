@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.packet_filter import HostNetworks, Ways, networks_of, rules
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError, Pipe, spawn
@@ -61,7 +62,7 @@ class NetworkRules:
 
     def wanted(self) -> str:
         """Of the network's own resolver only the port of names is open: its others are those of the machine that
-        resolves for this one, which may be this one."""
+        resolves for this one, which may be this one. Raises `EngineUnavailableError`."""
         return rules(Ways.with_resolver(RESOLVER), [*self._blocked, *self._host_networks()])
 
     def renew(self, running: list[ProcessRef]) -> None:
@@ -69,7 +70,11 @@ class NetworkRules:
 
         What fails is logged, and tried again with the next call.
         """
-        wanted = self.wanted() if running else ""
+        try:
+            wanted = self.wanted() if running else ""
+        except EngineUnavailableError as error:
+            _log.error("rules not renewed", extra={"reason": error.detail})
+            return
         known = self._in_place
         self._in_place = {one.pid: known[one.pid] for one in running if known.get(one.pid, (None,))[0] == one}
         for first in running:

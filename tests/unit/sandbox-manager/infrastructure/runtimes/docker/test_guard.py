@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from sandbox_manager.domain.errors import StartFailedError
+from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
 from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine
 from sandbox_manager.infrastructure.runtimes.docker.guard import Guard, guard_names
@@ -181,12 +181,10 @@ def test_a_start_without_rules_fails(scene: Scene) -> None:
         scene.start()
 
 
-def test_an_unreadable_table_of_the_host_closes_the_rest_and_is_told(
-    scene: Scene, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_the_addresses_of_the_host_nothing_is_opened(scene: Scene) -> None:
     scene.trie.unlink()
-    scene.start()
+    with pytest.raises(EngineUnavailableError, match="SANDBOX_HOST_FIB_TRIE"):
+        scene.start()
+    scene.sweep()
 
-    assert covers(scene.closed(), "203.0.113.4")
-    assert not covers(scene.closed(), "198.51.100.7")
-    assert "host addresses not known" in caplog.text
+    assert scene.engine.set == []

@@ -1,4 +1,4 @@
-"""Pieces of work none of which stops, or holds up, the others."""
+"""A bounded fan-out of tasks none of which stops, or holds up, the others."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ class Piece:
 
 
 @dataclass(slots=True, kw_only=True)
-class SideBySide:
+class FanOut:
     """Does pieces of work, a few at once. One that raises, whatever it raises, is told and tried again with the next
     call, after those that did not; one that takes longer than `deadline_s` is cancelled, and its turn is over then.
 
     A call returns when all is done, or after `patience_s`; the rest goes on, and later calls leave it alone meanwhile.
-    `trouble` is the log's word for one that failed. Cancelling a call ends all there is.
+    `trouble` is the log's word for one that failed. Cancelling a call cancels all there is, as `aclose` does, and
+    returns when it has ended.
     """
 
     trouble: str
@@ -58,25 +59,31 @@ class SideBySide:
         try:
             _, late = await asyncio.wait(awaited, timeout=self.patience_s)
         except asyncio.CancelledError:
-            await self._end()
+            await self.aclose()
             raise
         if late:
             _log.info("some take longer than the others wait for", extra={"count": len(late)})
 
-    async def _end(self) -> None:
+    async def aclose(self) -> None:
+        """Cancel what goes on, and wait until it has ended: for 5 s, which is told."""
         tasks = list(self._going.values())
         for task in tasks:
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks, timeout=_END_S)
+            _, late = await asyncio.wait(tasks, timeout=_END_S)
+            if late:
+                _log.error("some can't be cancelled", extra={"tasks": ", ".join(task.get_name() for task in late)})
 
     async def _in_turn(self, piece: Piece) -> None:
         async with self._slots:
             task = asyncio.create_task(self._told(piece), name=f"tend-{piece.key}")
             try:
                 await asyncio.wait({task}, timeout=self.deadline_s)
-            finally:
+            except asyncio.CancelledError:
                 task.cancel()
+                await asyncio.wait({task})
+                raise
+            task.cancel()
         if not task.done():
             self._note_failure(piece)
             _log.error(self.trouble, extra={**piece.fields, "reason": f"It took longer than {self.deadline_s:g} s."})

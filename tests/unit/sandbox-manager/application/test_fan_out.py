@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from sandbox_manager.application.side_by_side import Piece, SideBySide
+from sandbox_manager.application.fan_out import FanOut, Piece
 from sandbox_manager.domain.errors import EngineUnavailableError
 
 
@@ -31,7 +31,7 @@ class Work:
 async def test_whatever_one_raises_is_told_and_the_others_are_done(
     trouble: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    work, each = Work(), SideBySide(trouble="not done", at_once=1)
+    work, each = Work(), FanOut(trouble="not done", at_once=1)
 
     with caplog.at_level(logging.WARNING):
         await each([work.piece("bad", trouble=trouble), work.piece("good")])
@@ -41,7 +41,7 @@ async def test_whatever_one_raises_is_told_and_the_others_are_done(
 
 
 async def test_what_failed_is_tried_again_after_what_did_not() -> None:
-    work, each = Work(), SideBySide(trouble="not done", at_once=1)
+    work, each = Work(), FanOut(trouble="not done", at_once=1)
     pieces = [work.piece("bad", trouble=ValueError()), work.piece("good")]
     await each(pieces)
 
@@ -52,7 +52,7 @@ async def test_what_failed_is_tried_again_after_what_did_not() -> None:
 
 
 async def test_one_that_hangs_loses_its_turn_and_holds_up_nobody() -> None:
-    work, each = Work(), SideBySide(trouble="not done", at_once=1, deadline_s=0.05)
+    work, each = Work(), FanOut(trouble="not done", at_once=1, deadline_s=0.05)
 
     await each([work.piece("hangs", hangs=True), work.piece("good")])
 
@@ -60,7 +60,7 @@ async def test_one_that_hangs_loses_its_turn_and_holds_up_nobody() -> None:
 
 
 async def test_the_others_are_not_waited_for_longer_than_patience_lasts_and_nothing_is_begun_twice() -> None:
-    work, each = Work(), SideBySide(trouble="not done", patience_s=0.05)
+    work, each = Work(), FanOut(trouble="not done", patience_s=0.05)
     await each([work.piece("slow", hangs=True), work.piece("good")])
     assert work.done == ["good"]
 
@@ -72,7 +72,7 @@ async def test_the_others_are_not_waited_for_longer_than_patience_lasts_and_noth
 
 
 async def test_what_can_not_be_cancelled_gives_up_its_turn_all_the_same() -> None:
-    each, over = SideBySide(trouble="not done", at_once=1, deadline_s=0.05, patience_s=2), asyncio.Event()
+    each, over = FanOut(trouble="not done", at_once=1, deadline_s=0.05, patience_s=2), asyncio.Event()
     work = Work()
 
     async def stubborn() -> None:
@@ -88,7 +88,7 @@ async def test_what_can_not_be_cancelled_gives_up_its_turn_all_the_same() -> Non
 
 
 async def test_cancelling_ends_all_of_it() -> None:
-    each, ended = SideBySide(trouble="not done"), asyncio.Event()
+    each, ended = FanOut(trouble="not done"), asyncio.Event()
 
     async def waits() -> None:
         try:
@@ -104,3 +104,29 @@ async def test_cancelling_ends_all_of_it() -> None:
 
     assert task.cancelled()
     assert ended.is_set()
+
+
+@pytest.mark.parametrize("cancels", [True, False])
+async def test_nothing_runs_on_after_it_was_cancelled_or_closed(*, cancels: bool) -> None:
+    each, began, over = FanOut(trouble="not done", patience_s=5 if cancels else 0.01), asyncio.Event(), asyncio.Event()
+
+    async def cleans_up() -> None:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            over.set()
+
+    task = asyncio.create_task(each([Piece("one", {}, cleans_up)]))
+    await asyncio.wait_for(began.wait(), 5)
+    if cancels:
+        task.cancel()
+    await asyncio.wait({task}, timeout=5)
+    if not cancels:
+        assert not over.is_set()
+        await each.aclose()
+
+    assert over.is_set()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
