@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import select
+import socket
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ from contracts.tools import ToolResult
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [str(ROOT / "tool-api" / "src"), str(ROOT / "contracts" / "src")]
+BACKLOG = 128
 ALL_SCOPES = ["exec", "files", "browser", "vnc:view", "vnc:control"]
 
 
@@ -83,8 +85,9 @@ class RunningDoor:
         return lines[:-1], ToolResult.model_validate(lines[-1]["result"])
 
 
-def door_environment(keys: KeyPair, socket: Path, workspace: Path, **settings: str) -> dict[str, str]:
-    """The environment a manager gives the tool API, without a desktop unless asked for one."""
+def door_environment(keys: KeyPair, workspace: Path, **settings: str) -> dict[str, str]:
+    """The environment a manager gives the tool API, without a desktop unless asked for one; `SANDBOX_DOOR` is left to
+    the caller."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(workspace.parent),
@@ -92,7 +95,6 @@ def door_environment(keys: KeyPair, socket: Path, workspace: Path, **settings: s
         "SANDBOX_ID": "sandbox-1",
         "SANDBOX_GENERATION": "1",
         "SANDBOX_PUBLIC_KEY": keys.setting,
-        "SANDBOX_DOOR": f"unix:{socket}",
         "SANDBOX_DESKTOP": "false",
         "WORKSPACE": str(workspace),
     } | settings
@@ -101,19 +103,26 @@ def door_environment(keys: KeyPair, socket: Path, workspace: Path, **settings: s
 @contextmanager
 def running_door(folder: Path, **settings: str) -> Generator[RunningDoor]:
     """The tool API as its own process; ended at the end."""
-    keys, socket, workspace = KeyPair(), folder / "door.sock", folder / "workspace"
+    keys, path, workspace = KeyPair(), folder / "door.sock", folder / "workspace"
     workspace.mkdir()
-    environment = door_environment(keys, socket, workspace, **settings)
-    with (folder / "log").open("w") as log:
+    with (folder / "log").open("w") as log, socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(BACKLOG)
+        handed = listener.fileno()
         process = subprocess.Popen(
-            [sys.executable, "-m", "tool_api"], env=environment, stdout=subprocess.PIPE, stderr=log, text=True
+            [sys.executable, "-m", "tool_api"],
+            env=door_environment(keys, workspace, SANDBOX_DOOR=f"fd:{handed}", **settings),
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            pass_fds=[handed],
         )
     assert process.stdout is not None
     try:
         ready, _, _ = select.select([process.stdout], [], [], 60)
         line = process.stdout.readline() if ready else ""
         assert line == "tool-api: ready desktop=no\n", (folder / "log").read_text()
-        yield RunningDoor(process, socket, workspace, keys)
+        yield RunningDoor(process, path, workspace, keys)
     finally:
         process.terminate()
         try:

@@ -57,7 +57,7 @@ async def _document(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 @pytest.mark.timeout(300)
 async def test_no_call_breaks_the_door_or_its_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with running_door(tmp_path) as door, requests.Session() as session:
-        document = await _document(door_environment(door.keys, door.socket, door.workspace), monkeypatch)
+        document = await _document(door_environment(door.keys, door.workspace), monkeypatch)
         session.mount("http://", _Adapter(door.socket))
         (door.workspace / "a.txt").write_text("text")
         headers = {"Authorization": f"Bearer {door.keys.token()}"}

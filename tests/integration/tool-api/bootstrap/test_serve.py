@@ -29,13 +29,14 @@ from support.door import KeyPair, await_true, door_environment, processes_with, 
         ("SANDBOX_PUBLIC_KEY", "short"),
         ("SANDBOX_DOOR", "http://x"),
         ("SANDBOX_DOOR", "fd:2"),
+        ("SANDBOX_DOOR", "unix:/tmp/door.sock"),
         ("WORKSPACE", "here"),
         ("BASH_TIMEOUT", "0"),
         ("MAX_UPLOAD_BYTES", "lots"),
     ],
 )
 def test_a_missing_or_bad_setting_stops_the_start_by_name(tmp_path: Path, setting: str, value: str | None) -> None:
-    environment = door_environment(KeyPair(), tmp_path / "door.sock", tmp_path)
+    environment = door_environment(KeyPair(), tmp_path)
     environment.pop(setting, None)
     if value is not None:
         environment[setting] = value
@@ -68,7 +69,7 @@ def test_a_door_on_a_port_answers(tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    environment = door_environment(keys, tmp_path / "unused", tmp_path, SANDBOX_DOOR=f"tcp://127.0.0.1:{port}")
+    environment = door_environment(keys, tmp_path, SANDBOX_DOOR=f"tcp://127.0.0.1:{port}")
     with subprocess.Popen(
         [sys.executable, "-m", "tool_api"],
         env=environment,
@@ -92,9 +93,7 @@ def test_a_door_handed_over_open_answers_and_is_inherited_by_nobody(tmp_path: Pa
         listener.listen()
         number = listener.fileno()
         inode = f"socket:[{os.fstat(number).st_ino}]"
-        environment = door_environment(
-            keys, path, tmp_path, SANDBOX_DOOR=f"fd:{number}", SANDBOX_GENERATION=str(UNCLAIMED)
-        )
+        environment = door_environment(keys, tmp_path, SANDBOX_DOOR=f"fd:{number}", SANDBOX_GENERATION=str(UNCLAIMED))
         process = subprocess.Popen(
             [sys.executable, "-m", "tool_api"], env=environment, stdout=subprocess.PIPE, text=True, pass_fds=[number]
         )

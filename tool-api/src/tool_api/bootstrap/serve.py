@@ -72,12 +72,9 @@ class _Server(uvicorn.Server):
 
 
 def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
-    unix_door = settings.unix_door
-    is_tcp = unix_door is None and settings.inherited_door is None
-    host, port = settings.tcp_door if is_tcp else ("127.0.0.1", 0)
+    host, port = settings.tcp_door if settings.inherited_door is None else ("127.0.0.1", 0)
     return uvicorn.Config(
         app,
-        uds=str(unix_door) if unix_door is not None else None,
         host=host,
         port=port,
         http="httptools",

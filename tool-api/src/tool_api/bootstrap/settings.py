@@ -37,13 +37,11 @@ def _public_key_pem(encoded: str) -> str:
 
 def _door(address: str) -> str:
     parts = urlsplit(address)
-    if parts.scheme == "unix" and parts.path.startswith("/") and not parts.netloc:
-        return address
     if parts.scheme == "tcp" and parts.hostname and parts.port is not None and not parts.path:
         return address
     if parts.scheme == "fd" and parts.path.isdecimal() and int(parts.path) > _STANDARD_STREAMS:
         return address
-    raise ValueError("must be tcp://<address>:<port>, unix:/<path> or fd:<number>")
+    raise ValueError("must be tcp://<address>:<port> or fd:<number>")
 
 
 def _absolute(path: Path) -> Path:
@@ -70,12 +68,6 @@ class Settings(BaseSettings):
     sandbox_disk_bytes: int = Field(default=0, ge=0)
     sandbox_max_files: int = Field(default=0, ge=0)
     sandbox_untraceable: bool = True
-
-    @property
-    def unix_door(self) -> Path | None:
-        """The socket the door listens on, or None when it listens on a port."""
-        parts = urlsplit(self.sandbox_door)
-        return Path(parts.path) if parts.scheme == "unix" else None
 
     @property
     def inherited_door(self) -> int | None:
