@@ -34,7 +34,10 @@ run_kind() {
     # The seed and what was broken are told also where all is well.
     chaos) run_pytest chaos tests/chaos ;;
     quiet) run_pytest quiet tests/contract tests/integration tests/e2e tests/hostile -m quiet ;;
-    frontend) (cd "$ROOT/frontend" && npm test --silent) ;;
+    frontend)
+      (cd "$ROOT/frontend" && npm test --silent -- --reporter=default --reporter=json \
+        --outputFile.json="$REPORTS/frontend.vitest.report")
+      ;;
     *) fail "no such kind of test: $1 (unit contract integration e2e hostile docker chaos quiet frontend all)" ;;
   esac
 }

@@ -88,6 +88,26 @@ def told(reports: list[dict[str, Any]]) -> str:
     return "\n".join([*lines, f"===== {counts} ====="])
 
 
+def read_reports(path: Path) -> list[dict[str, Any]]:
+    """The runs of a file: of this plugin, or the one of Vitest's JSON reporter."""
+    text = path.read_text(encoding="utf-8")
+    if not path.name.endswith(".vitest.report"):
+        return [json.loads(line) for line in text.splitlines()]
+    run = json.loads(text)
+    counts = {"passed": run["numPassedTests"], "failed": run["numFailedTests"], "skipped": run["numPendingTests"]}
+    failures: list[list[Any]] = []
+    for file in run["testResults"]:
+        for test in file["assertionResults"]:
+            if test["status"] == "failed":
+                lines = "\n".join(test["failureMessages"]).splitlines()
+                failures.append([f"{file['name']}::{test['fullName']}", lines[-_LINES:]])
+        if file["status"] == "failed" and not file["assertionResults"]:
+            # It could not be read.
+            counts["error"] = counts.get("error", 0) + 1
+            failures.append([file["name"], str(file.get("message", "")).splitlines()[-_LINES:]])
+    return [{"counts": counts, "failures": failures}]
+
+
 if __name__ == "__main__":
-    every = [json.loads(line) for name in sys.argv[1:] for line in Path(name).read_text(encoding="utf-8").splitlines()]
+    every = [report for name in sys.argv[1:] for report in read_reports(Path(name))]
     sys.stdout.write(told(every) + "\n")

@@ -66,6 +66,7 @@ export const zhProblems = {
   model_rate_limit: '模型服务暂时不接受更多请求，请过一会儿再试。',
   model_unavailable: '模型服务没有响应，请重试。',
   model_stream_cut: '模型的回答中途断开，请重试。',
+  model_context: '这段对话超出了模型能处理的长度。请在新对话中继续，或选择上下文窗口更大的模型。服务器说明：{detail}',
   model_request: '模型服务拒绝了这个请求。服务器说明：{detail}',
   model_refusal: '模型拒绝回答这个请求，请换个说法。',
   unknown_model: '这个模型已不可用，请换一个。',

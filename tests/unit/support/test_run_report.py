@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support import run_report
-from support.run_report import told
+from support.run_report import read_reports, told
 
 TESTS = """
 import sys
@@ -127,3 +128,23 @@ def test_counts_of_several_runs_add_up_and_many_failures_stay_readable() -> None
 @pytest.mark.parametrize("reports", [[], [{"counts": {}, "failures": []}]])
 def test_nothing_that_ran_is_said_so(reports: list[dict[str, object]]) -> None:
     assert told(reports) == "===== no tests ran ====="
+
+
+def test_what_vitest_counted_is_told_as_well(tmp_path: Path) -> None:
+    good = {"status": "passed", "fullName": "adds", "failureMessages": []}
+    bad = {"status": "failed", "fullName": "takes away", "failureMessages": ["expected 1\nto be 2"]}
+    run = {
+        "numPassedTests": 3,
+        "numFailedTests": 1,
+        "numPendingTests": 2,
+        "testResults": [
+            {"name": "sums.spec.ts", "status": "failed", "assertionResults": [good, bad]},
+            {"name": "unread.spec.ts", "status": "failed", "assertionResults": [], "message": "no such module"},
+        ],
+    }
+    report = tmp_path / "frontend.vitest.report"
+    report.write_text(json.dumps(run))
+    lines = told(read_reports(report)).splitlines()
+    assert lines[-1] == "===== 1 failed, 1 error, 3 passed, 2 skipped ====="
+    assert lines[:3] == ["===== FAILED sums.spec.ts::takes away", "expected 1", "to be 2"]
+    assert "no such module" in lines

@@ -110,10 +110,16 @@ class Policy:
 
     is_local: bool = False
     is_registration_open: bool = True
+    """Never where a call without a token is the local user: nobody could log in as another one."""
     limits: Limits = field(default_factory=Limits)
     refresh_lifetime: timedelta = timedelta(days=30)
     poll_s: float = 1.0
     streams_per_user: int = 50
+
+    @property
+    def has_registration(self) -> bool:
+        """Whether accounts can be made."""
+        return self.is_registration_open and not self.is_local
 
 
 def assemble(ports: Ports, policy: Policy) -> UseCases:
@@ -134,7 +140,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
     log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.log_in_signals)
     return UseCases(
-        register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.is_registration_open),
+        register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
         log_in=LogIn(ports.users, ports.passwords, issue_grant, LogInGuesses(limiter, limits)),
         refresh=Refresh(ports.users, ports.refresh_tokens, ports.access_tokens, issue_grant, log_out, limiter, limits),
         change_password=ChangePassword(

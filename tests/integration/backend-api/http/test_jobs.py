@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from backend_api.domain.agent.events import RunFinished
@@ -63,6 +64,7 @@ async def test_jobs_are_listed_newest_first_by_state_and_in_pages(gateway: Gatew
     assert sorted(one["id"] for one in first["items"] + rest["items"]) == sorted(ids)
     assert rest["next_cursor"] is None
     created = [one["created_at"] for one in first["items"] + rest["items"]]
+    assert all(re.fullmatch(r"[0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z", at) for at in created)
     assert created == sorted(created, reverse=True)
     done = (await gateway.client.get("/api/jobs", params={"status": "completed"}, headers=anna)).json()
     assert [one["id"] for one in done["items"]] == [ids[0]]

@@ -18,6 +18,7 @@ _SHARE = 20
 _HURRIED_SHARE = 4
 _GULP = 50
 _DELETED_S = 2.0
+_LONGEST_PAUSE_S = 2.0
 
 
 class DiskWatch:
@@ -29,6 +30,8 @@ class DiskWatch:
         self._limit_bytes = limit_bytes
         self._limit_files = limit_files
         self._looked_at = float("-inf")
+        self._began_at = float("-inf")
+        self._looking = asyncio.Lock()
         self._cost_s = self._work_s = 0.0
         self._free_at_look = (0, 0)
         self._stopped_at: tuple[int, int] | None = None
@@ -61,13 +64,25 @@ class DiskWatch:
         """Bytes that may still be written, None for any number; counted anew when they seem less than wanted."""
         if not self._limit_bytes and not self._limit_files:
             return None
-        since = time.monotonic() - self._looked_at
-        seems_full = self._is_full_of_files or (bool(self._limit_bytes) and self._left < wanted)
-        if self.used_bytes is None or (seems_full and since > self._work_s * _HURRIED_SHARE):
+        if self.used_bytes is None:
             await self._look()
+        elif self._is_full_of_files or (bool(self._limit_bytes) and self._left < wanted):
+            await self._look_again()
         if self._is_full_of_files:
             return 0
         return max(self._left, 0) if self._limit_bytes else None
+
+    async def _look_again(self) -> None:
+        """Before anything is refused, deleted files that were still held included; many who ask at once share a look,
+        and none follows another without a pause."""
+        asked = time.monotonic()
+        async with self._looking:
+            if self._began_at > asked:
+                return
+            pause = self._looked_at + self._work_s * _HURRIED_SHARE - time.monotonic()
+            await asyncio.sleep(min(max(pause, 0.0), _LONGEST_PAUSE_S))
+            self._deleted = await asyncio.to_thread(self._count_deleted)
+            await self._look()
 
     async def demand(self, wanted: int) -> None:
         """Pass when there is room for so many bytes more, which count as written, or raise `DiskFullError`."""
@@ -124,7 +139,7 @@ class DiskWatch:
         return gulped and since > self._cost_s * _HURRIED_SHARE
 
     async def _look(self) -> None:
-        began = time.monotonic()
+        began = self._began_at = time.monotonic()
         self._free_at_look = self._free()
         found, self._work_s = await asyncio.to_thread(self._count)
         self.used_bytes = found.bytes + self._deleted.bytes

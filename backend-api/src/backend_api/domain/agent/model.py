@@ -149,6 +149,12 @@ class ModelRequestError(ModelError):
     code = "model_request"
 
 
+class ModelContextError(ModelRequestError):
+    """The conversation is longer than the model takes."""
+
+    code = "model_context"
+
+
 class UnknownModelError(InvalidError):
     """A model that is not on offer."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -9,6 +10,7 @@ from typing import Any, cast
 
 from backend_api.domain.agent.model import (
     ModelAuthError,
+    ModelContextError,
     ModelError,
     ModelRateLimitError,
     ModelRequestError,
@@ -18,6 +20,12 @@ from backend_api.domain.agent.model import (
 MAX_MESSAGE_CHARACTERS = 300
 PASSING = frozenset({408, 409, 500, 502, 503, 504, 529})
 QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_TOO_LONG_CODES = frozenset({"context_length_exceeded", "request_too_large"})
+_TOO_LONG = re.compile(
+    r"prompt is too long|input is too long|(?:maximum|exceeds?).{0,40}context (?:length|window|limit|size)"
+    r"|context (?:length|window|limit|size).{0,40}exceed|input length and `?max_tokens",
+    re.IGNORECASE,
+)
 STATUS_OF_TYPE: dict[str, int] = {
     "authentication_error": 401,
     "permission_error": 403,
@@ -51,6 +59,11 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
             f"{provider} is not available now ({status}){said}",
             may_retry=True,
             retry_after_s=retry_after_s(headers),
+        )
+    if _is_too_long(status, message, code):
+        return ModelContextError(
+            f"This conversation is longer than the model takes ({provider}, {status}){said} "
+            "Go on in a new conversation, or choose a model with a larger context window."
         )
     return ModelRequestError(f"{provider} refused the request ({status}){said}")
 
@@ -86,6 +99,11 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         return max((parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds(), 0.0)
     except (ValueError, TypeError):
         return None
+
+
+def _is_too_long(status: int, message: str, code: str) -> bool:
+    """Some name it by a code of theirs, others by words alone."""
+    return status in (400, 413, 422) and (code in _TOO_LONG_CODES or _TOO_LONG.search(message) is not None)
 
 
 def _message(error: object) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -11,6 +10,7 @@ from pydantic import BaseModel
 from backend_api.domain.conversation.entity import Run, RunId
 from backend_api.domain.conversation.jobs import JobStatus, job_status
 from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.schemas import Time
 from backend_api.interfaces.http.use_cases import Calls
 
 router = APIRouter(prefix="/api/jobs", tags=["runs"])
@@ -22,9 +22,9 @@ class JobBody(BaseModel):
     id: str
     session_id: str
     status: JobStatus
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
+    created_at: Time
+    started_at: Time | None
+    finished_at: Time | None
     worker: str | None
     attempt: int
     reason: str | None

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from backend_api.infrastructure.llm.faults import fault_in_stream, fault_of
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"message": "...", "code": "context_length_exceeded"}),
+        (400, {"message": "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."}),
+        (400, {"type": "invalid_request_error", "message": "prompt is too long: 210000 tokens > 200000 maximum"}),
+        (400, {"message": "input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000"}),
+        (413, {"type": "request_too_large", "message": "Request exceeds the maximum size"}),
+        (400, {"error": {"message": "the request exceeds the available context size, try increasing it"}}),
+    ],
+)
+def test_a_conversation_that_is_too_long_is_told_as_such(status: int, error: object) -> None:
+    fault = fault_of(status, error, provider="P", key_setting="K", headers={})
+    assert fault.code == "model_context"
+    assert fault.detail.startswith("This conversation is longer than the model takes")
+    assert "new conversation" in fault.detail
+    assert not fault.may_retry
+
+
+def test_so_is_one_told_in_the_stream_and_others_are_not() -> None:
+    told = {"code": "context_length_exceeded", "type": "invalid_request_error", "message": "too many"}
+    assert fault_in_stream(told, provider="P", key_setting="K").code == "model_context"
+    for status, message in ((400, "max_tokens is too large"), (404, "no such model"), (400, "context is a bad field")):
+        assert fault_of(status, {"message": message}, provider="P", key_setting="K", headers={}).code == "model_request"

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tool_api.errors import DiskFullError
+from tool_api.keeping.disk import DiskWatch
+
+LIMIT = 1_000_000
+
+
+async def seen_full(watch: DiskWatch) -> None:
+    """As the sandbox does for ever: until it was found full."""
+    found = asyncio.Event()
+
+    async def on_full() -> None:
+        found.set()
+
+    watching = asyncio.create_task(watch.watch(on_full))
+    try:
+        await asyncio.wait_for(found.wait(), 10)
+    finally:
+        watching.cancel()
+        await asyncio.wait({watching})
+
+
+async def test_bytes_of_a_deleted_file_that_was_let_go_are_free_at_once(tmp_path: Path) -> None:
+    watch = DiskWatch(tmp_path, LIMIT)
+    with (tmp_path / "held").open("wb") as held:
+        held.write(b"x" * 2 * LIMIT)
+        held.flush()
+        (tmp_path / "held").unlink()
+        await seen_full(watch)
+        with pytest.raises(DiskFullError):
+            await watch.demand(1000)
+    await watch.demand(1000)
+
+
+async def test_nothing_is_refused_for_what_was_there_a_moment_ago(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / str(number)).mkdir()
+    watch = DiskWatch(tmp_path, 4 * LIMIT)
+    for _ in range(20):
+        (tmp_path / "big").write_bytes(b"x" * 4 * LIMIT)
+        with pytest.raises(DiskFullError):
+            await watch.demand(4 * LIMIT)
+        (tmp_path / "big").unlink()
+        await watch.demand(2 * LIMIT)
+
+
+async def test_many_who_ask_at_once_share_a_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "big").write_bytes(b"x" * 2 * LIMIT)
+    watch = DiskWatch(tmp_path, LIMIT)
+    await watch.room()
+    looks = 0
+    plain = watch._count  # pyright: ignore[reportPrivateUsage]
+
+    def counted() -> object:
+        nonlocal looks
+        looks += 1
+        return plain()
+
+    monkeypatch.setattr(watch, "_count", counted)
+    answers = await asyncio.gather(*(watch.demand(10) for _ in range(50)), return_exceptions=True)
+    assert all(isinstance(answer, DiskFullError) for answer in answers)
+    assert looks <= 2
