@@ -65,13 +65,18 @@ def problem(
     body = Problem(
         title=HTTPStatus(status).phrase,
         status=status,
-        detail=detail,
+        detail=_readable(detail),
         code=code,
         retryable=retryable,
         request_id=current_work().request_id,
         errors=list(errors) if errors is not None else None,
     )
     return Response(body.model_dump_json(exclude_none=True), status, headers, PROBLEM_MEDIA_TYPE)
+
+
+def _readable(text: str) -> str:
+    """As UTF-8 can carry it: it may name a file, whose name may be any bytes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def domain_problem(error: DomainError) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,13 @@ async def answer_of(raised: Callable[[], Exception], **options: Any) -> httpx.Re
 async def ask(app: FastAPI, method: str, path: str, **request: Any) -> httpx.Response:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service") as client:
         return await client.request(method, path, **request)
+
+
+async def test_a_detail_with_a_name_that_is_no_text_is_answered_all_the_same() -> None:
+    name = os.fsdecode(b"caf\xe9")
+    answer = await answer_of(lambda: failures.TooLargeError(f"Too large: {name}."))
+    assert answer.status_code == 413
+    assert answer.json()["detail"] == "Too large: caf\\udce9."
 
 
 def test_every_family_has_a_status_and_a_code_of_its_own() -> None:

@@ -4,17 +4,22 @@ import gzip
 import io
 import os
 import socket
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 
+from sandbox_manager.domain.workspace import ArchiveBounds, SnapshotRefusedError
+from sandbox_manager.infrastructure.runtimes import archiving
 from sandbox_manager.infrastructure.runtimes.archive import unpacking
 from sandbox_manager.infrastructure.runtimes.archive.bounds import FOLDER, STAGE, ArchiveError, Counted
 from sandbox_manager.infrastructure.runtimes.archive.packing import pack
 from sandbox_manager.infrastructure.runtimes.archive.program import run
 from sandbox_manager.infrastructure.runtimes.archive.unpacking import mend, unpack
 
+NOTHING = ArchiveBounds(max_bytes=1)
 MANY = ["100000000", "10000"]
 
 
@@ -69,6 +74,40 @@ def test_files_folders_links_and_modes_come_back_exactly(place: Path) -> None:
     assert told["content_bytes"] == len("words#!/bin/sh")
     assert (place / "archives" / "one.tar.gz").stat().st_mode & 0o777 == 0o600
     assert os.listdir(place / "archives") == ["one.tar.gz"]
+
+
+def test_names_that_are_no_text_come_back_byte_for_byte(place: Path) -> None:
+    workspace = os.fsencode(place / "workspace")
+    os.mkdir(workspace + b"/\xff\xfe")
+    for name in (b"/caf\xe9", b"/\xff\xfe/\x80"):
+        with open(workspace + name, "wb") as file:
+            file.write(name)
+    os.link(workspace + b"/caf\xe9", workspace + b"/\xe9linked")
+    os.symlink(b"caf\xe9\xff", workspace + b"/\xf0soft")
+    do(place, "pack")
+    for name in (b"/caf\xe9", b"/\xe9linked", b"/\xf0soft", b"/\xff\xfe/\x80"):
+        os.unlink(workspace + name)
+
+    do(place, "unpack")
+
+    assert sorted(os.listdir(workspace)) == [b"caf\xe9", b"\xe9linked", b"\xf0soft", b"\xff\xfe"]
+    assert os.readlink(workspace + b"/\xf0soft") == b"caf\xe9\xff"
+    assert os.path.samefile(workspace + b"/caf\xe9", workspace + b"/\xe9linked")
+    with open(workspace + b"/\xff\xfe/\x80", "rb") as file:
+        assert file.read() == b"/\xff\xfe/\x80"
+
+
+def test_a_refusal_that_names_such_a_file_is_told_as_text(place: Path) -> None:
+    with open(os.fsencode(place / "workspace") + b"/caf\xe9", "wb") as file:
+        file.write(b"too much")
+    words = archiving.arguments("pack", str(place / "workspace"), str(place / "archives"), "one", NOTHING)
+    told = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True).stdout
+
+    with pytest.raises(SnapshotRefusedError, match="larger") as refused:
+        archiving.answer(told)
+
+    assert "caf\\xe9" in refused.value.detail
+    assert os.listdir(place / "archives") == []
 
 
 def test_the_systems_own_folders_are_neither_packed_nor_replaced(place: Path) -> None:

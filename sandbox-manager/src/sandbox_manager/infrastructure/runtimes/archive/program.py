@@ -55,4 +55,7 @@ def main() -> None:
             "code": "full" if full else "failed",
             "detail": f"{told}: {error.filename}" if error.filename else told,
         }
+    if isinstance(detail := answer.get("detail"), str):
+        # It may name a file, and a file may have any name.
+        answer["detail"] = os.fsencode(detail).decode("utf-8", "backslashreplace")
     sys.stdout.write(json.dumps(answer) + "\n")
