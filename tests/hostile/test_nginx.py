@@ -13,6 +13,7 @@ import pytest
 
 from support.bare import ended, honest_client
 from support.compose_stack import ComposeStack
+from support.stack import wait_until
 
 HEAD_S = 10.0
 GET = b"GET /api/auth/status HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -116,3 +117,33 @@ async def test_the_log_repeats_no_link_no_ticket_and_no_control_character(compos
     assert not any(sign in told for sign in "\x1b\x9b\x7f")
     assert mark in told
     assert '"logger": "backend_api.access"' in told
+
+
+def test_its_places_are_not_cut_down_by_an_engines_own_limit_of_files(compose_stack: ComposeStack) -> None:
+    image = json.loads(docker("inspect", compose_stack.container_of("frontend")))[0]["Config"]["Image"]
+    options = (
+        "--rm",
+        "--detach",
+        "--read-only",
+        "--tmpfs",
+        "/tmp",
+        "--ulimit",
+        "nofile=1024:12000",
+        "--network",
+        "none",
+    )
+    started = docker("run", *options, image).strip()
+    try:
+        assert wait_until(lambda: most_files(started) > 8192, 20), most_files(started)
+    finally:
+        docker("rm", "--force", started)
+
+
+def most_files(container: str) -> int:
+    """The limit of open files of whichever process there has the highest: the workers', not the first one's."""
+    limits = docker("exec", container, "sh", "-c", "grep -h 'open files' /proc/[0-9]*/limits")
+    return max(int(line.split()[3]) for line in limits.splitlines())
+
+
+def docker(*command: str) -> str:
+    return subprocess.run(["docker", *command], capture_output=True, check=True, timeout=60, text=True).stdout
