@@ -30,6 +30,14 @@ while True:
     os.waitpid(pid, 0)
 """
 
+# PR_SET_NAME takes any bytes.
+_RENAMED = r"""
+import ctypes, sys
+ctypes.CDLL(None).prctl(15, b"\xff) S", 0, 0, 0)
+print(flush=True)
+sys.stdin.read()
+"""
+
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
@@ -78,3 +86,25 @@ def test_no_process_of_a_restless_tree_does_anything_while_it_is_held(freezer: F
         freezer.thaw()
         assert not freezer.frozen
         until(lambda before=written: log.stat().st_size > before + 100)
+
+
+def test_a_process_whose_name_is_no_text_is_held_let_go_and_ended_as_any_other() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _RENAMED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert Path(f"/proc/{process.pid}/comm").read_bytes() == b"\xff) S\n"
+        try:
+            root = reference(process.pid)
+            assert root is not None
+            freezer = Freezer([], root)
+            freezer.freeze()
+            assert freezer.frozen
+            freezer.thaw()
+            assert not freezer.frozen
+            root.kill()
+            process.wait(5)
+            assert not root.lives
+        finally:
+            process.kill()

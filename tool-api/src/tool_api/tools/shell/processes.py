@@ -66,10 +66,11 @@ def processes_of_call(bash: int, mark: str | None, since_ticks: int) -> list[int
 def ignores(pid: int, number: signal.Signals) -> bool:
     """Whether a process ignores a signal."""
     try:
-        status = Path("/proc", str(pid), "status").read_text()
+        # As bytes: its name, which stands there too, may be any.
+        status = Path("/proc", str(pid), "status").read_bytes()
     except OSError:
         return False
-    ignored = next(line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:"))
+    ignored = next(line.split()[1] for line in status.splitlines() if line.startswith(b"SigIgn:"))
     return bool(int(ignored, 16) >> (number - 1) & 1)
 
 

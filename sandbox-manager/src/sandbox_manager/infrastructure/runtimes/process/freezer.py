@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, stat_fields
 
-_PROC = Path("/proc")
 _DEADLINE_S = 5.0
 _LOOK_S = 0.002
 _QUIET_LOOKS = 2
-_STILL = frozenset("TtZX")
+_STILL = frozenset((b"T", b"t", b"Z", b"X"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Freezer:
         """Whether it is held, or was told to be."""
         switch = self._switch()
         if switch is None:
-            return _state(self.root.pid) in ("T", "t")
+            return _state(self.root.pid) in (b"T", b"t")
         with contextlib.suppress(OSError):
             return switch.read_text().strip() in ("FROZEN", "FREEZING", "1")
         return False
@@ -101,22 +100,21 @@ class Freezer:
 def _tree(root: ProcessRef) -> Iterable[int]:
     """The process and all its descendants; an orphan inside belongs to the first process of its namespace."""
     children: dict[int, list[int]] = {}
-    for entry in _PROC.iterdir():
-        if entry.name.isdigit():
+    for name in os.listdir("/proc"):
+        if name.isdigit():
             with contextlib.suppress(OSError, IndexError):
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                children.setdefault(parent, []).append(int(entry.name))
+                children.setdefault(int(stat_fields(int(name))[1]), []).append(int(name))
     found = [root.pid] if root.lives else []
     for pid in found:
         found += children.get(pid, [])
     return found
 
 
-def _state(pid: int) -> str:
+def _state(pid: int) -> bytes:
     try:
-        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]
+        return stat_fields(pid)[0]
     except (OSError, IndexError):
-        return "X"
+        return b"X"
 
 
 def _send(pid: int, number: signal.Signals) -> None:

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from contracts.open_files import tasks
-from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, stat_fields
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _KIB = 1024
 _IN_MEMORY = ("/tmp", "/var/tmp", "/home/agent", "/dev/shm", "/run")
 _INODE_BYTES = 1024
-_TABLE_BYTES = 4096
 _LOOKS = 5
 
 
@@ -41,7 +40,7 @@ def all_processes() -> dict[int, Member]:
 
 
 def _member(pid: int) -> Member | None:
-    fields = _stat(pid)
+    fields = stat_fields(pid)
     state, threads, resident = fields[0], int(fields[17]), int(fields[21])
     if state == b"X" or (state == b"Z" and threads <= 1):
         return None
@@ -51,20 +50,12 @@ def _member(pid: int) -> Member | None:
     return Member(ProcessRef(pid, int(fields[19])), int(fields[1]), resident * _PAGE, threads)
 
 
-def _stat(task: int) -> list[bytes]:
-    file = os.open(f"/proc/{task}/stat", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(file, _TABLE_BYTES).rpartition(b")")[2].split()
-    finally:
-        os.close(file)
-
-
 def _threads(pid: int) -> Iterator[list[bytes]]:
     """What each living thread but the first tells of its process; some more looks for threads that come and go."""
     for _ in range(_LOOKS):
         for task in tasks(pid):
             with contextlib.suppress(OSError, IndexError, ValueError):
-                fields = _stat(task)
+                fields = stat_fields(task)
                 if task != pid and fields[0] not in (b"Z", b"X"):
                     yield fields
 

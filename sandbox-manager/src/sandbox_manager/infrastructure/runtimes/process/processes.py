@@ -13,7 +13,7 @@ from sandbox_manager.infrastructure.runtimes.process.uids import is_sandbox_uid
 
 _PROC = Path("/proc")
 _KILL_PAUSE_S = 0.01
-_STATUS_BYTES, _ENVIRON_BYTES = 4096, 64 * 1024
+_STAT_BYTES, _STATUS_BYTES, _ENVIRON_BYTES = 4096, 4096, 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,23 @@ def reference(pid: int) -> ProcessRef | None:
     """The process with this pid now; None when there is none, or only its zombie. One whose first thread has ended
     lives as long as any other does."""
     try:
-        stat = (_PROC / str(pid) / "stat").read_text()
+        fields = stat_fields(pid)
     except (FileNotFoundError, ProcessLookupError):
         return None
-    state, *fields = stat.rpartition(")")[2].split()
-    is_gone = state == "X" or (state == "Z" and int(fields[16]) <= 1)
-    return None if is_gone else ProcessRef(pid, int(fields[18]))
+    is_gone = fields[0] == b"X" or (fields[0] == b"Z" and int(fields[17]) <= 1)
+    return None if is_gone else ProcessRef(pid, int(fields[19]))
+
+
+def stat_fields(task: int) -> list[bytes]:
+    """What `/proc/<pid>/stat` tells of a process or thread, from its state on. Raises `OSError`.
+
+    Its name, which may be any bytes, is left out.
+    """
+    file = os.open(f"/proc/{task}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(file, _STAT_BYTES).rpartition(b")")[2].split()
+    finally:
+        os.close(file)
 
 
 def marked(name: str) -> dict[str, list[ProcessRef]]:
