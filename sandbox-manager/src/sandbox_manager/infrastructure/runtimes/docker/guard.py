@@ -105,13 +105,22 @@ class Guard:
             if time.monotonic() > until:
                 _log.warning("rules not renewed in time")
                 return
+            name = guard_names(stack, identity)[1]
             try:
-                self._set(guard_names(stack, identity)[1], identity, wanted[1])
+                self._set(name, identity, wanted[1])
             except DomainError as error:
                 _log.warning("rules not renewed", extra={"sandbox_id": sandbox_id, "reason": error.detail})
+                self._remove_ended(name)
                 continue
             with self._lock:
                 self._in_place[sandbox_id] = wanted
+
+    def _remove_ended(self, name: str) -> None:
+        """What a manager that died left would keep its name from all later ones."""
+        with contextlib.suppress(DomainError):
+            found = self._engine.container(name)
+            if found is not None and not dig(found, "State", "Running"):
+                self._engine.remove_container(name)
 
     def _closed(self, networks: Iterable[Json]) -> list[IPv4Network]:
         options = self._options

@@ -35,11 +35,15 @@ class RecordingEngine:
     def networks(self) -> list[Json]:
         return self.listed
 
-    def container(self, name: str) -> Json:
+    def container(self, name: str) -> Json | None:
+        if any(kind in name for kind in ("-guard-", "-renew-")):
+            return {"State": {"Running": False}} if name in self.left else None
         return {"State": {"Running": not self.ends_early, "ExitCode": 1}, **attached(name, "first")}
 
     def create_container(self, name: str, config: Json) -> None:
         assert config["HostConfig"]["CapAdd"] == ["NET_ADMIN"]
+        if name in self.left:
+            raise StartFailedError("The container name is already in use", retryable=False)
         self.left.add(name)
         self.set.append((name, config["Entrypoint"][1]))
 
@@ -169,6 +173,14 @@ def test_what_could_not_be_renewed_is_tried_again(scene: Scene) -> None:
     scene.sweep()
 
     assert len(scene.engine.set) == 2
+
+
+def test_what_a_manager_that_died_left_keeps_no_later_one_from_renewing(scene: Scene) -> None:
+    scene.engine.left.add(guard_names("test", scene.identity)[1])
+    scene.sweep()
+    scene.sweep()
+
+    assert len(scene.engine.set) == 1
 
 
 def test_a_start_without_rules_fails(scene: Scene) -> None:
