@@ -94,7 +94,8 @@ class _Form:
         self._value = bytearray()
         self._files = 0
         self._fields = 0
-        self._has_ended = False
+        self._before = 0
+        self._has_begun = self._has_ended = False
         try:
             self._parser = MultipartParser(
                 boundary,
@@ -135,21 +136,28 @@ class _Form:
 
     async def _next(self) -> _Begin | bytes | _End | None:
         while not self._found:
+            if self._has_ended:
+                return None  # what comes after the form is nobody's, and may have no end
             try:
                 piece = await anext(self._body, None)
             except ClientDisconnect:
                 piece = None
             if piece is None:
-                if self._has_ended:
-                    return None
                 raise InvalidError("The form is cut off.", field="body")
-            try:
-                self._parser.write(piece)
-            except FormParserError as error:
-                raise HTTPException(400, "Invalid multipart data.") from error
+            self._parse(piece)
         return self._found.popleft()
 
+    def _parse(self, piece: bytes) -> None:
+        try:
+            self._parser.write(piece)
+        except FormParserError as error:
+            raise HTTPException(400, "Invalid multipart data.") from error
+        self._before += 0 if self._has_begun else len(piece)
+        if self._before > MAX_FIELD_BYTES:
+            raise HTTPException(400, "Invalid multipart data.")
+
     def _begins(self) -> None:
+        self._has_begun = True
         self._part = _Begin()
 
     def _part_ends(self) -> None:
