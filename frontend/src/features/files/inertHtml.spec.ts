@@ -25,6 +25,7 @@ describe('inertHtml', () => {
     '<object data="http://elsewhere.example"></object>',
     '<a href="http://elsewhere.example" ping="http://elsewhere.example">x</a>',
     '<svg><script>1</script></svg>',
+    '<svg><a xlink:href="http://elsewhere.example"><text>x</text></a></svg>',
   ])('takes out of %s what reaches out', (source) => {
     expect(inertHtml(source)).not.toMatch(/elsewhere|<script/)
   })

@@ -11,8 +11,7 @@ export function inertHtml(source: string): string {
   const document = new DOMParser().parseFromString(source, 'text/html')
   for (const element of document.querySelectorAll(REACHES_OUT)) element.remove()
   for (const element of document.querySelectorAll('a, area')) {
-    element.removeAttribute('href')
-    element.removeAttribute('ping')
+    for (const name of ['href', 'xlink:href', 'ping']) element.removeAttribute(name)
   }
   return `<!doctype html><meta http-equiv="Content-Security-Policy" content="${POLICY}">${document.documentElement.outerHTML}`
 }

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { effectScope, type EffectScope } from 'vue'
+import { effectScope, ref, type EffectScope } from 'vue'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import { LARGEST_SHOWN_BYTES, usePreview } from './usePreview'
 
@@ -93,4 +93,25 @@ it('shows a picture that is small enough', async () => {
   const png = new Response(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]))
   const { preview } = await previewed({ name: 'a.png', size: 8 }, png)
   expect([preview?.kind, preview?.url?.startsWith('blob:')]).toEqual(['image', true])
+})
+
+it('shows nothing of a file that was left before it was there', async () => {
+  let answer: (told: Response) => void = () => undefined
+  const awaited = new Promise<Response>((resolve) => (answer = resolve))
+  const server = startFakeServer({ 'GET /sessions/s/files/content': () => awaited })
+  const path = ref<string | null>('a.txt')
+  const { preview, isLoading } = scope.run(() =>
+    usePreview(
+      () => 's',
+      () => path.value,
+      () => 0,
+    ),
+  )!
+  await vi.waitFor(() => expect(server.calls).toHaveLength(1))
+  path.value = null
+  await vi.waitFor(() => expect(isLoading.value).toBe(false))
+  const told = { path: 'a.txt', name: 'a.txt', size: 1, content: 'x', binary: false, language: null, truncated: false }
+  answer(json(told))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(preview.value).toBeNull()
 })

@@ -29,6 +29,11 @@ export function usePreview(sessionId: () => string, path: () => string | null, v
     if (preview.value?.url) URL.revokeObjectURL(preview.value.url)
     preview.value = next
   }
+  function leave(): void {
+    abort.abort()
+    isLoading.value = false
+    show(null)
+  }
   async function load(wanted: string): Promise<void> {
     abort.abort()
     abort = new AbortController()
@@ -74,13 +79,10 @@ export function usePreview(sessionId: () => string, path: () => string | null, v
     [path, version],
     ([wanted]) => {
       if (wanted) void load(wanted)
-      else show(null)
+      else leave()
     },
     { immediate: true },
   )
-  onScopeDispose(() => {
-    abort.abort()
-    show(null)
-  })
+  onScopeDispose(leave)
   return { preview, problem, isLoading }
 }
