@@ -200,6 +200,11 @@ for _ in range(40):
         time.sleep(8)
         os._exit(0)
 """
+# A name the kernel takes, and that no text is.
+NO_TEXT = """
+import ctypes
+ctypes.CDLL(None).prctl(15, bytes([255, 41, 32, 90]), 0, 0, 0)
+"""
 MEMORY_OF_NOBODY = """
 import os
 held = []
@@ -247,9 +252,10 @@ def _of_program() -> int:
     return total >> 20
 
 
-async def test_many_processes_together_have_no_more_memory_than_one_sandbox(any_stack: Stack) -> None:
+@pytest.mark.parametrize("name", ["", NO_TEXT], ids=["as-usual", "named-by-no-text"])
+async def test_many_processes_together_have_no_more_memory_than_one_sandbox(any_stack: Stack, name: str) -> None:
     async with enter(any_stack, "greedy") as intruder:
-        attack = asyncio.create_task(intruder.python(MEMORY_OF_MANY))
+        attack = asyncio.create_task(intruder.python(name + MEMORY_OF_MANY))
         most = 0
         while not attack.done():
             most = max(most, await asyncio.to_thread(_of_program))
