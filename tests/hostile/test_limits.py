@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,12 +28,13 @@ def any_stack(request: pytest.FixtureRequest) -> Stack:
 
 
 @pytest.fixture(scope="module", params=["root", "ordinary"])
-def tight_stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def tight_stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     """A stack whose workspaces may hold little, run by either."""
     limits = {"SANDBOX_DISK_LIMIT_MB": "20", "SANDBOX_MAX_FILES": "3000"}
-    folder = tmp_path_factory.mktemp("tight")
-    with run_stack(folder, ordinary=request.param == "ordinary", **limits) as running:
-        yield running
+    # Not below pytest's own folder: each pytest that starts on the machine closes that to all but its user.
+    with tempfile.TemporaryDirectory(prefix="tight-", dir="/tmp") as folder:
+        with run_stack(Path(folder), ordinary=request.param == "ordinary", **limits) as running:
+            yield running
 
 
 IMPOSTOR = """

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import tempfile
 import time
 from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
 
 import httpx
 import psutil
@@ -117,12 +119,13 @@ async def test_the_memory_of_one_is_held_while_others_have_all_descriptors_there
 
 
 @pytest.fixture(scope="module", params=["root", "ordinary"])
-def tight_stack(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def tight_stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
     """A stack whose workspaces may hold little, run by either."""
     limits = {"SANDBOX_DISK_LIMIT_MB": "20", "SANDBOX_MAX_FILES": "3000"}
-    folder = tmp_path_factory.mktemp("watched")
-    with run_stack(folder, ordinary=request.param == "ordinary", **limits) as running:
-        yield running
+    # Not below pytest's own folder: each pytest that starts on the machine closes that to all but its user.
+    with tempfile.TemporaryDirectory(prefix="watched-", dir="/tmp") as folder:
+        with run_stack(Path(folder), ordinary=request.param == "ordinary", **limits) as running:
+            yield running
 
 
 async def end_of(intruder: Intruder, within_s: float) -> str:
