@@ -136,7 +136,7 @@ def _host(policy: Policy) -> dict[str, Rule]:
         "NetworkMode": text(rf"none|{_JOINS}{REF}|{re.escape(policy.stack)}-net-{REF}"),
         "IpcMode": one_of("private", ""),
         "RestartPolicy": shaped({"Name": one_of("no", "")}),
-        "Mounts": texts(shaped(_mount(policy)), 2),
+        "Mounts": texts(_mount(policy), 2),
         "Init": boolean,
         "Ulimits": texts(shaped(_ULIMIT), 8),
         "Sysctls": table(_SYSCTL, text(r"[0-9]{1,5}")),
@@ -151,14 +151,21 @@ _ULIMIT: dict[str, Rule] = {
 }
 
 
-def _mount(policy: Policy) -> dict[str, Rule]:
+def _mount(policy: Policy) -> Rule:
     # No folder below another volume: what a sandbox writes is never walked through to find a mount's place.
-    return {
+    rules: dict[str, Rule] = {
         "Type": one_of("volume"),
         "Source": text(own_volume(policy)),
         "Target": one_of("/workspace", "/archives"),
         "ReadOnly": boolean,
     }
+
+    def rule(value: Any, where: str) -> Json:
+        kept = record(value, rules, where)
+        need(kept, ("Type", "Source", "Target"), where)
+        return kept
+
+    return rule
 
 
 def own_volume(policy: Policy) -> str:

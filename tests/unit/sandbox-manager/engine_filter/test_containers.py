@@ -63,6 +63,8 @@ HOST_CONFIG: dict[str, Any] = {
     "a bind mount": {"Mounts": [{"Type": "bind", "Source": "/", "Target": "/workspace"}]},
     "a bind mount in small letters": {"mounts": [{"Type": "bind", "Source": "/", "Target": "/workspace"}]},
     "a bind that looks like a volume": {"Mounts": [{"Type": "volume", "Source": "/etc", "Target": "/workspace"}]},
+    "a volume without a name": {"Mounts": [{"Type": "volume", "Target": "/workspace"}]},
+    "a mount of nothing": {"Mounts": [{}]},
     "a volume of nobody": {"Mounts": [{"Type": "volume", "Source": "", "Target": "/workspace"}]},
     "another stack's volume": {"Mounts": [{"Type": "volume", "Source": "other-ws-1", "Target": "/workspace"}]},
     "a volume over the programs": {"Mounts": [{"Type": "volume", "Source": "own-ws-1", "Target": "/usr"}]},
