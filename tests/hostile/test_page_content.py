@@ -246,7 +246,9 @@ def attack(address: str) -> str:
 <video src="{to}/video" poster="{to}/poster" autoplay></video><audio src="{to}/audio" autoplay></audio>
 <form action="{to}/form" method="post"><input name="word" value="secret" autofocus onfocus="this.form.submit()">
 <button>send</button></form><a href="{to}/top" target="_top">away</a><a href="{to}/new" target="_blank">new</a>
-<a href="{to}/itself" ping="{to}/ping">itself</a><a href="javascript:{RUN}">run</a></body></html>"""
+<a href="{to}/itself" ping="{to}/ping">itself</a><a href="javascript:{RUN}">run</a>
+<svg width="90" height="20"><a><set attributeName="href" to="{to}/set"/><text y="15">moved</text></a></svg>
+<div><template shadowrootmode="open"><a href="{to}/hosted">hosted</a></template></div></body></html>"""
 
 
 @pytest.mark.timeout(120)
@@ -270,7 +272,8 @@ async def test_an_html_file_is_shown_and_reaches_nothing(gateway: Gateway, monke
             frame = page.frame_locator("iframe[title='attack.html']")
             await expect(frame.get_by_text("shown")).to_be_visible()
             stayed = page.url
-            for name in ("send", "away", "new", "itself", "run"):
+            await expect(frame.get_by_text("hosted")).to_have_count(0)
+            for name in ("send", "away", "new", "itself", "run", "moved"):
                 await frame.get_by_text(name, exact=True).click()
             await expect(frame.get_by_text("shown")).to_be_visible()
             await nothing_ran(page)

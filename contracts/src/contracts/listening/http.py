@@ -11,11 +11,12 @@ from http import HTTPStatus
 from typing import Any, cast
 
 import uvicorn
-from uvicorn._types import ASGI3Application
+from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from contracts.errors import PROBLEM_MEDIA_TYPE, Problem
+from contracts.listening.broken_off import BrokenOffError
 from contracts.listening.peers import Peers
 
 URL_BYTES = 16 * 1024
@@ -147,8 +148,16 @@ class BoundedHttp(HttpToolsProtocol):
         super().on_response_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        async def answered(scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+            try:
+                await app(scope, receive, send)
+            except BrokenOffError:
+                # Aborted, not closed: without a length, a clean end would look like the whole answer.
+                cycle.disconnected = True
+                self.transport.abort()
+
         self._answered = cycle
-        super()._start_asgi_task(cycle, app)
+        super()._start_asgi_task(cycle, answered)
 
     def handle_websocket_upgrade(self) -> None:
         # The socket's own protocol takes the place.

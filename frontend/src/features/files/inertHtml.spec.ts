@@ -10,6 +10,9 @@ describe('inertHtml', () => {
     expect(html).toContain('<style>p{color:red}</style>')
     expect(html).toContain('shown <img src="data:image/png;base64,AA">')
   })
+  it('keeps animations of anything else', () => {
+    expect(inertHtml('<svg><animate attributeName="x" to="5"/></svg>')).toContain('attributeName="x"')
+  })
   it('begins with a policy that nothing before it loosens', () => {
     const html = inertHtml('<meta http-equiv="Content-Security-Policy" content="default-src *"><p>x')
     expect(html.match(/<meta/g)).toHaveLength(1)
@@ -26,6 +29,10 @@ describe('inertHtml', () => {
     '<a href="http://elsewhere.example" ping="http://elsewhere.example">x</a>',
     '<svg><script>1</script></svg>',
     '<svg><a xlink:href="http://elsewhere.example"><text>x</text></a></svg>',
+    '<div><template shadowrootmode="open"><a href="http://elsewhere.example">x</a></template></div>',
+    '<svg><a><set attributeName="href" to="http://elsewhere.example"/><text>x</text></a></svg>',
+    '<svg><a><animate attributeName="xlink:href" values="http://elsewhere.example;x"/></a></svg>',
+    '<svg><a><ANIMATE ATTRIBUTENAME=" HREF " to="http://elsewhere.example"/></a></svg>',
   ])('takes out of %s what reaches out', (source) => {
     expect(inertHtml(source)).not.toMatch(/elsewhere|<script/)
   })

@@ -11,9 +11,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from backend_api.domain.errors import DomainError
 from backend_api.interfaces.http.hosts import KnownHosts, host_name
 from backend_api.interfaces.http.use_cases import WebOptions
 from contracts.errors import REQUEST_ID_HEADER
+from contracts.listening.broken_off import BrokenOffError
 from contracts.observation.context import current_work
 from contracts.problems import problem
 
@@ -85,7 +87,13 @@ class Edge:
                 await problem(413, TOO_LARGE, OVER_LIMIT)(scope, receive, send_with_headers)
             else:
                 await self._app(scope, _bounded(receive, limit), send_with_headers)
-        except Exception:
+        except Exception as error:
+            known = _domain_error(error) if has_started else None
+            if known is not None:
+                # What a sandbox does to its own download is no fault of ours, and may be done again and again.
+                told = self._fields(scope, request_id) | {"code": known.code, "reason": known.detail}
+                logger.warning("answer broken off", extra=told)
+                raise BrokenOffError from known
             logger.exception("request failed", extra=self._fields(scope, request_id))
             if has_started:
                 raise
@@ -136,6 +144,12 @@ class Edge:
         if _LINK.match(scope["path"]):
             fields["path"] = "/api/files/…"
         return fields
+
+
+def _domain_error(error: Exception) -> DomainError | None:
+    """The one it is, or that the framework could not answer any more because an answer had begun."""
+    found = error.__cause__ if type(error) is RuntimeError else error
+    return found if isinstance(found, DomainError) else None
 
 
 def _declared(scope: Scope) -> int:

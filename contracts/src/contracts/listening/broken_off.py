@@ -1,0 +1,7 @@
+"""Answers that began and can't be ended."""
+
+from __future__ import annotations
+
+
+class BrokenOffError(Exception):
+    """Raised by an application that has told why already: the connection ends at once, and nothing more is logged."""

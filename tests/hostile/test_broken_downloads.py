@@ -1,0 +1,79 @@
+"""A sandbox that breaks its own download off: the one who takes it can tell, and the log says so in one line."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from backend_api.domain.sandbox.entity import Computer, Scope
+from backend_api.infrastructure.tool_api.doors import Doors
+from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
+from contracts.sandboxes import DoorToken
+from support.gateway import Gateway, run_gateway
+from support.hostile_door import Wire, head, hostile_door
+from support.servers import Server
+
+LONG = b"x" * 300_000
+
+
+@dataclass(frozen=True, slots=True)
+class OneDoor:
+    """Every sandbox is behind this socket."""
+
+    socket: Path
+
+    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
+        del scopes
+        expires_at = datetime.now(UTC) + timedelta(seconds=300)
+        return DoorToken(
+            token="token", expires_at=expires_at, door=f"unix:{self.socket}", sandbox_id=computer.id, generation=1
+        )
+
+    def forget(self, computer: Computer) -> None:
+        """It tells the same again."""
+
+
+async def breaks_off(wire: Wire) -> None:
+    """Of a file of a known length, or of a folder, which has none, only the beginning comes."""
+    if b"path=file" in wire.request:
+        await wire.send(head("Content-Length: 1000000") + LONG)
+    else:
+        await wire.send(head("Transfer-Encoding: chunked") + b"%x\r\n%s\r\n" % (len(LONG), LONG))
+
+
+@pytest.fixture
+async def gateway(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, tmp_path: Path
+) -> AsyncGenerator[Gateway]:
+    async with (
+        hostile_door(tmp_path / "door", breaks_off) as socket,
+        Doors(OneDoor(socket)) as doors,
+        run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, files=DoorWorkspace(doors)) as running,
+    ):
+        yield running
+
+
+@pytest.mark.parametrize("path", ["file", "folder"])
+async def test_a_download_that_breaks_off_is_one_warning_and_no_whole_answer(
+    gateway: Gateway, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    anna = await gateway.user("anna")
+    session = await gateway.session(anna)
+    address = f"/api/sessions/{session}/files/download?path={path}"
+    for _ in range(3):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            async with gateway.client.stream("GET", address, headers=anna) as answer:
+                assert answer.status_code == 200
+                with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):
+                    await answer.aread()
+        (told,) = caplog.records
+        assert (told.levelno, told.getMessage(), told.exc_info) == (logging.WARNING, "answer broken off", None)
+        assert (vars(told)["code"], vars(told)["session_id"]) == ("computer_lost", session)
+    assert (await gateway.client.get("/api/auth/me", headers=anna)).status_code == 200
