@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -33,6 +34,7 @@ from sandbox_manager.infrastructure.runtimes.process.memory import (
     trees,
 )
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+from sandbox_manager.infrastructure.runtimes.process.watching import FaultBoundary
 
 _log = logging.getLogger(__name__)
 
@@ -74,6 +76,8 @@ class MemoryWatch:
     _sandboxes: Mapping[str, ProcessRef] = field(default_factory=dict[str, ProcessRef])
     _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
     _ended: dict[ProcessRef, float] = field(default_factory=dict[ProcessRef, float])
+    _killed: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    _boundary: FaultBoundary = field(default_factory=FaultBoundary)
     _looked_at: float = float("-inf")
     _ended_at: float = float("-inf")
     _took_s: float = 0.0
@@ -97,7 +101,10 @@ class MemoryWatch:
             self._known = {one: self._known.get(one, _Known()) for one in self._sandboxes}
             self._ended = {one: until for one, until in self._ended.items() if until > now}
         self._available_bytes = available
-        self._is_unfinished = bool(self._sandboxes) and not self._round(hurried=self._is_hurried)
+        try:
+            self._is_unfinished = bool(self._sandboxes) and not self._round(hurried=self._is_hurried)
+        finally:
+            self._tell()
         self._is_hurried &= self._is_unfinished
         self._ended_at = time.monotonic()
         self._took_s = self._ended_at - now
@@ -106,7 +113,8 @@ class MemoryWatch:
         """Whether there was time for all."""
         found = trees(all_processes(), self._sandboxes.values())
         for sandbox_id, root in self._sandboxes.items():
-            self._hold_tasks(sandbox_id, root, self._left(found[root]))
+            with self._boundary.around(sandbox_id):
+                self._hold_tasks(sandbox_id, root, self._left(found[root]))
         until = time.thread_time() + _ROUND_CPU_S
         for sandbox_id in sorted(self._sandboxes, key=self._turn):
             began = time.thread_time()
@@ -115,7 +123,8 @@ class MemoryWatch:
             root, known = self._sandboxes[sandbox_id], self._known[sandbox_id]
             known.looked_at = time.monotonic()
             if members := self._left(found[root]):
-                self._hold_memory(sandbox_id, root, members, hurried=hurried)
+                with self._boundary.around(sandbox_id):
+                    self._hold_memory(sandbox_id, root, members, hurried=hurried)
             known.is_costly |= time.thread_time() - began > _COSTLY_CPU_S
         return True
 
@@ -188,7 +197,13 @@ class MemoryWatch:
     def _kill(self, sandbox_id: str, process: ProcessRef, over: str) -> None:
         process.kill()
         self._ended[process] = time.monotonic() + _DYING_S
-        _log.warning("ended what took too much", extra={"sandbox_id": sandbox_id, "pid": process.pid, "of": over})
+        self._killed[sandbox_id, over] += 1
+
+    def _tell(self) -> None:
+        """In one line for a look: a sandbox may start hundreds of processes a second."""
+        for (sandbox_id, over), count in self._killed.items():
+            _log.warning("ended what took too much", extra={"sandbox_id": sandbox_id, "of": over, "count": count})
+        self._killed.clear()
 
 
 def _sizes(members: list[Member]) -> dict[ProcessRef, int]:

@@ -7,13 +7,36 @@ import fcntl
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _log = logging.getLogger(__name__)
 
 _JOIN_S = 5.0
 _TRY_AGAIN_S = 1.0
+_TOLD_AGAIN_S = 60.0
+
+
+@dataclass(slots=True)
+class FaultBoundary:
+    """Keeps what goes wrong with one sandbox from ending a round over all; it is logged once a minute for each."""
+
+    _told_at: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextlib.contextmanager
+    def around(self, sandbox_id: str) -> Generator[None]:
+        """Log whatever the block raises instead of raising it."""
+        try:
+            yield
+        except Exception:  # noqa: BLE001 - one of many; the others go on
+            now = time.monotonic()
+            self._told_at = {one: at for one, at in self._told_at.items() if now - at < _TOLD_AGAIN_S}
+            if sandbox_id not in self._told_at:
+                self._told_at[sandbox_id] = now
+                fields = {"sandbox_id": sandbox_id, "watch": threading.current_thread().name}
+                _log.exception("a watch failed with one sandbox", extra=fields)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from contracts.tree_size import TreeSize
 from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many, greediest
-from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, spared, trees
+from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, spared, trees
+from sandbox_manager.infrastructure.runtimes.process.watching import FaultBoundary
 from sandbox_manager.infrastructure.runtimes.process.workspace_count import Bounds, Counted, Watched, count_workspaces
 
 _log = logging.getLogger(__name__)
@@ -74,6 +75,7 @@ class WorkspaceWatch:
     long: Bounds = LONG
     _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
     _waiting: dict[str, Watched] = field(default_factory=dict[str, Watched])
+    _boundary: FaultBoundary = field(default_factory=FaultBoundary)
     _long_counts: int = 0
     _counted: queue.SimpleQueue[tuple[str, str, Counted]] = field(
         default_factory=queue.SimpleQueue[tuple[str, str, Counted]]
@@ -109,7 +111,8 @@ class WorkspaceWatch:
         quick = {sandbox_id: one for sandbox_id, one in due.items() if not self._known[one.session_id].is_large}
         for (sandbox_id, one), counted in zip(quick.items(), self._count([*quick.values()], self.quick), strict=True):
             if counted.size is not None and counted.size.complete:
-                self._hold(sandbox_id, one.session_id, counted)
+                with self._boundary.around(sandbox_id):
+                    self._hold(sandbox_id, one.session_id, counted)
             else:
                 self._known[one.session_id].is_large = True
         self._waiting |= {sandbox_id: one for sandbox_id, one in due.items() if self._known[one.session_id].is_large}
@@ -134,12 +137,8 @@ class WorkspaceWatch:
     def _hold_descriptors(self, due: Mapping[str, Watched]) -> None:
         members = trees(all_processes(), [one.root for one in due.values()])
         for sandbox_id, one in due.items():
-            own = [member.process for member in members[one.root]]
-            if are_too_many(process.pid for process in own):
-                kept = spared(one.root, members[one.root])
-                for process in greediest(own, kept):
-                    process.kill()
-                _log.warning("ended what held too many descriptors", extra={"sandbox_id": sandbox_id})
+            with self._boundary.around(sandbox_id):
+                _hold_descriptors_of(sandbox_id, one, members[one.root])
 
     def _count(self, watched: Sequence[Watched], bounds: Bounds) -> list[Counted]:
         device = self.folder.stat().st_dev
@@ -151,10 +150,10 @@ class WorkspaceWatch:
             if self._long_counts >= _LONG_AT_ONCE:
                 return
             one = self._waiting.pop(sandbox_id)
-            self._known[one.session_id].is_being_counted = True
             threading.Thread(
                 target=self._count_long, args=(sandbox_id, one), name="large-workspace", daemon=True
             ).start()
+            self._known[one.session_id].is_being_counted = True
             self._long_counts += 1
 
     def _count_long(self, sandbox_id: str, one: Watched) -> None:
@@ -172,7 +171,8 @@ class WorkspaceWatch:
             self._long_counts -= 1
             if session_id in self._known:
                 self._known[session_id].is_being_counted = False
-                self._hold(sandbox_id, session_id, counted)
+                with self._boundary.around(sandbox_id):
+                    self._hold(sandbox_id, session_id, counted)
 
     @property
     def _most_bytes(self) -> int:
@@ -224,3 +224,11 @@ class WorkspaceWatch:
         more_bytes = now.bytes - before.bytes > self.limit_bytes // _GROWTH if self.limit_bytes else False
         more_files = now.files - before.files > self.limit_files // _GROWTH if self.limit_files else False
         return more_bytes or more_files
+
+
+def _hold_descriptors_of(sandbox_id: str, one: Watched, members: list[Member]) -> None:
+    own = [member.process for member in members]
+    if are_too_many(process.pid for process in own):
+        for process in greediest(own, spared(one.root, members)):
+            process.kill()
+        _log.warning("ended what held too many descriptors", extra={"sandbox_id": sandbox_id})
