@@ -29,7 +29,8 @@ class FanOut:
     """Does pieces of work, a few at once. One that raises, whatever it raises, is told and tried again with the next
     call, after those that did not; one that takes longer than `deadline_s` is cancelled, and its turn is over then.
 
-    A call returns when all is done, or after `patience_s`; the rest goes on, and later calls leave it alone meanwhile.
+    A call returns when all is done, or after `patience_s`; the rest goes on, and later calls leave it alone meanwhile,
+    or with `again` do their own piece once it has ended, and do not wait for that.
     `trouble` is the log's word for one that failed. Cancelling a call cancels all there is, as `aclose` does, and
     returns when it has ended.
     """
@@ -40,20 +41,20 @@ class FanOut:
     patience_s: float = 10.0
     _slots: asyncio.Semaphore = field(init=False)
     _going: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]], init=False)
+    _again: dict[str, Piece] = field(default_factory=dict[str, Piece], init=False)
     _failed: dict[str, int] = field(default_factory=dict[str, int], init=False)
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.at_once)
 
-    async def __call__(self, pieces: Iterable[Piece]) -> None:
+    async def __call__(self, pieces: Iterable[Piece], *, again: bool = False) -> None:
+        given = list(pieces)
         fresh = sorted(
-            (one for one in pieces if one.key not in self._going), key=lambda one: self._failed.get(one.key, 0)
+            (one for one in given if one.key not in self._going), key=lambda one: self._failed.get(one.key, 0)
         )
-        for piece in fresh:
-            task = asyncio.create_task(self._in_turn(piece), name=f"turn-{piece.key}")
-            self._going[piece.key] = task
-            task.add_done_callback(lambda _, key=piece.key: self._going.pop(key, None))
-        awaited = {self._going[piece.key] for piece in fresh}
+        if again:
+            self._again |= {one.key: one for one in given if one.key in self._going}
+        awaited = {self._begin(piece) for piece in fresh}
         if not awaited:
             return
         try:
@@ -64,8 +65,21 @@ class FanOut:
         if late:
             _log.info("some take longer than the others wait for", extra={"count": len(late)})
 
+    def _begin(self, piece: Piece) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._in_turn(piece), name=f"turn-{piece.key}")
+        self._going[piece.key] = task
+        task.add_done_callback(lambda done: self._after(piece.key, done))
+        return task
+
+    def _after(self, key: str, done: asyncio.Task[None]) -> None:
+        del self._going[key]
+        piece = self._again.pop(key, None)
+        if piece is not None and not done.cancelled():
+            self._begin(piece)
+
     async def aclose(self) -> None:
         """Cancel what goes on, and wait until it has ended: for 5 s, which is told."""
+        self._again.clear()
         tasks = list(self._going.values())
         for task in tasks:
             task.cancel()

@@ -68,11 +68,24 @@ class Reconcile:
 
     async def one(self, sandbox_id: str) -> None:
         """Look at one sandbox only: something happened to it."""
+        sandbox = await self._settled_in(sandbox_id)
+        if sandbox is not None:
+            piece = Piece(sandbox_id, log_fields(sandbox.identity), lambda: self._look_at(sandbox_id))
+            await self.each([piece], again=True)
+
+    async def _look_at(self, sandbox_id: str) -> None:
+        # It may have waited for a sweep to be done with the sandbox, whose record has moved on since.
+        sandbox = await self._settled_in(sandbox_id)
+        if sandbox is not None:
+            found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
+            await self._keep(sandbox, found.get(sandbox_id))
+
+    async def _settled_in(self, sandbox_id: str) -> Sandbox | None:
+        """None for one that is not there, or only about to be, which whoever starts it sees to."""
         sandbox = await self.registry.get(sandbox_id)
         if sandbox is None or not sandbox.occupied or sandbox.status in (Status.QUEUED, Status.STARTING):
-            return
-        found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
-        await self.each([self._piece(sandbox, found.get(sandbox_id))])
+            return None
+        return sandbox
 
     def _piece(self, sandbox: Sandbox, found: Found | None) -> Piece:
         return Piece(sandbox.id, log_fields(sandbox.identity), lambda: self._keep(sandbox, found))

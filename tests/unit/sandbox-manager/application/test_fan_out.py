@@ -130,3 +130,33 @@ async def test_nothing_runs_on_after_it_was_cancelled_or_closed(*, cancels: bool
 
     assert over.is_set()
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_what_is_given_again_while_it_is_at_work_is_done_once_more_after_that() -> None:
+    work, each = Work(), FanOut(trouble="not done", patience_s=0.01)
+    await each([work.piece("slow", hangs=True)])
+
+    for _ in range(2):
+        await each([Piece("slow", {}, work.piece("newer").work)], again=True)
+    assert work.done == []
+    work.hold.set()
+    async with asyncio.timeout(5):
+        while len(work.done) < 2:
+            await asyncio.sleep(0)
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+    assert work.done == ["slow", "newer"]
+
+
+async def test_nothing_is_begun_again_after_closing() -> None:
+    work, each = Work(), FanOut(trouble="not done", patience_s=0.01)
+    await each([work.piece("slow", hangs=True)])
+    await each([work.piece("slow")], again=True)
+
+    await each.aclose()
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+    assert work.done == []
+    assert asyncio.all_tasks() == {asyncio.current_task()}

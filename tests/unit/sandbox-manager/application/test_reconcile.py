@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.domain.ports import Report
 from sandbox_manager.domain.sandbox import Identity, Status
 from sandbox_manager.infrastructure.runtimes.inside import report_of
 from support.keeping import HARD, IDLE, PAUSE, Keeping
@@ -314,3 +315,29 @@ async def test_one_that_can_not_be_removed_keeps_nobody_else_from_being_removed(
 def test_what_is_no_report_is_read_as_none(told: str) -> None:
     with pytest.raises(EngineUnavailableError):
         report_of(told)
+
+
+async def test_a_death_that_is_heard_of_while_the_sandbox_is_looked_at_is_not_left_to_the_next_sweep() -> None:
+    keeping = Keeping()
+    ready = await keeping.ready()
+    held, asked = asyncio.Event(), asyncio.Event()
+    answer = keeping.runtime.keep_alive
+
+    async def slow(identity: Identity, door: str, token: str) -> Report:
+        report = await answer(identity, door, token)
+        asked.set()
+        await held.wait()
+        return report
+
+    keeping.runtime.keep_alive = slow
+    sweep = asyncio.create_task(keeping.reconcile())
+    await asyncio.wait_for(asked.wait(), 5)
+    keeping.runtime.kill(ready.id)
+    await keeping.reconcile.one(ready.id)
+    held.set()
+    await sweep
+
+    async with asyncio.timeout(5):
+        while (await keeping.get(ready.id)).status is not Status.GONE:
+            await asyncio.sleep(0)
+    await keeping.reconcile.each.aclose()
