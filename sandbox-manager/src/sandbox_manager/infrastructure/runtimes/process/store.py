@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from sandbox_manager.domain.errors import WorkspaceExistsError
+from sandbox_manager.domain.errors import StartFailedError, WorkspaceExistsError
 from sandbox_manager.domain.identifiers import (
     InvalidIdentifierError,
     parse_generation,
@@ -38,6 +38,10 @@ _log = logging.getLogger(__name__)
 _REMOVE_S = 10.0
 _CARRY_ON_S = 0.5
 _STATE_BYTES = 64 * 1024
+_FOREIGN = (
+    "The workspace belongs to user {owner} of this host: its folder was used by that user's manager before, and one "
+    "that runs as root can't give it to a sandbox. Run the manager as that user again."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,18 +143,23 @@ class Store:
         return live, self.make_workspace(identity.session_id)
 
     def make_workspace(self, session_id: str) -> int | None:
-        """The folder, unless it is there; answers its owner's uid (None: the manager's own)."""
+        """The folder, unless it is there; answers its owner's uid (None: the manager's own).
+
+        Raises `StartFailedError` where it is another user's of this host, or no uid is left.
+        """
         workspace = self.workspace(session_id)
         owner = workspace.lstat().st_uid if workspace.exists() else None
         if not self._own_uids:
             uid = None
         elif owner is not None and self._uids.keep(owner):
             return owner
-        else:
+        elif owner in (None, 0):  # root's is one whose making was cut off
             uid = self._uids.give()
+        else:
+            raise StartFailedError(_FOREIGN.format(owner=owner), retryable=False)
         if owner is None:
             workspace.mkdir(mode=0o700)
-        if uid is not None and owner in (None, 0):  # root's is one whose making was cut off
+        if uid is not None:
             os.chown(workspace, uid, uid)
         return uid
 
@@ -232,14 +241,19 @@ class Store:
         self._disposal.carry_on(_CARRY_ON_S)
 
     def free_unused_uids(self) -> None:
-        """Those a manager that was cut off left given."""
+        """Those a manager that was cut off left given; none while another one moves workspaces, whose owners may be
+        missed then."""
         if not self._own_uids:
             return
-        used: set[int] = set()
-        for name in ("workspaces", "gone"):
-            with os.scandir(self._folder / name) as entries:
-                used |= {one.stat(follow_symlinks=False).st_uid for one in entries}
+        try:
+            used = self._owners("workspaces") | self._owners("gone")
+        except FileNotFoundError:
+            return
         self._uids.free_unused(used)
+
+    def _owners(self, kind: str) -> set[int]:
+        with os.scandir(self._folder / kind) as entries:
+            return {one.stat(follow_symlinks=False).st_uid for one in entries}
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
