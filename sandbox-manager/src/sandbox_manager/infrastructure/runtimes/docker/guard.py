@@ -49,6 +49,7 @@ class Guard:
         self._lock, self._renewing = threading.Lock(), threading.Lock()
         self._starting: set[str] = set()
         self._in_place: dict[str, tuple[str, str]] = {}
+        self._failed: dict[str, int] = {}
 
     @contextlib.contextmanager
     def starting(self, identity: Identity) -> Generator[None]:
@@ -74,7 +75,7 @@ class Guard:
     def renew(self, running: dict[str, tuple[Identity, Json]], networks: list[Json]) -> None:
         """Set them again where they are others by now, or gone: of all that run, by sandbox, as the engine lists them.
 
-        What fails, or is not done in time, is left to the next call.
+        What fails, or is not done in time, is left to the next call, which begins with those that failed least.
         """
         if not self._renewing.acquire(blocking=False):
             return
@@ -94,7 +95,9 @@ class Guard:
         with self._lock:
             self._in_place = {one: known for one, known in self._in_place.items() if one in running}
             busy = set(self._starting)
-        for sandbox_id, (identity, container) in running.items():
+        self._failed = {one: times for one, times in self._failed.items() if one in running}
+        for sandbox_id in sorted(running, key=lambda one: self._failed.get(one, 0)):
+            identity, container = running[sandbox_id]
             own = subnets.get(naming.network_name(stack, identity))
             attachment = _attachment(container, stack, identity)
             if sandbox_id in busy or not own or not attachment:
@@ -110,8 +113,10 @@ class Guard:
                 self._set(name, identity, wanted[1])
             except DomainError as error:
                 _log.warning("rules not renewed", extra={"sandbox_id": sandbox_id, "reason": error.detail})
+                self._failed[sandbox_id] = self._failed.get(sandbox_id, 0) + 1
                 self._remove_ended(name)
                 continue
+            self._failed.pop(sandbox_id, None)
             with self._lock:
                 self._in_place[sandbox_id] = wanted
 

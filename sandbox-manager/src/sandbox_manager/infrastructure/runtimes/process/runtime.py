@@ -83,17 +83,8 @@ class ProcessRuntime:
 
     async def start(self, spec: SandboxSpec) -> Started:
         await self.check()
-        launch = Launch(
-            options=self._options,
-            limits=self._limits,
-            store=self._store,
-            spec=spec,
-            rules=self._rules.wanted() if self._has_network else None,
-            isolated=self._isolated,
-            confinement=self._confinement,
-        )
         try:
-            live, outer, log = await self._threads.run(launch.run)
+            live, outer, log = await self._threads.run(lambda: self._launch(spec))
             phase_reached("started")
         except DeadlineError as error:
             raise StartFailedError(f"The sandbox could not be started: {error}.", retryable=True) from error
@@ -107,6 +98,18 @@ class ProcessRuntime:
             has_desktop=desktop_of(line),
             has_network=self._has_network or not self._isolated,
         )
+
+    def _launch(self, spec: SandboxSpec) -> tuple[Live, ProcessRef, Log]:
+        launch = Launch(
+            options=self._options,
+            limits=self._limits,
+            store=self._store,
+            spec=spec,
+            rules=self._rules.wanted() if self._has_network else None,
+            isolated=self._isolated,
+            confinement=self._confinement,
+        )
+        return launch.run()
 
     async def _ready_line(self, outer: ProcessRef, log: Log) -> str:
         while True:

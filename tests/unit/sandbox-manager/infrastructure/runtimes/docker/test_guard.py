@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
-from sandbox_manager.infrastructure.runtimes.docker import naming
+from sandbox_manager.infrastructure.runtimes.docker import guard, naming
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine
 from sandbox_manager.infrastructure.runtimes.docker.guard import Guard, guard_names
 from support.sandboxes import docker_options, inside, new_identity
@@ -200,3 +202,24 @@ def test_without_the_addresses_of_the_host_nothing_is_opened(scene: Scene) -> No
     scene.sweep()
 
     assert scene.engine.set == []
+
+
+def test_those_that_failed_hold_up_nobody_else_at_the_next_sweep(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call has time for one."""
+    identities = [new_identity() for _ in range(3)]
+    networks = [network(naming.network_name("test", one), f"10.201.{n}.16/28") for n, one in enumerate(identities)]
+    running = {one.sandbox_id: (one, attached(naming.container_name("test", one), "first")) for one in identities}
+    bad = guard_names("test", identities[0])[1]
+    monkeypatch.setattr(scene.engine, "wait", lambda name: int(name == bad))
+    ticks = itertools.count()
+    monkeypatch.setattr(guard, "_RENEW_S", 1.5)
+    monkeypatch.setattr(guard, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+
+    for _ in range(4):
+        scene.guard.renew(running, networks)
+
+    assert [name for name, _ in scene.engine.set] == [
+        bad,
+        *(guard_names("test", one)[1] for one in identities[1:]),
+        bad,
+    ]
