@@ -17,7 +17,7 @@ from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavail
 from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools
 from backend_api.infrastructure.tool_api.workspace import FILES, DoorWorkspace
-from contracts.bounded_http import Bounds
+from contracts.bounded_http import BoundedHttp, Bounds
 from contracts.sandboxes import DoorToken
 from support.hostile_door import Wire, head, hostile_door, result
 
@@ -152,3 +152,36 @@ async def test_those_who_come_at_once_open_one_door_and_leave_nothing_open(sandb
                 assert answers == [[]] * MANY
         await asyncio.sleep(0.1)
         assert open_files() <= before
+
+
+@pytest.mark.parametrize("ends", ["cancelled", "failed"])
+async def test_idle_doors_are_all_closed_though_who_closes_them_is_stopped(
+    sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    closing, close = asyncio.Event(), BoundedHttp.aclose
+
+    async def close_with_trouble(http: BoundedHttp) -> None:
+        await close(http)
+        if not closing.is_set():
+            closing.set()
+            if ends == "failed":
+                raise OSError("no end")
+            await asyncio.Event().wait()
+
+    async with AsyncExitStack() as stack:
+        one, *others = [await stack.enter_async_context(sandboxes.serve(f"s{number}")) for number in range(MANY)]
+        doors = await stack.enter_async_context(Doors(sandboxes, most=1))
+        before = open_files()
+        async with AsyncExitStack() as held:
+            for other in others:
+                await held.enter_async_context(doors.open(other, [Scope.FILES]))
+        assert open_files() > before + MANY // 2, "doors nobody uses stay open until there is need for room"
+        monkeypatch.setattr(BoundedHttp, "aclose", close_with_trouble)
+        asking = asyncio.create_task(DoorWorkspace(doors).list(one, ""))
+        async with asyncio.timeout(WAIT_S):
+            await closing.wait()
+            if ends == "cancelled":
+                asking.cancel()
+            with pytest.raises((asyncio.CancelledError, OSError)):
+                await asking
+        assert open_files() <= before + 1

@@ -54,7 +54,7 @@ HELD: Json = {
     ],
     **{
         key: {"Id": NETWORK, "Name": "own-net-1", "Labels": OWN_LABELS}
-        for key in (f"/networks/{NETWORK}", "/networks/own-net-1")
+        for key in (f"/networks/{NETWORK}", "/networks/own-net-1", "/networks/own-net-part")
     },
     "/networks/other-net-1": {"Id": FOREIGN_NETWORK, "Name": "other-net-1", "Labels": {"agent-sandbox.stack": "other"}},
     "/networks/host": {"Id": "f" * 64, "Name": "host", "Labels": {}},

@@ -30,16 +30,22 @@ export function useBody(sessionId: () => string, card: () => ToolCard) {
       const bytes = await readAtMost(response, LARGEST_BYTES)
       if (bytes === null) throw new ApiError(413, 'body_too_large', '')
       if (hasImage.value) url.value = await pictureUrl(bytes, '')
-      if (url.value === null) text.value = await bytes.text()
+      // Made after the view was left, nobody else would let it go.
+      if (abort.value.signal.aborted) release()
+      else if (url.value === null) text.value = await bytes.text()
     } catch (error) {
       if (!abort.value.signal.aborted) problem.value = problemText(error)
     } finally {
       isLoading.value = false
     }
   }
+  function release(): void {
+    if (url.value) URL.revokeObjectURL(url.value)
+    url.value = null
+  }
   onScopeDispose(() => {
     abort.value.abort()
-    if (url.value) URL.revokeObjectURL(url.value)
+    release()
   })
   return { text, url, problem, isLoading, hasImage, load }
 }

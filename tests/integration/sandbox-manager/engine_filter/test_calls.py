@@ -38,6 +38,12 @@ def archive_body(volume: str) -> Json:
     return body
 
 
+def sandbox_body(network: str) -> Json:
+    body = guard_body(network) | {"User": "1000:1000"}
+    body["HostConfig"] |= {"CapAdd": [], "NanoCpus": 1_000_000_000}
+    return body
+
+
 async def test_only_the_socket_of_the_one_user_is_made(between: Setting) -> None:
     assert between.socket.stat().st_mode & 0o777 == 0o600
 
@@ -217,6 +223,30 @@ async def test_an_attach_becomes_a_stream_in_both_directions(between: Setting) -
         writer.close()
         while between.engine.open:
             await asyncio.sleep(0.01)
+
+
+async def test_a_sandbox_is_put_into_a_network_by_its_name_alone(between: Setting) -> None:
+    create = "/v1.41/containers/create?name=own-x"
+    # What the engine finds is the stack's own, but not by the name that was said.
+    status, told = await between.ask("POST", create, sandbox_body("own-net-part"))
+    assert (status, between.engine.changes) == (404, [])
+    assert "no network named own-net-part" in told["message"]
+    assert (await between.ask("POST", create, sandbox_body("own-net-1")))[0] == 200
+
+
+async def test_figures_come_once_whatever_was_asked_for(between: Setting) -> None:
+    for asked, sent in (("", "?stream=0"), ("?one-shot=1", "?one-shot=1&stream=0"), ("?stream=0", "?stream=0")):
+        await between.ask("GET", f"/v1.41/containers/own-1/stats{asked}")
+        assert between.engine.asked[-1][1] == f"/v1.41/containers/{OWN}/stats{sent}"
+
+
+async def test_every_attach_and_nothing_else_becomes_a_stream(between: Setting) -> None:
+    attach = "/v1.41/containers/own-1/attach?stream=1"
+    upgrade = {"Connection": "Upgrade", "Upgrade": "tcp"}
+    for target, headers in ((attach, {}), ("/v1.41/containers/own-1/start", upgrade)):
+        status, told = await between.ask("POST", target, **headers)
+        assert (status, "attach" in told["message"]) == (400, True), target
+    assert between.engine.changes == []
 
 
 async def test_an_engine_that_is_gone_is_told(between: Setting) -> None:

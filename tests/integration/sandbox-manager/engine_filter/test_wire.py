@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine_filter.server import Filter
+from engine_filter.server import MAX_CONNECTIONS, Filter
 from engine_filter.wire import MAX_BODY_BYTES
 from support.filtered import FOREIGN, HELD, OWN, POLICY, Setting, a_setting
 from support.scripted_engine import ScriptedEngine
@@ -49,6 +49,7 @@ async def test_a_path_that_can_be_read_in_two_ways_is_refused(between: Setting, 
 
 START = b"POST /v1.41/containers/own-1/start HTTP/1.1\r\nHost: x\r\n"
 SECOND = b"POST /v1.41/containers/other-1/start HTTP/1.1\r\nHost: x\r\n\r\n"
+PING = b"GET /_ping HTTP/1.1\r\nHost: x\r\n\r\n"
 SMUGGLED: dict[str, bytes] = {
     "a second request": START + b"Content-Length: 0\r\n\r\n" + SECOND,
     "two lengths": START + b"Content-Length: 0\r\nContent-Length: %d\r\n\r\n" % len(SECOND) + SECOND,
@@ -96,6 +97,35 @@ async def test_a_first_request_that_is_clear_is_answered_alone(between: Setting,
     told = await between.raw(SMUGGLED[name])
     assert len(between.engine.changes) == starts
     assert len(re.findall(rb"HTTP/1.1 \d", told)) == (0 if name == "half a request" else 1)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        b"Upgrade: h2c\r\nUpgrade: tcp\r\nConnection: Upgrade\r\nContent-Length: 0\r\n",
+    ],
+)
+async def test_what_is_said_twice_of_a_request_is_refused(between: Setting, headers: bytes) -> None:
+    told = await between.raw(START + headers + b"\r\n0\r\n\r\n", within_s=5)
+    assert told.startswith(b"HTTP/1.1 400 "), told
+    assert between.engine.changes == []
+
+
+async def test_no_more_connections_are_open_than_may_be(between: Setting) -> None:
+    held = [await asyncio.open_unix_connection(between.socket) for _ in range(MAX_CONNECTIONS)]
+    try:
+        assert await between.raw(PING, within_s=5) == b""
+        _, left = held.pop()
+        left.close()
+        async with asyncio.timeout(10):
+            while not (told := await between.raw(PING, within_s=5)):
+                await asyncio.sleep(0.01)
+        assert told.startswith(b"HTTP/1.1 200 ")
+    finally:
+        for _, writer in held:
+            writer.close()
 
 
 async def test_who_never_ends_a_request_is_let_go() -> None:

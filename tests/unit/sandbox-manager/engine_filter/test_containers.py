@@ -143,6 +143,7 @@ HOST_CONFIG: dict[str, Any] = {
     "memory below nothing": {"Memory": -1},
     "more memory than allowed": {"Memory": 4096 << 20},
     "swap without end": {"MemorySwap": -1},
+    "swap beside the memory": {"MemorySwap": 100 << 20},
     "processes without end": {"PidsLimit": -1},
     "processes unsaid": {"PidsLimit": None},
     "a yes that is a number": {"Memory": True},

@@ -9,7 +9,7 @@ import os
 import ssl
 import stat
 from collections.abc import AsyncGenerator, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -116,8 +116,7 @@ class Doors:
     async def __aexit__(self, *_: object) -> None:
         pools = list(self._pools.values())
         self._pools.clear()
-        for pool in pools:
-            await pool.aclose()
+        await _close(pools)
 
     @asynccontextmanager
     async def open(self, computer: Computer, scopes: Iterable[Scope]) -> AsyncGenerator[Door]:
@@ -126,8 +125,7 @@ class Doors:
         pool, idle = self._pool_at(token.door, computer)
         pool.users += 1
         try:
-            for one in idle:
-                await one.aclose()
+            await _close(idle)
             yield Door(pool.http, token.token)
         finally:
             pool.users -= 1
@@ -145,8 +143,7 @@ class Doors:
     async def forget(self, computer: Computer) -> None:
         """The door did not answer: the next call asks where it is, and opens connections of its own."""
         self._tokens.forget(computer)
-        for pool in self._retire((computer.id, computer.generation)):
-            await pool.aclose()
+        await _close(self._retire((computer.id, computer.generation)))
 
     def _pool_at(self, address: str, computer: Computer) -> tuple[_Pool, list[_Pool]]:
         """The pool, and those to close for it. Without waiting, so that two who come at once get the same."""
@@ -176,6 +173,13 @@ class Doors:
             return []
         pool.is_retired = True
         return [] if pool.users else [pool]
+
+
+async def _close(pools: Iterable[_Pool]) -> None:
+    """All of them, also where one fails or this is cancelled in the middle: nobody else would."""
+    async with AsyncExitStack() as closing:
+        for pool in pools:
+            closing.push_async_callback(pool.aclose)
 
 
 def _open(address: str, computer: Computer) -> _Pool:
