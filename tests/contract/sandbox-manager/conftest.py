@@ -21,6 +21,13 @@ async def lab(request: pytest.FixtureRequest) -> AsyncGenerator[Lab]:
 
 
 @pytest.fixture(params=["process", "docker"])
+async def real_lab(request: pytest.FixtureRequest) -> AsyncGenerator[Lab]:
+    """A runtime whose workspaces are on a disk."""
+    async with _real(request.param) as real:
+        yield real
+
+
+@pytest.fixture(params=["process", "docker"])
 async def tight_lab(request: pytest.FixtureRequest) -> AsyncGenerator[Lab]:
     """A real runtime whose sandboxes have little memory and few processes."""
     async with _real(request.param, memory_mib=256, pids=64) as real:
