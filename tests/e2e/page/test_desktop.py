@@ -150,6 +150,9 @@ async def test_the_desktop_is_enlarged_and_escape_puts_it_back(stack: Stack, has
         await page.keyboard.press("Escape")
         await expect(shrink).to_be_hidden()
         assert await composer(page).is_visible()
+        # Nothing of the large desktop is left over the page.
+        await page.get_by_role("button", name="Hand back").click(timeout=5_000)
+        await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=PATIENT_MS)
 
 
 async def wider(page: Page, least: float) -> None:

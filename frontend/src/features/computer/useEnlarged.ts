@@ -1,5 +1,5 @@
 import { useEventListener } from '@vueuse/core'
-import { computed, onScopeDispose, ref, type Ref } from 'vue'
+import { onScopeDispose, ref } from 'vue'
 
 /** A desktop is wide: a phone that is held upright turns it, where it can; the end of the full screen turns it back. */
 async function layOnItsSide(): Promise<void> {
@@ -8,29 +8,33 @@ async function layOnItsSide(): Promise<void> {
 }
 
 /**
- * Shows `element` on the whole screen, or on the whole page where a browser has no full screen for it. Escape leaves, and
- * means nothing else then.
+ * Whether something is to cover the page, with the page on the whole screen where a browser can do that. Not the element
+ * alone: noVNC puts its pointer, and what holds the mouse while a button is down, beside it. Escape leaves, and means
+ * nothing else then.
  */
-export function useEnlarged(element: Ref<HTMLElement | null>) {
-  const isFullscreen = ref(false)
-  const isWide = ref(false)
-  const isEnlarged = computed(() => isFullscreen.value || isWide.value)
+export function useEnlarged() {
+  const isEnlarged = ref(false)
 
+  function leaveFullscreen(): void {
+    if (document.fullscreenElement) void document.exitFullscreen().catch(() => undefined)
+  }
   async function enlarge(): Promise<void> {
+    isEnlarged.value = true
+    if (!document.fullscreenEnabled) return
     try {
-      if (!document.fullscreenEnabled || !element.value) throw new TypeError('no full screen')
-      await element.value.requestFullscreen({ navigationUI: 'hide' })
-      void layOnItsSide()
+      await document.documentElement.requestFullscreen({ navigationUI: 'hide' })
     } catch {
-      isWide.value = true
+      return
     }
+    if (isEnlarged.value) void layOnItsSide()
+    else leaveFullscreen()
   }
   function shrink(): void {
-    isWide.value = false
-    if (isFullscreen.value) void document.exitFullscreen().catch(() => undefined)
+    isEnlarged.value = false
+    leaveFullscreen()
   }
   useEventListener(document, 'fullscreenchange', () => {
-    isFullscreen.value = element.value !== null && document.fullscreenElement === element.value
+    if (!document.fullscreenElement) isEnlarged.value = false
   })
   useEventListener(
     window,
@@ -44,5 +48,5 @@ export function useEnlarged(element: Ref<HTMLElement | null>) {
     { capture: true },
   )
   onScopeDispose(shrink)
-  return { isEnlarged, isWide, toggle: () => (isEnlarged.value ? shrink() : void enlarge()) }
+  return { isEnlarged, toggle: () => (isEnlarged.value ? shrink() : void enlarge()) }
 }
