@@ -24,6 +24,12 @@ describe('renderBlock', () => {
     expect(renderBlock('[w](https://example.org)')).toMatch(/target="_blank"/)
     expect(renderBlock('[f](notes/a.md)')).toMatch(/data-path="notes\/a\.md"/)
   })
+  it('names a picture instead of fetching it', () => {
+    expect(renderBlock('![a <b>](chart.png)')).toMatch(/<a [^>]*data-path="chart\.png"[^>]*>a &lt;b&gt;<\/a>/)
+    expect(renderBlock('![](https://example.org/x.png)')).toMatch(/<a [^>]*target="_blank"[^>]*>https:/)
+    expect(renderBlock('[![b](b.png)](https://example.org)')).toMatch(/<a href="https:[^>]*>b<\/a>/)
+    expect(renderBlock('![x](javascript:alert(1))')).not.toMatch(/<a|<img/)
+  })
   it('takes no file name for a host', () => {
     expect(renderBlock('see notes.md')).not.toMatch(/<a/)
   })

@@ -27,7 +27,16 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
   node.setAttribute('rel', 'noopener noreferrer nofollow')
 })
 
-/** Safe HTML of one Markdown block; finished blocks are remembered. Pictures from elsewhere are left out: they tell who reads. */
+/** Not fetched, as that would tell who reads: a picture is a link to where it lies, or the words of the link it is in. */
+markdown.renderer.rules.image = (tokens, index) => {
+  const { escapeHtml } = markdown.utils
+  const address = String(tokens[index]?.attrGet('src') ?? '')
+  const words = escapeHtml(tokens[index]?.content || address)
+  const depth = tokens.slice(0, index).reduce((sum, { type, nesting }) => sum + (/^link_/.test(type) ? nesting : 0), 0)
+  return depth > 0 ? words : `<a href="${escapeHtml(address)}">${words}</a>`
+}
+
+/** Safe HTML of one Markdown block; finished blocks are remembered. */
 export function renderBlock(source: string): string {
   const known = rendered.get(source)
   if (known !== undefined) return known
