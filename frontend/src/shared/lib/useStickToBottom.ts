@@ -24,9 +24,11 @@ export function useStickToBottom(box: Ref<HTMLElement | null>, content: Ref<HTML
     if (isAtEnd.value) toEnd()
   })
   watch(grows, async () => {
+    // Much of what changes is not to be seen in the text, such as the state of the computer.
+    const before = isAtEnd.value ? 0 : content.value?.offsetHeight
     await nextTick()
     if (isAtEnd.value) toEnd()
-    else hasNew.value = true
+    else if (content.value?.offsetHeight !== before) hasNew.value = true
   })
   return { isAtEnd, hasNew, toEnd }
 }
