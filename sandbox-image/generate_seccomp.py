@@ -8,8 +8,10 @@ one is due. What the default grants only together with a capability is left out,
 since a sandbox has none; so is io_uring, which bypasses this very filter.
 
 Whoever makes a user namespace has every capability in it, so what such a namespace would open up is closed here:
-sockets of other families than the ordinary ones, all of netlink but routes and device news (nftables is configured by
-netlink), and the socket options that iptables, arptables, ebtables, ipset and ipvs are configured by.
+sockets of other families than the ordinary ones, and the socket options that iptables, arptables, ebtables, ipset and
+ipvs are configured by. Netlink is refused as a whole: devices made by it, in such a namespace, fill the one table of
+neighbours that all of the machine shares (`gc_thresh3`), and what it queues for a reader is nobody's memory. The calls
+of `ioctl` that make devices without it are refused too. Asynchronous contexts (`io_setup`) are the whole machine's.
 
 Only the machine's own calling convention is allowed. 32-bit x86 hands `socketcall` its arguments in memory, where no
 filter can look at them. Conditions compare 32 bits, as the kernel does: the upper half of a register is the caller's.
@@ -30,13 +32,12 @@ ALLOWED = {
         readahead readlink readlinkat readv removexattr removexattrat rename renameat renameat2 rmdir sendfile
         sendfile64 setxattr setxattrat splice stat stat64 statfs statfs64 statx symlink symlinkat sync sync_file_range
         syncfs tee truncate truncate64 umask unlink unlinkat utime utimensat utimensat_time64 utimes vmsplice write
-        writev inotify_add_watch inotify_init inotify_init1 inotify_rm_watch fanotify_mark ioctl
+        writev inotify_add_watch inotify_init inotify_init1 inotify_rm_watch fanotify_mark
         chroot arm_fadvise64_64 arm_sync_file_range sync_file_range2
     """,
     "waiting": """
         epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_pwait epoll_pwait2 epoll_wait epoll_wait_old eventfd
         eventfd2 poll ppoll ppoll_time64 pselect6 pselect6_time64 select _newselect pause signalfd signalfd4
-        io_cancel io_destroy io_getevents io_pgetevents io_pgetevents_time64 io_setup io_submit
     """,
     "memory": """
         brk madvise map_shadow_stack membarrier memfd_create memfd_secret mincore mlock mlock2 mlockall mmap mmap2
@@ -75,8 +76,7 @@ ALLOWED = {
     "knowing": "getrandom sysinfo uname",
 }
 
-AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
-NETLINK_ROUTE, NETLINK_KOBJECT_UEVENT = 0, 15
+AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 SOL_SOCKET, SOL_TCP, SOL_UDP, SOL_IPV6, SOL_SCTP = 1, 6, 17, 41, 132
 PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)
 ALL_BITS = 0xFFFFFFFF
@@ -92,9 +92,17 @@ def equals(index: int, value: int, bits: int = ALL_BITS) -> dict[str, Any]:
 
 
 def sockets() -> list[dict[str, Any]]:
-    rules = [allow(["socket"], equals(0, family)) for family in (AF_UNIX, AF_INET, AF_INET6)]
-    protocols = (NETLINK_ROUTE, NETLINK_KOBJECT_UEVENT)
-    return rules + [allow(["socket"], equals(0, AF_NETLINK), equals(2, protocol)) for protocol in protocols]
+    return [allow(["socket"], equals(0, family)) for family in (AF_UNIX, AF_INET, AF_INET6)]
+
+
+def device_calls() -> list[dict[str, Any]]:
+    """All of `ioctl` but what makes bridges (0x8940, 0x8941, 0x89a0 to 0x89a3), VLANs (0x8982, 0x8983), bonds (0x8990
+    to 0x8995) and tunnels (from 0x89f0 on): what differs from 0x89.. in one of its other bits, and of those the rest.
+    """
+    others = [(1 << bit, ~0x8900 & 1 << bit) for bit in range(8, 32)]
+    blocks = ((0x8900, 0x3F), (0x8942, 1), (0x8944, 3), (0x8948, 7), (0x8950, 15), (0x8960, 31))
+    rules = [allow(["ioctl"], equals(1, value, bits)) for bits, value in others]
+    return rules + [allow(["ioctl"], equals(1, first, ALL_BITS ^ free)) for first, free in blocks]
 
 
 def socket_options() -> list[dict[str, Any]]:
@@ -107,7 +115,7 @@ def socket_options() -> list[dict[str, Any]]:
 
 def profile() -> dict[str, Any]:
     rules = [allow(sorted(names.split())) for names in ALLOWED.values()]
-    rules += [*sockets(), *socket_options()]
+    rules += [*sockets(), *device_calls(), *socket_options()]
     rules += [allow(["personality"], equals(0, value)) for value in PERSONALITIES]
     return {
         "defaultAction": "SCMP_ACT_ERRNO",

@@ -125,6 +125,7 @@ async def change(http: httpx.AsyncClient, headers: dict[str, str], old: str) -> 
     return await http.post("/api/auth/password", json=body, headers=headers)
 
 
+@pytest.mark.quiet
 async def test_a_thief_who_guesses_with_a_stolen_token_uses_up_nothing_of_the_owners(gateway: GatewayProcess) -> None:
     await register(gateway, "frida")
     # Both behind one address: what counts is the log-in.

@@ -16,7 +16,7 @@ import pytest
 from support.intruder import Intruder, enter
 from support.stack import Stack, run_stack
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.quiet, pytest.mark.timeout(300)]
 
 # A hundred processes, each with all the descriptors one may have; those that are ended come again.
 HOARD = """

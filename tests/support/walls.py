@@ -36,7 +36,7 @@ NUMBERS = {  # x86-64, everywhere else
     "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "move_mount": (429, 429), "fsopen": (430, 430),
     "open_tree": (428, 428), "open_by_handle_at": (304, 265), "init_module": (175, 105), "finit_module": (313, 273),
     "kexec_load": (246, 104), "reboot": (169, 142), "swapon": (167, 224), "syslog": (103, 116), "acct": (163, 89),
-    "settimeofday": (170, 170), "quotactl": (179, 60), "lookup_dcookie": (212, 18),
+    "settimeofday": (170, 170), "quotactl": (179, 60), "lookup_dcookie": (212, 18), "io_setup": (206, 0),
 }
 refused = {name: ask(numbers[0 if INTEL else 1], *[0] * 5) for name, numbers in NUMBERS.items()}
 SOCKET = 41 if INTEL else 198
@@ -44,10 +44,10 @@ FAMILIES = {"key": 15, "packet": 17, "rds": 21, "can": 29, "tipc": 30, "bluetoot
 for name, family in FAMILIES.items():
     refused["socket " + name] = ask(SOCKET, family, 1, 0)
     refused["socket " + name + ", upper half set"] = ask(SOCKET, family | 1 << 32, 1, 0)
-for name, protocol in {"netfilter": 12, "audit": 9, "crypto": 21, "xfrm": 6}.items():
+for name, protocol in {"routes": 0, "device news": 15, "netfilter": 12, "audit": 9, "crypto": 21, "xfrm": 6}.items():
     refused["netlink " + name] = ask(SOCKET, 16, 3, protocol)
 needed = {"socket " + str(family): attempt(lambda: socket.socket(family).close()) for family in (1, 2, 10)}
-needed["netlink route"] = attempt(lambda: socket.socket(16, 3, 0).close())
+needed["names"] = attempt(lambda: socket.getaddrinfo("localhost", 80))
 needed["socket, upper half set"] = ask(SOCKET, 2 | 1 << 32, 1, 0)
 needed["options"] = attempt(lambda: socket.socket(10).setsockopt(41, 67, 0))
 needed["thread"] = attempt(lambda: __import__("threading").Thread(target=print).start())
@@ -77,6 +77,10 @@ for name, kind, level, option in (("iptables", 2, 0, 64), ("ip6tables", 10, 41, 
     found[name] = attempt(lambda: socket.socket(kind, 3, 255).setsockopt(level, option, b"\\0" * 96))
 found["mount"] = ask(165 if INTEL else 40, None, None, None, 0, None)
 found["new mount"] = ask(430, None, 0)
+found["device by netlink"] = attempt(lambda: socket.socket(16, 3, 0))
+fcntl = __import__("fcntl")
+for name, number in (("bridge", 0x89A0), ("bridge of old", 0x8941), ("VLAN", 0x8983), ("tunnel", 0x89F1)):
+    found[name] = attempt(lambda: fcntl.ioctl(socket.socket(2, 2), number, bytearray(b"made0".ljust(64, b"\\0"))))
 print(json.dumps(found))
 """
 )

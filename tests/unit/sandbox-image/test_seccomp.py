@@ -44,5 +44,6 @@ def test_what_reaches_the_kernel_or_other_containers_is_never_allowed(profile: d
     refused = {"mount", "umount2", "pivot_root", "bpf", "perf_event_open", "kexec_load", "init_module", "add_key"}
     refused |= {"keyctl", "request_key", "userfaultfd", "io_uring_setup", "open_by_handle_at", "reboot", "swapon"}
     refused |= {"move_mount", "fsopen", "open_tree", "kcmp", "iopl", "ioperm", "settimeofday", "syslog", "acct"}
+    refused |= {"io_setup", "io_submit"}
 
     assert not named & refused

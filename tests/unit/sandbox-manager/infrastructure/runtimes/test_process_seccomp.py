@@ -103,9 +103,22 @@ def test_sockets_are_of_the_ordinary_families_whatever_is_in_the_upper_half_of_t
         arguments = (family | upper, 1 | upper, protocol | upper)
         return verdict(program, ARCHITECTURES[machine], call(machine, "socket"), arguments)
 
-    assert [family for family in range(64) if answer(family) == ALLOW] == [1, 2, 10, 16]
-    assert [protocol for protocol in range(32) if answer(16, protocol) == ALLOW] == [0, 15]
+    assert [family for family in range(64) if answer(family) == ALLOW] == [1, 2, 10]
+    assert {answer(16, protocol) for protocol in range(32)} == {REFUSED}
     assert answer(2, 17) == ALLOW
+
+
+@pytest.mark.parametrize("upper", [0, 1 << 32, 0xFFFFFFFF << 32])
+def test_of_ioctl_only_what_makes_devices_is_refused(
+    machine: str, program: list[tuple[int, int, int, int]], upper: int
+) -> None:
+    number = call(machine, "ioctl")
+    # All of the sockets' and their neighbours, and one of each other kind: terminals, files, a device's own.
+    asked = [*range(0x8000, 0xA000), 0, 0x5401, 0x5452, 0xC0189436, 0x80045430, 0x89A0 << 8, 0x10089A0, 0x800089A0]
+
+    told = [one for one in asked if verdict(program, ARCHITECTURES[machine], number, (3, one | upper)) != ALLOW]
+
+    assert told == [0x8940, 0x8941, *range(0x8980, 0x8A00)]
 
 
 def test_socket_options_are_all_but_those_of_packet_filters(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import time
@@ -28,9 +29,15 @@ class ProcessRef:
         return reference(self.pid) == self
 
     def kill(self) -> None:
-        """SIGKILL this very process; nothing when it is gone."""
+        """SIGKILL this very process; nothing when it is gone, or its number is a thread's of another by now."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            handle = os.pidfd_open(self.pid)
+            try:
+                handle = os.pidfd_open(self.pid)
+            except OSError as error:
+                # What the kernel says of a thread, by its version.
+                if error.errno in (errno.EINVAL, errno.ENOENT):
+                    return
+                raise
             try:
                 if self.lives:
                     signal.pidfd_send_signal(handle, signal.SIGKILL)
