@@ -13,6 +13,7 @@ import httpx
 import psutil
 import pytest
 
+from support.hostile_programs import hold_still
 from support.intruder import Intruder, enter
 from support.sandboxes import client_at
 from support.stack import Stack, run_stack
@@ -97,23 +98,8 @@ for line in open("/proc/self/mounts"):
     assert all(mib <= 1024 for mib in places.values()), places
 
 
-# Whoever fights their own tool API: it is held still, so that nothing inside counts any more.
-HOLD_STILL = """
-import os, signal, sys, time
-if os.fork():
-    sys.exit(0)
-os.setsid()
-time.sleep(1)
-for name in os.listdir("/proc"):
-    if name.isdigit() and int(name) != os.getpid():
-        try:
-            if b"tool_api" in open(f"/proc/{name}/cmdline", "rb").read():
-                os.kill(int(name), signal.SIGSTOP)
-        except OSError:
-            pass
-"""
 DEEP_BYTES = (
-    HOLD_STILL
+    hold_still(after_s=1)
     + """
 at = os.open("/workspace", os.O_RDONLY)
 for _ in range(40):
@@ -128,7 +114,7 @@ for number in range(10_000):
 """
 )
 DELETED_BYTES = (
-    HOLD_STILL
+    hold_still(after_s=1)
     + """
 file = os.open("/workspace/gone", os.O_WRONLY | os.O_CREAT, 0o600)
 os.unlink("/workspace/gone")
@@ -138,7 +124,7 @@ while True:
 """
 )
 MANY_FILES = (
-    HOLD_STILL
+    hold_still(after_s=1)
     + """
 os.mkdir("/workspace/many")
 for number in range(50_000):

@@ -13,6 +13,7 @@ import httpx
 import psutil
 import pytest
 
+from support.hostile_programs import hold_still
 from support.intruder import Intruder, enter
 from support.stack import Stack, run_stack
 
@@ -57,19 +58,9 @@ for _ in range(40):
         os._exit(0)
 """
 # What it fills is deleted already, and nobody inside counts any more. Its process is a descendant far down.
-FILL = """
-import os, signal, sys, time
-if os.fork():
-    sys.exit(0)
-os.setsid()
-time.sleep(5)
-for name in os.listdir("/proc"):
-    if name.isdigit() and int(name) != os.getpid():
-        try:
-            if b"tool_api" in open(f"/proc/{name}/cmdline", "rb").read():
-                os.kill(int(name), signal.SIGSTOP)
-        except OSError:
-            pass
+FILL = (
+    hold_still(after_s=5)
+    + """
 for _ in range(8):
     if os.fork():
         time.sleep(600)
@@ -79,6 +70,7 @@ while True:
     os.write(file, b"x" * (2 << 20))
     time.sleep(0.3)
 """
+)
 
 
 @contextlib.asynccontextmanager

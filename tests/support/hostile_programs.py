@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
+
+def hold_still(after_s: float) -> str:
+    """The beginning of a program that goes on by itself and stops its own tool API after these seconds, so that nothing
+    inside counts any more."""
+    return f"""
+import os, signal, sys, time
+if os.fork():
+    sys.exit(0)
+os.setsid()
+time.sleep({after_s})
+for name in os.listdir("/proc"):
+    if name.isdigit() and int(name) != os.getpid():
+        try:
+            if b"tool_api" in open(f"/proc/{{name}}/cmdline", "rb").read():
+                os.kill(int(name), signal.SIGSTOP)
+        except OSError:
+            pass
+"""
+
+
 SPIN = """
 import os
 for _ in range(4):
