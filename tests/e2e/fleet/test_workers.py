@@ -99,7 +99,7 @@ async def test_a_stop_at_another_gateway_reaches_the_worker_in_half_a_second(
 async def test_a_redirect_in_mid_command_cuts_it_and_goes_on_in_the_same_run(
     near: ApiClient, far: ApiClient, session: str
 ) -> None:
-    accepted, _ = await begun(near, session, "run sleep 60; echo slept", "tool.called")
+    accepted, _ = await begun(near, session, "run echo begun; sleep 60; echo slept", "tool.output")
     redirect = await far.send(session, "run echo redirected", interrupt=True)
     assert redirect["run_id"] == accepted["run_id"]
     events = await near.until(session, "run.finished", after=accepted["seq"])

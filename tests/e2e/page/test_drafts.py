@@ -25,7 +25,7 @@ async def sent(api: ApiClient, session: str) -> list[tuple[str, list[str]]]:
 @pytest.mark.timeout(180)
 async def test_files_and_words_stay_with_the_conversation_they_are_for(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
-        first, second = await api.new_session(title="One"), await api.new_session(title="Other")
+        first, second = await api.new_session(title="First draft"), await api.new_session(title="Second draft")
         page = await browser.new_page(viewport=WIDE, locale="en")
         chips = page.get_by_role("list", name="Attached files")
         await page.goto(f"{stack.base_url}/s/{first}")
@@ -35,14 +35,14 @@ async def test_files_and_words_stay_with_the_conversation_they_are_for(stack: St
         await expect(chips.get_by_text("%")).to_be_hidden(timeout=PATIENT_MS)
         await expect(chips.get_by_text("storing")).to_be_hidden(timeout=PATIENT_MS)
 
-        await page.get_by_role("link", name="Other").click()
+        await page.get_by_role("link", name="Second draft").click()
         await expect(composer(page)).to_have_value("")
         await expect(chips).to_be_hidden()
         await say(page, "run echo no file")
         await api.until(second, "run.finished", timeout_s=60)
         assert await sent(api, second) == [("run echo no file", [])]
 
-        await page.get_by_role("link", name="One").click()
+        await page.get_by_role("link", name="First draft").click()
         await expect(composer(page)).to_have_value("about this file")
         await expect(chips.get_by_text("mine.txt")).to_be_visible()
         await composer(page).press("Enter")
