@@ -167,7 +167,7 @@ async def test_a_run_begins_while_redis_is_away(fleet: Fleet, near: ApiClient) -
 async def test_a_worker_that_ends_hands_its_run_over_and_that_is_no_failed_attempt(
     fleet: Fleet, near: ApiClient, session: str
 ) -> None:
-    accepted, events = await begun(near, session, "run sleep 60; echo slept", "tool.called")
+    accepted, events = await begun(near, session, "run echo begun; sleep 60; echo slept", "tool.output")
     worker = holder(fleet, events)
     began = time.monotonic()
     assert await worker.stop() == 0
