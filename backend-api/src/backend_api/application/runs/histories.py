@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeGuard
 
-from backend_api.domain.agent.events import Event, ToolFinished
-from backend_api.domain.agent.history import MAX_RESULT_CHARACTERS, shorten
+from backend_api.domain.agent.events import Event, Payload, RunStarted, ToolFinished
+from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Thread, shorten
 from backend_api.domain.conversation.entity import Accepted, SessionId
 from backend_api.domain.conversation.ports import EventLog
 
@@ -19,69 +21,79 @@ KEPT_CHARACTERS = 64_000_000
 KEPT_S = 300.0
 EVENT_CHARACTERS = 1_000
 """What an event costs beside its text."""
+_NO_OUTPUTS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(slots=True)
 class History:
-    """The events of a session from the first on, and the whole outputs of its calls where they are longer than their
-    previews. `is_told` when they end with those of an accepted message, whose readers are told of them elsewhere."""
+    """The conversation of a session as far as it is read, event by event from the first on. `is_told` when it ends
+    with the events of an accepted message, whose readers are told of them elsewhere."""
 
     session_id: SessionId
-    events: list[Event] = field(default_factory=list[Event])
-    outputs: dict[str, str] = field(default_factory=dict[str, str])
+    thread: Thread = field(default_factory=Thread)
+    started: Event | None = None
+    """The last start of a run."""
     is_told: bool = False
-    _loaded: int = 0
+    weight: int = 0
+    """About as many characters as it holds."""
+    _last: Event | None = None
     _is_checked: bool = True
 
-    async def read_on(self, log: EventLog) -> None:
-        """Add what stands in the log after the known events."""
+    @property
+    def last_seq(self) -> int:
+        """The number of the last event read, 0 before the first."""
+        return (self._last and self._last.seq) or 0
+
+    async def read_on(self, log: EventLog, outputs: Mapping[str, str] = _NO_OUTPUTS) -> None:
+        """Add what stands in the log after what is known. `outputs` are texts of calls that need not be fetched."""
         while True:
-            after = self.events[-1].seq or 0 if self.events else 0
             back = 0 if self._is_checked else 1
-            page = await log.read(self.session_id, after=after - back, limit=PAGE)
-            if back and (not page or page[0] != self.events[-1]):
+            page = await log.read(self.session_id, after=self.last_seq - back, limit=PAGE)
+            if back and (not page or page[0] != self._last):
                 # The database was killed before what was read had reached its disk: this history never was.
-                self.forget()
+                self._forget()
                 continue
             self._is_checked = True
-            self.events.extend(page[back:])
+            await self._take(page[back:], log, outputs)
             if len(page) < PAGE:
                 return
 
-    async def load_outputs(self, log: EventLog) -> None:
-        """Add the whole outputs of the calls that are new."""
-        new = [event for event in self.events[self._loaded :] if _has_text_beside(event)]
-        for start in range(0, len(new), BODIES_AT_ONCE):
-            await asyncio.gather(*(self._load(log, event) for event in new[start : start + BODIES_AT_ONCE]))
-        self._loaded = len(self.events)
-
-    async def _load(self, log: EventLog, event: Event) -> None:
-        body = await log.body(self.session_id, event.seq or 0)
-        text = body.content.decode("utf-8", "replace")
-        self.outputs[getattr(event.payload, "call_id", "")] = shorten(text, MAX_RESULT_CHARACTERS)
-
     def join(self, accepted: Accepted) -> None:
-        """Add the events of a message that was just accepted, if all before it are known."""
-        while self.events and (self.events[-1].seq or 0) >= accepted.seq:
-            self.events.pop()
-        self.is_told = len(self.events) == accepted.seq - 1
-        if self.is_told:
-            self.events.extend(accepted.events)
+        """Add the events of a message that was just accepted, if all before it are known; reading ahead may have met
+        them already, and what came after them."""
+        if self.last_seq == accepted.seq - 1:
+            for event in accepted.events:
+                self._add(event, None)
+        self.is_told = bool(accepted.events) and self.last_seq >= (accepted.events[-1].seq or 0)
 
     def rest(self) -> None:
         """Nobody reads it for now: it is compared with the log before it is believed again."""
-        self.is_told = self._is_checked = False
+        self.is_told = False
+        self._is_checked = self._last is None
 
-    def forget(self) -> None:
-        self.events.clear()
-        self.outputs.clear()
-        self._loaded = 0
-        self._is_checked = True
+    async def _take(self, events: Sequence[Event], log: EventLog, outputs: Mapping[str, str]) -> None:
+        beside: dict[int, str] = {}
 
-    @property
-    def weight(self) -> int:
-        """About as many characters as it holds."""
-        return sum(map(_weight, self.events)) + sum(map(len, self.outputs.values()))
+        async def load(event: Event, call_id: str) -> None:
+            known = outputs.get(call_id)
+            beside[event.seq or 0] = await _output(log, event) if known is None else known
+
+        wanted = [(event, event.payload.call_id) for event in events if _has_text_beside(event.payload)]
+        for start in range(0, len(wanted), BODIES_AT_ONCE):
+            await asyncio.gather(*(load(*one) for one in wanted[start : start + BODIES_AT_ONCE]))
+        for event in events:
+            self._add(event, beside.get(event.seq or 0))
+
+    def _add(self, event: Event, output: str | None) -> None:
+        self.thread.take(event, output)
+        self._last = event
+        if isinstance(event.payload, RunStarted):
+            self.started = event
+        self.weight += _weight(event) + len(output or "")
+
+    def _forget(self) -> None:
+        self.thread, self.started, self._last = Thread(), None, None
+        self.weight, self._is_checked = 0, True
 
 
 class Histories:
@@ -112,7 +124,7 @@ class Histories:
     def keep(self, history: History) -> None:
         """For the next run."""
         known = self.take(history.session_id)
-        if len(known.events) > len(history.events):
+        if known.last_seq > history.last_seq:
             history = known
         history.rest()
         now = self._clock()
@@ -133,8 +145,17 @@ class _Kept:
     since: float
 
 
-def _has_text_beside(event: Event) -> bool:
-    payload = event.payload
+def output_beside(content: bytes) -> str:
+    """What the model reads of a text that stands beside its event: the same for whoever ran the call and whoever
+    reads it from the log."""
+    return shorten(content.decode("utf-8", "replace"), MAX_RESULT_CHARACTERS)
+
+
+async def _output(log: EventLog, event: Event) -> str:
+    return output_beside((await log.body(SessionId(event.session_id), event.seq or 0)).content)
+
+
+def _has_text_beside(payload: Payload) -> TypeGuard[ToolFinished]:
     return (
         isinstance(payload, ToolFinished) and payload.body is not None and payload.body.media_type.startswith("text/")
     )

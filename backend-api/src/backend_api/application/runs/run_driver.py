@@ -214,7 +214,7 @@ class RunDriver:
         if run.attempt - run.handovers <= most:
             return False
         await journal.load()
-        return journal.fruitless_starts() > most
+        return journal.starts_in_vain() > most
 
     async def _think(self, lease: Lease, journal: RunJournal) -> Ending:
         try:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import ChainMap
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from backend_api.application import measures
-from backend_api.application.runs.histories import History
+from backend_api.application.runs.histories import History, output_beside
 from backend_api.application.runs.outbox import Outbox
 from backend_api.domain.agent.events import (
     BodyReference,
@@ -18,9 +17,7 @@ from backend_api.domain.agent.events import (
     FilesChanged,
     MessageCompleted,
     MessageDelta,
-    MessageUser,
     RunFinished,
-    RunStarted,
     StoredPayload,
     ThinkingCompleted,
     ThinkingDelta,
@@ -30,14 +27,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.history import (
-    MAX_RESULT_CHARACTERS,
-    Conversation,
-    dangling_calls,
-    fold,
-    fruitless_starts,
-    shorten,
-)
+from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import Body, EventLog, Recorded, RunLedger
@@ -98,30 +88,25 @@ class RunJournal:
     async def _read(self) -> Conversation:
         history, run_id = self._history, self.lease.run.id
         if self.loaded.is_set() or not history.is_told:
-            await history.read_on(self._log)
+            await history.read_on(self._log, self._outputs)
+            self._outputs.clear()
         if not self.loaded.is_set():
-            await history.load_outputs(self._log)
-            for event in history.events:
-                if event.run_id == run_id:
-                    self._note(event.payload)
-            self._open_calls = {call.call_id: call for call in dangling_calls(history.events, run_id)}
-            if not history.is_told:
-                started = [event for event in history.events if isinstance(event.payload, RunStarted)]
-                self._outbox.stored(started[-1:])
+            progress = history.thread.progress(run_id)
+            self.usage, self.files, self._open_calls = progress.usage, [*progress.files], {**progress.open_calls}
+            if not history.is_told and history.started is not None:
+                self._outbox.stored([history.started])
             self.loaded.set()
-        conversation = fold(history.events, ChainMap(self._outputs, history.outputs), run_id=run_id)
+        conversation = history.thread.conversation(run_id)
         self.seen_seq = conversation.seen_seq
         return conversation
 
     def first_message(self) -> str:
         """The session's first user message, as far as loaded."""
-        return next(
-            (event.payload.text for event in self._history.events if isinstance(event.payload, MessageUser)), ""
-        )
+        return self._history.thread.first_message or ""
 
-    def fruitless_starts(self) -> int:
+    def starts_in_vain(self) -> int:
         """How often the run was begun since it last came a step further, as far as loaded."""
-        return fruitless_starts(self._history.events, self.lease.run.id)
+        return self._history.thread.progress(self.lease.run.id).starts_in_vain
 
     def dangling_calls(self) -> list[ToolCalled]:
         return list(self._open_calls.values())
@@ -150,8 +135,8 @@ class RunJournal:
             body = Body(content=outcome.body, media_type=outcome.body_media_type)
         elif len(outcome.output) > len(finished.preview):
             body = Body(content=outcome.output.encode("utf-8", "replace"), media_type="text/plain")
-        if outcome.output != finished.preview:
-            self._outputs[finished.call_id] = shorten(outcome.output, MAX_RESULT_CHARACTERS)
+        if body is not None and body.media_type.startswith("text/"):
+            self._outputs[finished.call_id] = output_beside(body.content)
         if body is not None:
             finished = replace(finished, body=BodyReference(size=len(body.content), media_type=body.media_type))
         items = [Recorded(payload=finished, body=body)]

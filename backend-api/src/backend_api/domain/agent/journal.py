@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from backend_api.domain.agent.events import StoredPayload, ToolCalled, ToolFinished
-from backend_api.domain.agent.history import Conversation
+from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
 
 

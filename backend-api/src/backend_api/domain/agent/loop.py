@@ -14,9 +14,9 @@ from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.budget import Budget, Ending, combine
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.events import Notice, Usage, UsageUpdated
-from backend_api.domain.agent.history import Conversation
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import AssistantTurn, ModelRequest, ToolOffer, Turn, UserTurn
+from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tool_runner import ToolRunner
 
 MAX_FOLLOW_UPS = 3

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from backend_api.domain.agent.events import ToolCalled, ToolFinished
-from backend_api.domain.agent.history import NO_RESULT, shorten
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
+from backend_api.domain.agent.thread import NO_RESULT, shorten
 from backend_api.domain.agent.tools import CallContext, Tool, ToolBox, ToolOutcome
 
 MAX_PREVIEW_CHARACTERS = 2_000

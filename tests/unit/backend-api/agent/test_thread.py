@@ -4,20 +4,23 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from backend_api.domain.agent.events import (
     Event,
     MessageCompleted,
     MessageUser,
     RunFinished,
+    RunStarted,
     ThinkingCompleted,
     ToolCalled,
     ToolFinished,
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.history import Conversation, dangling_calls, shorten
-from backend_api.domain.agent.history import fold as fold_whole
 from backend_api.domain.agent.model import AssistantTurn, ToolTurn, UserTurn
+from backend_api.domain.agent.thread import NO_RESULT, Conversation, Thread, shorten
 
 
 def events(*payloads: Any, run_id: str = "r1", start: int = 1) -> list[Event]:
@@ -26,8 +29,15 @@ def events(*payloads: Any, run_id: str = "r1", start: int = 1) -> list[Event]:
     return [Event(seq=next(numbers), at=at, session_id="s", run_id=run_id, payload=payload) for payload in payloads]
 
 
-def fold(log: list[Event], outputs: dict[str, str] | None = None, *, run_id: str | None = None) -> Conversation:
-    return fold_whole(log, outputs or {}, run_id=run_id)
+def thread_of(log: list[Event], outputs: dict[str, str] | None = None) -> Thread:
+    thread = Thread()
+    for event in log:
+        thread.take(event, (outputs or {}).get(getattr(event.payload, "call_id", "")))
+    return thread
+
+
+def fold(log: list[Event], outputs: dict[str, str] | None = None, *, run_id: str = "r1") -> Conversation:
+    return thread_of(log, outputs).conversation(run_id)
 
 
 def user(text: str) -> MessageUser:
@@ -119,10 +129,18 @@ def test_the_runs_usage_goes_on_where_it_was() -> None:
     assert fold(log, run_id="r2").usage.input == 0
 
 
-def test_dangling_calls_are_those_of_the_run_without_an_end() -> None:
-    log = events(called("a"), called("b"), finished("a"))
-    assert [call.call_id for call in dangling_calls(log, "r1")] == ["b"]
-    assert dangling_calls(log, "r2") == []
+def test_open_calls_are_those_of_the_run_without_an_end() -> None:
+    thread = thread_of(events(called("a"), called("b"), finished("a")))
+    assert list(thread.progress("r1").open_calls) == ["b"]
+    assert not thread.progress("r2").open_calls
+
+
+def test_starts_in_vain_are_counted_since_a_tool_last_gave_a_result() -> None:
+    begun = [RunStarted(run_id="r1", message_id="m", model="x", worker="w", attempt=number) for number in (1, 2, 3)]
+    log = [user("Go"), begun[0], called("a"), begun[1], finished("a", NO_RESULT), begun[2]]
+    assert thread_of(events(*log)).progress("r1").starts_in_vain == 3
+    assert thread_of(events(*log[:4], finished("a"), begun[2])).progress("r1").starts_in_vain == 1
+    assert thread_of(events(*log, user("b"), run_id="r2")).progress("r1").starts_in_vain == 0
 
 
 def test_shortening_keeps_head_and_tail_and_the_limit() -> None:
@@ -134,6 +152,34 @@ def test_shortening_keeps_head_and_tail_and_the_limit() -> None:
     assert len(shorten("x" * 100, 10)) <= 60
 
 
-def test_folding_an_own_output_twice_gives_the_same() -> None:
-    log = events(user("a"), called("x"), finished("x"), said("A", turn=2), END)
-    assert fold(log, {}, run_id="r1") == fold(log, {}, run_id="r1")
+TURNS, SEEN = st.integers(1, 3), st.integers(0, 9)
+PAYLOADS = st.one_of(
+    st.builds(user, st.sampled_from(["one", "two"])),
+    st.builds(said, st.sampled_from(["", "A", "B"]), TURNS, partial=st.booleans(), seen_seq=SEEN),
+    st.builds(called, st.sampled_from("abc"), TURNS, seen_seq=SEEN),
+    st.builds(finished, st.sampled_from("abc")),
+    st.builds(ThinkingCompleted, message_id=st.just("t"), text=st.just("hm"), turn=TURNS),
+    st.just(END),
+)
+LOGS = st.lists(st.tuples(PAYLOADS, st.booleans()), max_size=25)
+
+
+@given(LOGS)
+def test_a_thread_asked_after_each_event_says_what_one_that_takes_them_all_at_once_says(log: Any) -> None:
+    numbered: list[Event] = []
+    run = 1
+    growing = Thread()
+    for payload, is_next_run in log:
+        run += is_next_run
+        numbered += events(payload, run_id=f"r{run}", start=len(numbered) + 1)
+        growing.take(numbered[-1])
+        assert growing.conversation(f"r{run}") == fold(numbered, run_id=f"r{run}")
+
+
+@given(LOGS)
+def test_every_call_in_a_conversation_is_followed_by_its_one_result(log: Any) -> None:
+    turns = fold(events(*(payload for payload, _ in log))).turns
+    for index, turn in enumerate(turns):
+        if isinstance(turn, AssistantTurn):
+            results = turns[index + 1 : index + 1 + len(turn.calls)]
+            assert [one.call_id for one in results if isinstance(one, ToolTurn)] == [one.call_id for one in turn.calls]

@@ -1,0 +1,230 @@
+"""One agent's conversation: a fold of the session's recorded stream, taken event by event.
+
+Pure: the same events give the same turns, on any worker, whether they were taken one at a time or all at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from backend_api.domain.agent.events import (
+    Event,
+    FilesChanged,
+    MessageCompleted,
+    MessageUser,
+    RunFinished,
+    RunStarted,
+    ThinkingCompleted,
+    ToolCalled,
+    ToolFinished,
+    Usage,
+    UsageUpdated,
+)
+from backend_api.domain.agent.model import AssistantTurn, Thinking, ToolRequest, ToolTurn, Turn, UserTurn
+
+MAX_RESULT_CHARACTERS = 16_000
+NO_RESULT = (
+    "No result was recorded: the call was interrupted. It may have happened, in whole or in part; check before "
+    "repeating it."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """What the model reads next. `seen_seq` is the last user message in it, `next_turn` the number of the run's next
+    model call, `is_answered` whether the run's last step already is a whole answer to all of it, `usage` what the run
+    used so far."""
+
+    turns: list[Turn]
+    seen_seq: int
+    next_turn: int
+    is_answered: bool
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(slots=True)
+class RunProgress:
+    """How far a run has come, as recorded. `open_calls` were recorded as starting and never as ended;
+    `starts_in_vain` counts its starts since a tool last gave it a result."""
+
+    run_id: str
+    last_turn: int = 0
+    usage: Usage = field(default_factory=Usage)
+    files: list[str] = field(default_factory=list[str])
+    open_calls: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
+    starts_in_vain: int = 0
+
+    def take(self, event: Event) -> None:
+        """Add the next event of this run."""
+        payload = event.payload
+        self.last_turn = max(self.last_turn, getattr(payload, "turn", 0))
+        match payload:
+            case RunStarted():
+                self.starts_in_vain += 1
+            case ToolCalled():
+                self.open_calls[payload.call_id] = payload
+            case ToolFinished():
+                self.open_calls.pop(payload.call_id, None)
+                if payload.preview != NO_RESULT:
+                    self.starts_in_vain = 0
+            case UsageUpdated():
+                self.usage = payload.usage
+            case FilesChanged():
+                self.files.extend(path for path in payload.paths if path not in self.files)
+            case _:
+                pass
+
+
+@dataclass(slots=True)
+class _Step:
+    """One model call: what it said, what it asked for and what came back."""
+
+    run_id: str | None
+    turn: int
+    first_seq: int
+    texts: list[str] = field(default_factory=list[str])
+    thinking: list[Thinking] = field(default_factory=list[Thinking])
+    calls: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
+    results: dict[str, ToolTurn] = field(default_factory=dict[str, ToolTurn])
+    seen_seq: int = 0
+    is_partial: bool = False
+
+    @property
+    def read_until(self) -> int:
+        """Number of the last event the model can have read."""
+        return self.seen_seq or self.first_seq
+
+    def turns(self) -> list[Turn]:
+        """What it adds to the conversation."""
+        text = "".join(self.texts)
+        calls = tuple(
+            ToolRequest(call_id=called.call_id, name=called.name, arguments=called.arguments)
+            for called in self.calls.values()
+        )
+        said: list[Turn] = []
+        if text or calls:
+            said.append(AssistantTurn(text=text, thinking=tuple(self.thinking), calls=calls))
+        for called in self.calls.values():
+            missing = ToolTurn(call_id=called.call_id, name=called.name, output=NO_RESULT, success=False)
+            said.append(self.results.get(called.call_id, missing))
+        return said
+
+
+def shorten(text: str, limit: int) -> str:
+    """Head and tail of a text over the limit, with a mark that says how much is left out."""
+    if len(text) <= limit:
+        return text
+    mark = f"\n[... {len(text) - limit} characters left out ...]\n"
+    keep = max(limit - len(mark), 0)
+    head = keep * 2 // 3
+    return text[:head] + mark + (text[len(text) - (keep - head) :] if keep > head else "")
+
+
+class Thread:
+    """What stands in the stream up to the last event taken; taking one costs the same however many came before.
+
+    A call without a result gets one that says so, as providers refuse a conversation that lacks one. A user message
+    the model had not read when it spoke comes after what it said.
+    """
+
+    def __init__(self) -> None:
+        self.first_message: str | None = None
+        self._closed: list[Turn] = []
+        self._unread: list[tuple[int, UserTurn]] = []
+        self._step: _Step | None = None
+        self._last_step: _Step | None = None
+        self._seen_seq = 0
+        self._progress: RunProgress | None = None
+
+    def take(self, event: Event, output: str | None = None) -> None:
+        """Add the next event. `output` is the text that stands beside it, where the preview of a result is not all."""
+        self._take_progress(event)
+        match event.payload:
+            case MessageUser() as message:
+                seq = event.seq or 0
+                self._seen_seq = max(self._seen_seq, seq)
+                self._unread.append((seq, UserTurn(text=message.text, attachments=tuple(message.attachments))))
+                if self.first_message is None:
+                    self.first_message = message.text
+            case MessageCompleted() as message:
+                step = self._open(event, message.turn)
+                if message.text:
+                    step.texts.append(message.text)
+                step.seen_seq = max(step.seen_seq, message.seen_seq)
+                step.is_partial = step.is_partial or message.partial
+            case ThinkingCompleted() as thinking:
+                step = self._open(event, thinking.turn)
+                step.thinking.append(Thinking(text=thinking.text, signature=thinking.signature))
+            case ToolCalled() as called:
+                step = self._open(event, called.turn)
+                step.calls[called.call_id] = called
+                step.seen_seq = max(step.seen_seq, called.seen_seq)
+            case ToolFinished() as finished:
+                self._take_result(finished, output)
+            case RunFinished():
+                self._close_step()
+            case _:
+                pass
+
+    def progress(self, run_id: str) -> RunProgress:
+        """Of the run at work; of any other one, nothing is known to have happened."""
+        known = self._progress
+        return known if known is not None and known.run_id == run_id else RunProgress(run_id)
+
+    def conversation(self, run_id: str) -> Conversation:
+        """Turns for the model, for its next call in this run."""
+        last, progress = self._last_step, self.progress(run_id)
+        said: list[Turn] = []
+        unread: Sequence[tuple[int, UserTurn]] = self._unread
+        if self._step is not None:
+            read, unread = _split(self._unread, self._step.read_until)
+            said = [*read, *self._step.turns()]
+        is_whole = last is not None and last.run_id == run_id and not last.is_partial and not last.calls
+        return Conversation(
+            turns=[*self._closed, *said, *(turn for _, turn in unread)],
+            seen_seq=self._seen_seq,
+            next_turn=progress.last_turn + 1,
+            is_answered=is_whole and not unread,
+            usage=progress.usage,
+        )
+
+    def _take_progress(self, event: Event) -> None:
+        """A session has one run at a time, so the first event of another one ends what was known of the last."""
+        if event.run_id is None:
+            return
+        if self._progress is None or self._progress.run_id != event.run_id:
+            self._progress = RunProgress(event.run_id)
+        self._progress.take(event)
+
+    def _open(self, event: Event, turn: int) -> _Step:
+        step = self._step
+        if step is None or step.run_id != event.run_id or step.turn != turn:
+            self._close_step()
+            step = self._step = self._last_step = _Step(run_id=event.run_id, turn=turn, first_seq=event.seq or 0)
+        return step
+
+    def _take_result(self, finished: ToolFinished, output: str | None) -> None:
+        step = self._step
+        if step is None or finished.call_id not in step.calls:
+            return
+        step.results[finished.call_id] = ToolTurn(
+            call_id=finished.call_id,
+            name=step.calls[finished.call_id].name,
+            output=shorten(finished.preview if output is None else output, MAX_RESULT_CHARACTERS),
+            success=finished.success,
+        )
+
+    def _close_step(self) -> None:
+        step, self._step = self._step, None
+        if step is not None:
+            read, self._unread = _split(self._unread, step.read_until)
+            self._closed += read
+            self._closed += step.turns()
+
+
+def _split(
+    unread: Sequence[tuple[int, UserTurn]], read_until: int
+) -> tuple[list[UserTurn], list[tuple[int, UserTurn]]]:
+    """The messages up to an event's number, and those after it."""
+    return [turn for seq, turn in unread if seq <= read_until], [one for one in unread if one[0] > read_until]
