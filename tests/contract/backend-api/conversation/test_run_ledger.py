@@ -12,6 +12,7 @@ from backend_api.domain.agent.events import (
     MessageCompleted,
     MessageUser,
     RunFinished,
+    ToolCalled,
     ToolFinished,
     Usage,
     UsageUpdated,
@@ -231,6 +232,24 @@ async def test_what_was_said_last_is_stored_with_the_end_or_not_at_all(stores: C
     assert await stores.log.read(session_id, after=4, limit=10) == events
     session = await stores.sessions.get(session_id, ANNA)
     assert (session.last_seq, session.unread, session.status) == (7, 1, SessionStatus.IDLE)
+
+
+async def test_what_a_model_read_of_a_result_is_kept_and_read_with_its_event(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, said("hi"))
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    called = ToolCalled(call_id="c", name="look", arguments={}, phrase="Look", turn=1)
+    finished = ToolFinished(call_id="c", success=True, preview="short")
+    await stores.ledger.record(lease, [Recorded(payload=called), Recorded(payload=finished, output="all of it")])
+    entries = await stores.log.read_entries(session_id, after=2, limit=10)
+    assert [(entry.event.payload.type, entry.output) for entry in entries] == [
+        ("run.started", None),
+        ("tool.called", None),
+        ("tool.finished", "all of it"),
+    ]
+    assert [entry.event for entry in entries] == await stores.log.read(session_id, after=2, limit=10)
+    assert await stores.log.read_entries(session_id, after=3, limit=1) == [entries[1]]
 
 
 async def test_what_was_said_before_another_ending_comes_before_the_run_that_follows(

@@ -6,10 +6,10 @@ from typing import Any
 
 from backend_api.application.runs.histories import Histories, History
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunStarted, ToolFinished
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, Turn, UserTurn
+from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
 from backend_api.domain.conversation.entity import Lease, SessionId
-from backend_api.domain.conversation.ports import Body, Recorded
+from backend_api.domain.conversation.ports import Body, Entry, Recorded
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import MemoryEventLog
@@ -18,6 +18,7 @@ from support.scripted import HandlerBox, ScriptedModel
 from support.stage import Stage, worker_for, working
 
 STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
+SEE = ToolCallPart(ToolRequest(call_id="y", name="see", arguments={}))
 CALL = ToolCallPart(ToolRequest(call_id="x", name="look", arguments={}))
 
 
@@ -28,8 +29,8 @@ class CountingLog(MemoryEventLog):
         super().__init__(store)
         self.read_events = self.read_bodies = 0
 
-    async def read(self, session_id: SessionId, *, after: int, limit: int, most: int | None = None) -> list[Event]:
-        page = await super().read(session_id, after=after, limit=limit, most=most)
+    async def read_entries(self, session_id: SessionId, *, after: int, limit: int) -> list[Entry]:
+        page = await super().read_entries(session_id, after=after, limit=limit)
         self.read_events += len(page)
         return page
 
@@ -61,9 +62,14 @@ async def look(context: CallContext, arguments: dict[str, Any], on_output: OnOut
     return ToolOutcome(success=True, output="long " * 2_000)
 
 
+async def see(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    return ToolOutcome(success=True, output="seen \ud800 " * 1_000, body=b"\x89PNG", body_media_type="image/png")
+
+
 def box() -> HandlerBox:
     tools = HandlerBox()
     tools.add("look", look)
+    tools.add("see", see)
     return tools
 
 
@@ -96,11 +102,32 @@ async def test_a_run_reads_only_what_is_new_and_asks_the_same_as_one_that_reads_
         if is_same:
             # Each event once, and the last known one again at the begin of each later run.
             assert log.read_events <= len(stage.events(session)) + 2
-            assert log.read_bodies == 0
-        else:
-            assert log.read_bodies == 2
+        assert log.read_bodies == 0
     assert turns[0] == turns[1]
     assert [turn.text for turn in turns[0] if isinstance(turn, UserTurn)] == ["one", "two", "three"]
+
+
+async def test_what_a_model_read_beside_a_picture_is_read_again_by_another_worker() -> None:
+    stage = Stage()
+    model = ScriptedModel([SEE, CALLS], [TextPart("Seen."), STOP], [TextPart("Two."), STOP], [TextPart("Three."), STOP])
+    session = await stage.open_session(title="named")
+    worker, other = (worker_for(stage, model, box(), name=name) for name in ("worker_1", "worker_2"))
+    turns = await asked(stage, model, session, worker, worker, other)
+    results = [[turn for turn in asked.turns if isinstance(turn, ToolTurn)] for asked in model.requests[1:]]
+    assert results[0] == results[1] == results[2]
+    assert [len(turn.output) for turn in results[0]] == [7_000]
+    assert len(turns) > 3
+
+
+async def test_outputs_of_a_log_that_keeps_them_in_bodies_alone_are_read_there() -> None:
+    stage = Stage()
+    model = ScriptedModel([CALL, CALLS], [TextPart("Looked."), STOP], [TextPart("Two."), STOP])
+    session = await stage.open_session(title="named")
+    await drive(stage, worker_for(stage, model, box()), session, "one")
+    stage.store.sessions[session].outputs.clear()
+    await drive(stage, worker_for(stage, model, box()), session, "two")
+    once, again = ([turn for turn in asked.turns if isinstance(turn, ToolTurn)] for asked in model.requests[1:])
+    assert once == again
 
 
 async def test_a_history_the_log_does_not_know_is_not_believed() -> None:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import TypeGuard
 
-from backend_api.domain.agent.events import Event, Payload, RunStarted, ToolFinished
+from backend_api.domain.agent.events import Event, RunStarted, ToolFinished
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Thread, shorten
 from backend_api.domain.conversation.entity import Accepted, SessionId
-from backend_api.domain.conversation.ports import EventLog
+from backend_api.domain.conversation.ports import Body, Entry, EventLog
 
 PAGE = 1_000
 BODIES_AT_ONCE = 16
@@ -21,7 +19,6 @@ KEPT_CHARACTERS = 64_000_000
 KEPT_S = 300.0
 EVENT_CHARACTERS = 1_000
 """What an event costs beside its text."""
-_NO_OUTPUTS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -44,17 +41,17 @@ class History:
         """The number of the last event read, 0 before the first."""
         return (self._last and self._last.seq) or 0
 
-    async def read_on(self, log: EventLog, outputs: Mapping[str, str] = _NO_OUTPUTS) -> None:
-        """Add what stands in the log after what is known. `outputs` are texts of calls that need not be fetched."""
+    async def read_on(self, log: EventLog) -> None:
+        """Add what stands in the log after what is known."""
         while True:
             back = 0 if self._is_checked else 1
-            page = await log.read(self.session_id, after=self.last_seq - back, limit=PAGE)
-            if back and (not page or page[0] != self._last):
+            page = await log.read_entries(self.session_id, after=self.last_seq - back, limit=PAGE)
+            if back and (not page or page[0].event != self._last):
                 # The database was killed before what was read had reached its disk: this history never was.
                 self._forget()
                 continue
             self._is_checked = True
-            await self._take(page[back:], log, outputs)
+            await self._take(page[back:], log)
             if len(page) < PAGE:
                 return
 
@@ -71,18 +68,17 @@ class History:
         self.is_told = False
         self._is_checked = self._last is None
 
-    async def _take(self, events: Sequence[Event], log: EventLog, outputs: Mapping[str, str]) -> None:
-        beside: dict[int, str] = {}
+    async def _take(self, entries: Sequence[Entry], log: EventLog) -> None:
+        bodies: dict[int, str] = {}
 
-        async def load(event: Event, call_id: str) -> None:
-            known = outputs.get(call_id)
-            beside[event.seq or 0] = await _output(log, event) if known is None else known
+        async def load(seq: int) -> None:
+            bodies[seq] = _read_of(await log.body(self.session_id, seq))
 
-        wanted = [(event, event.payload.call_id) for event in events if _has_text_beside(event.payload)]
+        wanted = [entry.event.seq or 0 for entry in entries if entry.output is None and _has_text_beside(entry.event)]
         for start in range(0, len(wanted), BODIES_AT_ONCE):
-            await asyncio.gather(*(load(*one) for one in wanted[start : start + BODIES_AT_ONCE]))
-        for event in events:
-            self._add(event, beside.get(event.seq or 0))
+            await asyncio.gather(*map(load, wanted[start : start + BODIES_AT_ONCE]))
+        for entry in entries:
+            self._add(entry.event, bodies.get(entry.event.seq or 0, entry.output))
 
     def _add(self, event: Event, output: str | None) -> None:
         self.thread.take(event, output)
@@ -145,20 +141,15 @@ class _Kept:
     since: float
 
 
-def output_beside(content: bytes) -> str:
-    """What the model reads of a text that stands beside its event: the same for whoever ran the call and whoever
-    reads it from the log."""
-    return shorten(content.decode("utf-8", "replace"), MAX_RESULT_CHARACTERS)
+def _read_of(body: Body) -> str:
+    return shorten(body.content.decode("utf-8", "replace"), MAX_RESULT_CHARACTERS)
 
 
-async def _output(log: EventLog, event: Event) -> str:
-    return output_beside((await log.body(SessionId(event.session_id), event.seq or 0)).content)
-
-
-def _has_text_beside(payload: Payload) -> TypeGuard[ToolFinished]:
-    return (
-        isinstance(payload, ToolFinished) and payload.body is not None and payload.body.media_type.startswith("text/")
-    )
+def _has_text_beside(event: Event) -> bool:
+    payload = event.payload
+    if not isinstance(payload, ToolFinished) or payload.body is None:
+        return False
+    return payload.body.media_type.startswith("text/")
 
 
 def _weight(event: Event) -> int:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from backend_api.application import measures
-from backend_api.application.runs.histories import History, output_beside
+from backend_api.application.runs.histories import History
 from backend_api.application.runs.outbox import Outbox
 from backend_api.domain.agent.events import (
     BodyReference,
@@ -27,7 +27,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.thread import Conversation
+from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, shorten
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import Body, EventLog, Recorded, RunLedger
@@ -67,7 +67,6 @@ class RunJournal:
         self._is_lost = False
         self._writing = asyncio.Lock()
         self._history = history or History(lease.run.session_id)
-        self._outputs: dict[str, str] = {}
         self._open_calls: dict[str, ToolCalled] = {}
         self._unbegun_calls: set[str] = set()
         self._open_message: MessageCompleted | None = None
@@ -88,8 +87,7 @@ class RunJournal:
     async def _read(self) -> Conversation:
         history, run_id = self._history, self.lease.run.id
         if self.loaded.is_set() or not history.is_told:
-            await history.read_on(self._log, self._outputs)
-            self._outputs.clear()
+            await history.read_on(self._log)
         if not self.loaded.is_set():
             progress = history.thread.progress(run_id)
             self.usage, self.files, self._open_calls = progress.usage, [*progress.files], {**progress.open_calls}
@@ -135,11 +133,10 @@ class RunJournal:
             body = Body(content=outcome.body, media_type=outcome.body_media_type)
         elif len(outcome.output) > len(finished.preview):
             body = Body(content=outcome.output.encode("utf-8", "replace"), media_type="text/plain")
-        if body is not None and body.media_type.startswith("text/"):
-            self._outputs[finished.call_id] = output_beside(body.content)
         if body is not None:
             finished = replace(finished, body=BodyReference(size=len(body.content), media_type=body.media_type))
-        items = [Recorded(payload=finished, body=body)]
+        output = shorten(outcome.output, MAX_RESULT_CHARACTERS).encode("utf-8", "replace").decode()
+        items = [Recorded(payload=finished, body=body, output=output if output != finished.preview else None)]
         if outcome.changed_paths:
             items.append(Recorded(payload=FilesChanged(paths=outcome.changed_paths, origin="agent")))
         await self._store(items)

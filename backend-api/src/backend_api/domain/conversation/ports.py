@@ -59,6 +59,15 @@ class Body:
     media_type: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A stored event. `output` is what the model read of a result, None where that is its preview, or where a text
+    stands in its body alone, as it did in logs of old."""
+
+    event: Event
+    output: str | None = None
+
+
 class EventLog(Protocol):
     """The one ordered stream of a session, as stored."""
 
@@ -74,6 +83,10 @@ class EventLog(Protocol):
         self, session_id: SessionId, *, before: int, limit: int, most: int | None = None
     ) -> list[Event]:
         """The last `limit` events with seq < before, in order, and but the last one only up to `most` bytes."""
+        ...
+
+    async def read_entries(self, session_id: SessionId, *, after: int, limit: int) -> list[Entry]:
+        """The same events as `read`, with what a model read of them."""
         ...
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
@@ -100,10 +113,12 @@ class Transcripts(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """A stored payload with the long body that stands beside it, if any."""
+    """A stored payload with the long body that stands beside it, if any, and what the model reads of a result where
+    that is not its preview."""
 
     payload: StoredPayload
     body: Body | None = None
+    output: str | None = None
 
     @property
     def seen_seq(self) -> int:

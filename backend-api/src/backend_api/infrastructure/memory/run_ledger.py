@@ -193,6 +193,8 @@ class MemoryRunLedger:
             for event, item in zip(events, items, strict=True):
                 if item.body is not None and event.seq is not None:
                     row.bodies[event.seq] = item.body
+                if item.output is not None and event.seq is not None:
+                    row.outputs[event.seq] = item.output
             row.model_read = max(row.model_read, *(item.seen_seq for item in items), 0)
             self._count_said(row, [item.payload for item in items])
             self._touch(row)

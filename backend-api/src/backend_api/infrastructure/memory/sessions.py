@@ -10,7 +10,7 @@ from backend_api.application.conversation.event_json import dump, payload_fields
 from backend_api.domain.agent.events import Event, MessageCompleted, SandboxUpdated, StoredPayload, Usage
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
-from backend_api.domain.conversation.ports import Body, SessionPage
+from backend_api.domain.conversation.ports import Body, Entry, SessionPage
 from backend_api.domain.conversation.usage import total_usage
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.newest_first import newest_first
@@ -92,6 +92,12 @@ class MemoryEventLog:
         """A slice."""
         row = self._store.sessions.get(session_id)
         return _up_to(row.events[: max(before - 1, 0)][-limit:][::-1], most)[::-1] if row else []
+
+    async def read_entries(self, session_id: SessionId, *, after: int, limit: int) -> list[Entry]:
+        """A slice."""
+        row = self._store.sessions.get(session_id)
+        events = row.events[after : after + limit] if row else []
+        return [Entry(event=event, output=row.outputs.get(event.seq or 0) if row else None) for event in events]
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
         """As many as there are events."""

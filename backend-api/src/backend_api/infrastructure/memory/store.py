@@ -26,6 +26,7 @@ class SessionRow:
     session: Session
     events: list[Event] = field(default_factory=list[Event])
     bodies: dict[int, Body] = field(default_factory=dict[int, Body])
+    outputs: dict[int, str] = field(default_factory=dict[int, str])
     accepted: dict[str, Accepted] = field(default_factory=dict[str, Accepted])
     started_seq: int = 0
     last_user_seq: int = 0

@@ -154,6 +154,8 @@ class EventDocument(Document):
     client_message_id: str | None = None
     data: str
     parts: int | None = None
+    output: str | None = None
+    """What the model read of a result, where that is not its preview."""
 
     class Settings:
         name = "events"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.asynchronous.collection import AsyncCollection
@@ -23,6 +24,7 @@ PART_CHARACTERS = 60_000
 BODY_PART_BYTES = 240_000
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _DUPLICATE = 11000
+_NO_OUTPUTS: Mapping[int, str] = MappingProxyType({})
 
 
 def number(
@@ -35,8 +37,9 @@ def number(
     ]
 
 
-def to_documents(event: Event) -> list[Document]:
-    """The document of a stored event, and those that hold the rest of one that is too long for it."""
+def to_documents(event: Event, output: str | None = None) -> list[Document]:
+    """The document of a stored event with what the model read of it, and those that hold the rest of one that is too
+    long for it."""
     payload = event.payload
     data = dump(payload_fields(payload))
     document: Document = {
@@ -49,6 +52,8 @@ def to_documents(event: Event) -> list[Document]:
     }
     if isinstance(payload, MessageUser) and payload.client_message_id is not None:
         document["client_message_id"] = payload.client_message_id
+    if output is not None:
+        document["output"] = output
     rest: list[Document] = [
         {"session_id": event.session_id, "seq": event.seq, "part": part, "data": data[start : start + PART_CHARACTERS]}
         for part, start in enumerate(range(PART_CHARACTERS, len(data), PART_CHARACTERS), start=1)
@@ -69,12 +74,14 @@ def from_document(document: Document) -> Event:
     )
 
 
-async def insert_events(database: Database, session: AsyncClientSession, events: Sequence[Event]) -> None:
-    """Insert events inside a transaction."""
+async def insert_events(
+    database: Database, session: AsyncClientSession, events: Sequence[Event], outputs: Mapping[int, str] = _NO_OUTPUTS
+) -> None:
+    """Insert events inside a transaction. `outputs` are what the model read, by the events' numbers."""
     documents: list[Document] = []
     parts: list[Document] = []
     for event in events:
-        document, *rest = to_documents(event)
+        document, *rest = to_documents(event, outputs.get(event.seq or 0))
         documents.append(document)
         parts += rest
     await _insert(database["events"], session, documents)

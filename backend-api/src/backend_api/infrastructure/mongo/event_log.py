@@ -10,10 +10,13 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from backend_api.domain.agent.events import Event, SandboxUpdated, StoredPayload
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError
-from backend_api.domain.conversation.ports import Body
+from backend_api.domain.conversation.ports import Body, Entry
 from backend_api.infrastructure.mongo.connection import Database
 from backend_api.infrastructure.mongo.event_documents import insert_events, number, read_events, read_up_to
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
+
+_SHOWN = {"output": False}
+"""What the model read is nobody else's to read."""
 
 
 class MongoEventLog:
@@ -51,11 +54,21 @@ class MongoEventLog:
         async with store_errors():
             cursor = (
                 self._database["events"]
-                .find({"session_id": session_id, "seq": {"$gt": after}}, batch_size=limit)
+                .find({"session_id": session_id, "seq": {"$gt": after}}, _SHOWN, batch_size=limit)
                 .sort("seq", 1)
                 .limit(limit)
             )
             return await read_events(self._database, await read_up_to(cursor, most))
+
+    async def read_entries(self, session_id: SessionId, *, after: int, limit: int) -> list[Entry]:
+        """The same range with all fields."""
+        async with store_errors():
+            wanted = {"session_id": session_id, "seq": {"$gt": after}}
+            cursor = self._database["events"].find(wanted, batch_size=limit).sort("seq", 1).limit(limit)
+            documents = await cursor.to_list()
+            events = await read_events(self._database, documents)
+        outputs = [document.get("output") for document in documents]
+        return [Entry(event=event, output=output) for event, output in zip(events, outputs, strict=True)]
 
     async def read_back(
         self, session_id: SessionId, *, before: int, limit: int, most: int | None = None
@@ -64,7 +77,7 @@ class MongoEventLog:
         async with store_errors():
             cursor = (
                 self._database["events"]
-                .find({"session_id": session_id, "seq": {"$lt": before}}, batch_size=limit)
+                .find({"session_id": session_id, "seq": {"$lt": before}}, _SHOWN, batch_size=limit)
                 .sort("seq", -1)
                 .limit(limit)
             )

@@ -268,7 +268,8 @@ class MongoRunLedger(RunEndings):
             first = session["last_seq"] - len(items) + 1
             payloads = [item.payload for item in items]
             events = number(lease.run.session_id, first, session["updated_at"], lease.run.id, payloads)
-            await insert_events(self._database, transaction, events)
+            outputs = {first + index: item.output for index, item in enumerate(items) if item.output is not None}
+            await insert_events(self._database, transaction, events, outputs)
             if taken:
                 inbox = {"$set": {"inbox": untaken(taken)}}
                 await self._runs.update_one(held_run(lease), [inbox], session=transaction)
