@@ -58,6 +58,7 @@ class Settings(BaseSettings):
     refresh_token_expire_days: int = Field(default=30, ge=1)
     rate_limit_login_per_minute: int = Field(default=10, ge=0)
     rate_limit_register_per_hour: int = Field(default=20, ge=0)
+    rate_limit_password_changes_per_hour: int = Field(default=10, ge=0)
     rate_limit_messages_per_minute: int = Field(default=60, ge=0)
     rate_limit_refresh_per_minute: int = Field(default=60, ge=0)
     rate_limit_sessions_per_minute: int = Field(default=120, ge=0)

@@ -107,6 +107,7 @@ def _policy(settings: Settings) -> Policy:
         limits=Limits(
             login_per_minute=settings.rate_limit_login_per_minute,
             register_per_hour=settings.rate_limit_register_per_hour,
+            password_changes_per_hour=settings.rate_limit_password_changes_per_hour,
             messages_per_minute=settings.rate_limit_messages_per_minute,
             refresh_per_minute=settings.rate_limit_refresh_per_minute,
             sessions_per_minute=settings.rate_limit_sessions_per_minute,

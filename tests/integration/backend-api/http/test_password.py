@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import httpx
@@ -88,6 +89,27 @@ async def test_guesses_of_the_old_password_are_limited(
         anna = await gateway.user("anna")
         codes = [(await change(gateway, anna, f"guess {number}")).status_code for number in range(4)]
         assert codes == [422, 422, 422, 429]
+
+
+async def test_changes_that_succeed_are_limited_over_every_log_in_they_begin(
+    mongo_server: Server, redis_server: Server, mongo_database_name: str
+) -> None:
+    limits = Limits(login_per_minute=2, register_per_hour=0, password_changes_per_hour=3)
+    counts = redis_server.uri.removesuffix("/0") + "/2"
+    async with run_gateway(mongo_server.uri, mongo_database_name, counts, limits=limits) as gateway:
+        anna, bert = await gateway.user("anna"), await gateway.user("bert")
+        passwords = [OLD, *(f"the new password {number}" for number in range(4))]
+        assert (await change(gateway, anna, OLD, OLD)).status_code == 422, "what changes nothing is not counted"
+        for old, new in pairwise(passwords[:-1]):
+            changed = await change(gateway, anna, old, new)
+            assert changed.status_code == 200, new
+            anna = bearer(changed)
+        for headers in (anna, bearer(await log_in(gateway, passwords[3]))):
+            refused = await change(gateway, headers, passwords[3], passwords[4])
+            assert (refused.status_code, refused.json()["code"], refused.json()["retryable"]) == (429, "limit", True)
+            assert 60 < int(refused.headers["retry-after"]) <= 3600
+        assert (await gateway.client.get("/api/auth/me", headers=anna)).status_code == 200
+        assert (await change(gateway, bert, "bert-password", NEW)).status_code == 200
 
 
 async def test_who_has_no_password_is_told_so(

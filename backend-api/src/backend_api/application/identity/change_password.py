@@ -38,9 +38,9 @@ class ChangePassword:
         is_right = await self.passwords.verify(user.password_hash, old[:MAX_PASSWORD])
         if not is_right or len(old) > MAX_PASSWORD:
             raise WrongPasswordError("This is not the present password.", field="body.old_password")
-        await self.guesses.was_right(user.id)
         if new == old:
             raise InvalidError("The new password is the same as the present one.", field="body.new_password")
+        await self.guesses.was_right(user.id)
         new_hash = await self.passwords.hash(new)
         # First the tokens, as when logging out everywhere. If the change fails after that, another one succeeded.
         await self.refresh_tokens.revoke_all(user.id, version)

@@ -77,7 +77,13 @@ class ChangeGuesses(_Guesses):
         await self._slow(_user(user_id), family)
 
     async def was_right(self, user_id: UserId) -> None:
-        """The owner it was: the user is as if nobody had tried."""
+        """The owner it was: the user is as if nobody had tried. Raises `LimitError` for one who changes it too often,
+        and lets the count of tries stand, so that asking on is slowed too.
+
+        Every change ends the log-in that asked and begins another, so these are counted by user, and before they are
+        made: many at once cost their hashes, although one of them wins.
+        """
+        await self.limiter.hit(_changes(user_id), limit=self.limits.password_changes_per_hour, window_s=3600)
         await self._forget(_user(user_id))
 
 
@@ -91,6 +97,10 @@ def _everywhere(name: str) -> str:
 
 def _log_in(family: str) -> str:
     return f"password:log-in:{family}"
+
+
+def _changes(user_id: UserId) -> str:
+    return f"password:changes:{user_id}"
 
 
 def _user(user_id: UserId) -> str:

@@ -12,6 +12,7 @@ class Limits:
 
     login_per_minute: int = 10
     register_per_hour: int = 20
+    password_changes_per_hour: int = 10
     messages_per_minute: int = 60
     refresh_per_minute: int = 60
     sessions_per_minute: int = 120
