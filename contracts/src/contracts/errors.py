@@ -5,6 +5,11 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 
+def as_sentence(text: str) -> str:
+    """With a full stop where it has no end; frameworks name a status without one."""
+    return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
+
+
 class FieldError(BaseModel):
     """One invalid field of a request; `field` is a dotted path such as `body.title`."""
 
@@ -27,6 +32,8 @@ class Problem(BaseModel):
     retryable: bool = False
     request_id: str | None = None
     errors: list[FieldError] | None = None
+    limit_bytes: int | None = None
+    """What something too large may have at most, where that is known."""
 
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"

@@ -65,9 +65,13 @@ class ForbiddenError(DomainError):
 
 
 class TooLargeError(DomainError):
-    """Over a documented size."""
+    """Over a documented size; `limit_bytes` says which, where whoever refuses it knows."""
 
     code = "too_large"
+
+    def __init__(self, detail: str, *, limit_bytes: int | None = None) -> None:
+        super().__init__(detail)
+        self.limit_bytes = limit_bytes
 
 
 class LimitError(DomainError):

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem
+from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem, as_sentence
 from contracts.failures import (
     ConflictError,
     DomainError,
@@ -59,17 +59,19 @@ def problem(
     *,
     retryable: bool = False,
     errors: Sequence[FieldError] | None = None,
+    limit_bytes: int | None = None,
     headers: Headers | None = None,
 ) -> Response:
-    """A problem as an answer, under the id of the request being answered."""
+    """A problem as an answer, under the id of the request being answered; `detail` ends as a sentence does."""
     body = Problem(
         title=HTTPStatus(status).phrase,
         status=status,
-        detail=_readable(detail),
+        detail=as_sentence(_readable(detail)),
         code=code,
         retryable=retryable,
         request_id=current_work().request_id,
         errors=list(errors) if errors is not None else None,
+        limit_bytes=limit_bytes,
     )
     return Response(body.model_dump_json(exclude_none=True), status, headers, PROBLEM_MEDIA_TYPE)
 
@@ -83,6 +85,7 @@ def domain_problem(error: DomainError) -> Response:
     """A domain error as an answer."""
     status = status_of(type(error)) or HTTPStatus.INTERNAL_SERVER_ERROR
     errors = [FieldError(field=error.field, message=error.detail)] if isinstance(error, InvalidError) else None
+    limit_bytes = error.limit_bytes if isinstance(error, TooLargeError) else None
     headers: dict[str, str] = {}
     if isinstance(error, LimitError):
         headers["Retry-After"] = str(error.retry_after_s)
@@ -90,7 +93,15 @@ def domain_problem(error: DomainError) -> Response:
         headers["Retry-After"] = str(UNAVAILABLE_RETRY_S)
     if isinstance(error, UnauthenticatedError):
         headers["WWW-Authenticate"] = "Bearer"
-    return problem(status, error.code, error.detail, retryable=error.retryable, errors=errors, headers=headers)
+    return problem(
+        status,
+        error.code,
+        error.detail,
+        retryable=error.retryable,
+        errors=errors,
+        limit_bytes=limit_bytes,
+        headers=headers,
+    )
 
 
 def _validation_problem(error: RequestValidationError) -> Response:

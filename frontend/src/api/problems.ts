@@ -3,6 +3,8 @@ import type { FieldError, Problem } from './types'
 /** An answer that is not a success, or none at all (`status` 0). */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
+  /** Bytes that what was too large may have. */
+  limitBytes: number | null = null
 
   constructor(
     readonly status: number,
@@ -28,7 +30,7 @@ export class ApiError extends Error {
   static fromText(status: number, text: string, retryAfter: string | null = null): ApiError {
     const problem = parseProblem(text)
     if (!problem) return new ApiError(status, `http_${status}`, '', status >= 500 || status === 429)
-    return new ApiError(
+    const error = new ApiError(
       status,
       problem.code ?? `http_${status}`,
       problem.detail ?? problem.title ?? '',
@@ -36,6 +38,8 @@ export class ApiError extends Error {
       problem.errors ?? [],
       retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : null,
     )
+    error.limitBytes = problem.limit_bytes ?? null
+    return error
   }
 }
 

@@ -31,6 +31,7 @@ export interface Problem {
   retryable: boolean
   request_id: string | null
   errors: FieldError[] | null
+  limit_bytes?: number | null
 }
 export type SessionStatus = 'idle' | 'queued' | 'running' | 'waiting'
 export type Session = Omit<SessionBody, 'status'> & { status: SessionStatus }

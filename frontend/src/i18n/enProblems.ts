@@ -18,6 +18,8 @@ export const enProblems = {
   origin_forbidden: 'The server refuses this page. Open it by the server’s own address.',
   body_too_large: 'Too large.',
   upload_too_large: 'This file is larger than allowed.',
+  fileTooLarge: 'This file is {size}, which is more than a file may have.',
+  fileOverLimit: 'This file is {size}; a file may have at most {most}.',
   unavailable: 'A part of the server does not answer. Try again in a moment.',
   store_unavailable: 'The database does not answer. Try again in a moment.',
   internal: 'Something broke on the server. Try again; if it stays, whoever runs it finds more in the log.',

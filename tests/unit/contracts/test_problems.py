@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
+from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel
 
 from contracts import failures
@@ -43,6 +43,22 @@ async def test_a_detail_with_a_name_that_is_no_text_is_answered_all_the_same() -
     answer = await answer_of(lambda: failures.TooLargeError(f"Too large: {name}."))
     assert answer.status_code == 413
     assert answer.json()["detail"] == "Too large: caf\\udce9."
+
+
+async def test_every_detail_ends_as_a_sentence_does() -> None:
+    unauthenticated = await answer_of(lambda: HTTPException(401))
+    refused = await answer_of(lambda: failures.ForbiddenError("Not allowed"))
+    said = await answer_of(lambda: failures.ForbiddenError("Really not?"))
+    app = FastAPI()
+    install_problems(app)
+    missing = await ask(app, "GET", "/nowhere")
+    details = [answer.json()["detail"] for answer in (unauthenticated, refused, said, missing)]
+    assert details == ["Unauthorized.", "Not allowed.", "Really not?", "Not Found."]
+
+
+async def test_what_is_too_large_is_told_how_large_it_may_be() -> None:
+    answer = await answer_of(lambda: failures.TooLargeError("At most 7 bytes.", limit_bytes=7))
+    assert (answer.status_code, answer.json()["limit_bytes"]) == (413, 7)
 
 
 def test_every_family_has_a_status_and_a_code_of_its_own() -> None:

@@ -15,7 +15,7 @@ from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallab
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from contracts.errors import PROBLEM_MEDIA_TYPE, Problem
+from contracts.errors import PROBLEM_MEDIA_TYPE, Problem, as_sentence
 from contracts.listening.broken_off import BrokenOffError
 from contracts.listening.peers import Peers
 
@@ -165,7 +165,7 @@ class BoundedHttp(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(*(self._refusal or (400, "bad_request", msg)))
+        self._refuse(*(self._refusal or (400, "bad_request", as_sentence(msg))))
 
     @property
     def is_unsaid(self) -> bool:

@@ -491,6 +491,7 @@ export interface Problem {
   retryable?: boolean
   request_id?: string | null
   errors?: FieldError[] | null
+  limit_bytes?: number | null
 }
 /**
  * One invalid field of a request; `field` is a dotted path such as `body.title`.

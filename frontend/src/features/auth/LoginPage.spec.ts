@@ -59,6 +59,25 @@ describe('LoginPage', () => {
     expect(document.activeElement).toBe(field('User name'))
     expect(server.calls).toEqual([])
   })
+  it.each(['login', 'register'] as const)(
+    'shows what is typed as a password to who asks, on the page to %s',
+    async (mode) => {
+      show(mode)
+      await userEvent.type(field('Password'), 'a long one')
+      const toggle = screen.getByRole('button', { name: 'Show what is typed' })
+      expect([toggle.getAttribute('aria-pressed'), field('Password').getAttribute('type')]).toEqual([
+        'false',
+        'password',
+      ])
+      await userEvent.tab()
+      expect(document.activeElement).toBe(toggle)
+      await userEvent.keyboard(' ')
+      expect([toggle.getAttribute('aria-pressed'), field('Password').getAttribute('type')]).toEqual(['true', 'text'])
+      expect(field('Password')).toHaveProperty('value', 'a long one')
+      await userEvent.click(toggle)
+      expect(field('Password').getAttribute('type')).toBe('password')
+    },
+  )
   it('asks of one who logs in no more than to fill both in', async () => {
     const { server } = show('login', () => problem(401, 'wrong_credentials', 'Not these.'))
     expect(screen.queryByText('8 to 256 characters.')).toBeNull()

@@ -53,6 +53,14 @@ describe('PasswordForm', () => {
     expect(document.activeElement).toBe(field('Current password'))
     expect(server.calls).toEqual([])
   })
+  it('shows each password by itself to who asks', async () => {
+    show(() => json(grant('after')))
+    const toggles = screen.getAllByRole('button', { name: 'Show what is typed' })
+    expect(toggles).toHaveLength(3)
+    await userEvent.click(toggles[1]!)
+    const types = [...document.querySelectorAll('input[name$=password]')].map((input) => input.getAttribute('type'))
+    expect(types).toEqual(['password', 'text', 'password'])
+  })
   it('says under the old password that it is wrong, and lets one try again', async () => {
     show(() => problem(422, 'wrong_password'))
     await fill('not this', 'the new one')

@@ -15,7 +15,9 @@ vi.mock('@/api/upload', () => ({
       : file?.name === 'good.txt'
         ? Promise.resolve(['in/good.txt'])
         : Promise.reject(
-            file?.name === 'large.bin' ? new ApiError(413, 'upload_too_large', '') : ApiError.unreachable(),
+            file?.name === 'large.bin'
+              ? ApiError.fromText(413, '{"code": "upload_too_large", "limit_bytes": 0}')
+              : ApiError.unreachable(),
           ),
 }))
 
@@ -126,12 +128,37 @@ describe('ComposerBox', () => {
       ['good.txt', 'large.bin', 'late.txt'].map((name) => new File(['x'], name)),
     )
     await screen.findByText('The server can’t be reached.')
+    expect(screen.queryByRole('button', { name: 'Upload large.bin again' })).toBeNull()
     await userEvent.type(field(), 'look{Enter}')
     expect(emitted()['send']).toEqual([['look', ['in/good.txt'], false]])
     expect(screen.queryByText('good.txt')).toBeNull()
-    expect(screen.getByText('This file is larger than allowed.')).toBeTruthy()
     expect(screen.getByRole('button', { name: 'Send' })).toHaveProperty('disabled', true)
-    expect(screen.queryByRole('button', { name: 'Upload large.bin again' })).toBeNull()
     expect(screen.getByRole('button', { name: 'Upload late.txt again' })).toBeTruthy()
+  })
+  it('says of a file that is too large how large it is and may be, and lets go of it', async () => {
+    const { emitted } = show({ sessionId: 'large' })
+    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
+    await userEvent.upload(picker, new File(['x'], 'large.bin'))
+    expect(await screen.findByText('This file is 1 B; a file may have at most 0 B.')).toBeTruthy()
+    await userEvent.click(screen.getByRole('button', { name: 'Remove large.bin' }))
+    expect(screen.queryByText('large.bin')).toBeNull()
+    await userEvent.upload(picker, new File(['x'], 'large.bin'))
+    await screen.findByRole('alert')
+    await userEvent.type(field(), 'without it{Enter}')
+    expect(emitted()['send']).toEqual([['without it', [], false]])
+    expect(screen.queryByText('large.bin')).toBeNull()
+  })
+  it('keeps what was refused on show when the rest went by itself', async () => {
+    const { emitted } = show({ sessionId: 'itself' })
+    const picker = screen.getByLabelText('Attach files', { selector: 'input' })
+    await userEvent.type(field(), 'look')
+    await userEvent.upload(
+      picker,
+      ['large.bin', 'slow.txt'].map((name) => new File(['x'], name)),
+    )
+    await userEvent.type(field(), '{Enter}')
+    arrived()
+    await vi.waitFor(() => expect(emitted()['send']).toEqual([['look', ['in/slow.txt'], false]]))
+    expect(screen.getByText('large.bin')).toBeTruthy()
   })
 })

@@ -50,8 +50,12 @@ describe('the computer, told by events and answers', () => {
     expect(play(answer(4, 'ready'), event(3, 'starting')).status).toBe('ready')
     expect(play(answer(4, 'ready'), event(5, 'gone')).status).toBe('gone')
   })
-  it('goes on starting while it is nowhere yet', () => {
-    expect(play(event(3, 'starting', { queue_position: 2 }), answer(3, 'none')).status).toBe('queued')
+  it('goes on starting while it is nowhere yet, as long as a run waits for it', () => {
+    const run = { id: 'r', status: 'running' as const, model: null, startedAt: '' }
+    const state = withSandboxEvent({ ...emptyTranscript, run }, event(3, 'starting', { queue_position: 2 }))
+    expect(withSandboxAnswer(state, answer(3, 'none')).computer.status).toBe('queued')
+    const stopped = { ...state, run: { ...run, status: 'stopped' as const } }
+    expect(withSandboxAnswer(stopped, answer(3, 'none')).computer.status).toBe('none')
   })
   it('warns of an end only as long as that is the newest of it', () => {
     const near = answer(4, 'ready', { notice: 'Soon.' })

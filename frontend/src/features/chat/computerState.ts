@@ -1,5 +1,5 @@
 import type { SandboxState, SandboxUpdatedEvent } from '@/api/types'
-import type { ComputerView, Transcript } from './transcript'
+import { isActive, type ComputerView, type Transcript } from './transcript'
 
 type Told = Pick<SandboxUpdatedEvent, 'status' | 'reason' | 'has_desktop' | 'queue_position'>
 
@@ -7,6 +7,11 @@ function viewOf(told: Told, seq: number): ComputerView {
   const { reason, has_desktop: hasDesktop, queue_position: queuePosition } = told
   const status = told.status === 'starting' && queuePosition ? 'queued' : told.status
   return { seq, status, reason, hasDesktop, queuePosition, warning: null }
+}
+
+/** It is on its way: who needs it waits. */
+export function isAwaited({ status }: Pick<ComputerView, 'status'>): boolean {
+  return status === 'starting' || status === 'queued'
 }
 
 /** An event of the stream; one that a look already knew of changes nothing. */
@@ -18,8 +23,9 @@ export function withSandboxEvent(state: Transcript, event: SandboxUpdatedEvent &
 export function withSandboxAnswer(state: Transcript, answer: SandboxState): Transcript {
   const { computer } = state
   if (answer.seq < computer.seq) return state
-  // A start that goes on is the stream's to tell, step by step: at first the computer is nowhere yet.
-  if (answer.status === 'none' && (computer.status === 'starting' || computer.status === 'queued')) return state
+  // A start that goes on is the stream's to tell, step by step: at first the computer is nowhere yet. Once the run is
+  // over nobody tells any more.
+  if (answer.status === 'none' && isAwaited(computer) && isActive(state)) return state
   const { notice, ends_at: endsAt, expires_at: expiresAt } = answer
   const warning = notice && endsAt && answer.status === 'ready' ? { endsAt, expiresAt } : null
   return { ...state, computer: { ...viewOf(answer, answer.seq), warning } }

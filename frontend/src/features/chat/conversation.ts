@@ -9,7 +9,7 @@ import { createId } from '@/shared/lib/ids'
 import { withSandboxAnswer } from './computerState'
 import { keepOutbox, recallOutbox, type Pending } from './outbox'
 import { reduce } from './reducer'
-import { emptyTranscript, type Transcript } from './transcript'
+import { emptyTranscript, isActive, type Transcript } from './transcript'
 
 const PAGE = 1000
 /** Failures to send that are the network's or a restart's, not the message's. */
@@ -47,10 +47,7 @@ export const useConversation = defineStore('conversation', () => {
 
   /** There is something to write to, or will be in a moment. */
   const isHere = computed(() => phase.value === 'ready' || phase.value === 'loading')
-  const isRunning = computed(() => {
-    const status = transcript.value.run?.status
-    return status === 'running' || status === 'queued'
-  })
+  const isRunning = computed(() => isActive(transcript.value))
   const activity = computed(() => {
     const { items, live, run } = transcript.value
     if (run?.status === 'queued') return { kind: 'queued' as const, call: null }

@@ -9,12 +9,14 @@ import type {
 } from '@/api/types'
 import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail, layPiece } from '@/shared/lib/pieces'
-import { withSandboxEvent } from './computerState'
+import { isAwaited, withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
 import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
 
 /** A note of ours: the run went on in another worker. */
 export const HANDED_OVER = 'run.handed_over'
+/** Tools that need no computer, and run while it starts. */
+const OFF_COMPUTER: ReadonlySet<string> = new Set(['think', 'utc_now', 'web_search'])
 /** Live output kept for display; the whole of it is the event's body. */
 const OUTPUT_KEPT = 200_000
 
@@ -83,7 +85,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       })
     }
     case 'tool.called':
-      return place(state, toolItem(event), event.seen_seq)
+      return place(state, toolItem(event, isAwaited(state.computer)), event.seen_seq)
     case 'tool.finished':
       return finishTool(state, event)
     case 'files.changed':
@@ -91,7 +93,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'session.updated':
       return { ...state, title: event.title ?? state.title, model: event.model ?? state.model }
     case 'sandbox.updated':
-      return withSandboxEvent(state, event)
+      return timeTools(withSandboxEvent(state, event), event.at)
     case 'usage.updated':
       return { ...state, usage: event.usage }
     case 'notice':
@@ -160,7 +162,18 @@ function liveItem(kind: LiveItem['kind'], messageId: string, text: string): Live
   return kind === 'assistant' ? { kind, ...shared, partial: false } : { kind, ...shared, durationMs: null }
 }
 
-function toolItem(event: ToolCalledEvent): ToolItem {
+/** What runs on the computer begins once that is there; until then no time of it passes. */
+function timeTools(state: Transcript, at: string): Transcript {
+  const awaited = isAwaited(state.computer)
+  const items = state.items.map((item) =>
+    item.kind === 'tool' && item.outcome === 'running' && !OFF_COMPUTER.has(item.name)
+      ? { ...item, startedAt: awaited ? null : (item.startedAt ?? at) }
+      : item,
+  )
+  return { ...state, items }
+}
+
+function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
   return {
     kind: 'tool',
     key: `tool:${event.seq}`,
@@ -169,7 +182,7 @@ function toolItem(event: ToolCalledEvent): ToolItem {
     arguments: event.arguments,
     phrase: event.phrase,
     outcome: 'running',
-    startedAt: event.at,
+    startedAt: waits && !OFF_COMPUTER.has(event.name) ? null : event.at,
     durationMs: null,
     output: '',
     outputPoints: 0,

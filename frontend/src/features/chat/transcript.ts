@@ -38,7 +38,8 @@ export interface ToolItem {
   readonly arguments: Readonly<Record<string, unknown>>
   readonly phrase: string
   readonly outcome: ToolOutcome
-  readonly startedAt: string
+  /** When it began to run; null while the computer it runs on is awaited. */
+  readonly startedAt: string | null
   readonly durationMs: number | null
   readonly output: string
   readonly outputPoints: number
@@ -106,6 +107,11 @@ export interface Transcript {
   readonly filesVersion: number
   /** Grows when something is missing: the reader must ask again from `lastSeq`. */
   readonly gaps: number
+}
+
+/** A run is at work or waits for its turn. */
+export function isActive({ run }: Pick<Transcript, 'run'>): boolean {
+  return run?.status === 'running' || run?.status === 'queued'
 }
 
 export const emptyTranscript: Transcript = {

@@ -1,4 +1,5 @@
 import { computed } from 'vue'
+import { isTooLarge } from '@/api/problems'
 import { uploadFiles } from '@/api/upload'
 import { createId } from '@/shared/lib/ids'
 import type { Upload, UploadTray } from './drafts'
@@ -40,7 +41,7 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
       file,
     }))
     where.list.value = [...where.list.value, ...fresh]
-    for (const upload of fresh) await start(upload, where)
+    for (const upload of fresh) if (where.list.value.some(({ id }) => id === upload.id)) await start(upload, where)
   }
 
   function remove(id: string): void {
@@ -51,10 +52,13 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
   const list = computed(() => tray().list.value)
   const isBusy = computed(() => list.value.some((upload) => upload.path === null && upload.problem === null))
 
-  /** The paths of what has arrived. Only what was not taken stays, to be tried again or removed. */
-  function takeAll(): string[] {
+  /**
+   * The paths of what has arrived. What was not taken stays, to be tried again or removed; what is too large only until
+   * the person, who has seen it refused, sends.
+   */
+  function takeAll(hasSeen: boolean): string[] {
     const paths = list.value.flatMap((upload) => (upload.path ? [upload.path] : []))
-    tray().list.value = list.value.filter((upload) => upload.path === null)
+    tray().list.value = list.value.filter(({ path, problem }) => path === null && !(hasSeen && isTooLarge(problem)))
     return paths
   }
   return { list, isBusy, add, remove, start, takeAll }

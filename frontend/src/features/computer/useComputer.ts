@@ -5,6 +5,7 @@ import type { SandboxState } from '@/api/types'
 import type { Computer } from './computer'
 
 export const LOOK_MS = 20_000
+export const SOON_MS = 1_500
 const MINUTE_MS = 60_000
 
 /** Minutes until the computer ends, and whether using it helps; null while that is not near. */
@@ -25,6 +26,7 @@ export function useComputer(
   sessionId: () => string,
   computer: () => Computer,
   onAnswer: (sandbox: SandboxState) => void,
+  isRunning: () => boolean,
 ) {
   const problem = shallowRef<unknown>(null)
   const isStarting = ref(false)
@@ -65,6 +67,17 @@ export function useComputer(
   watch(
     () => computer().status === 'ready' && computer().reason !== null && computer().warning === null,
     (isWarned) => isWarned && void look(),
+  )
+  // The stream tells of a start only as long as a run waits for it: what was stopped may go on, or have left the line.
+  const unattended = useIntervalFn(() => void look(), SOON_MS, { immediate: false })
+  watch(
+    () => !isRunning() && !isStarting.value && (computer().status === 'starting' || computer().status === 'queued'),
+    (is) => {
+      if (!is) return unattended.pause()
+      void look()
+      unattended.resume()
+    },
+    { immediate: true },
   )
   return {
     end: computed(() => endOf(computer(), now.value)),

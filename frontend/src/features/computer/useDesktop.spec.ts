@@ -5,7 +5,10 @@ import { ApiError } from '@/api/problems'
 import { json, problem, startFakeServer, type FakeServer } from '@/shared/testing/fakeServer'
 import { useDesktop } from './useDesktop'
 
-/** A viewer that shows its picture as soon as its socket stands. */
+const picture = vi.hoisted(() => ({ isThere: true }))
+vi.mock('./picture', () => ({ hasPicture: () => picture.isThere }))
+
+/** A viewer that is connected as soon as its socket stands. */
 vi.mock('@novnc/novnc', () => ({
   default: class extends EventTarget {
     constructor(_: HTMLElement, socket: EventTarget) {
@@ -40,6 +43,7 @@ beforeEach(() => {
   FakeSocket.opened = []
   tickets = 0
   isDown = false
+  picture.isThere = true
   vi.stubGlobal('WebSocket', FakeSocket)
   server = startFakeServer({
     'POST /sessions/s/vnc/ticket': () => {
@@ -84,6 +88,22 @@ describe('the desktop', () => {
     const again = await socket(2)
     expect(state.value).toBe('live')
     expect([ticketOf(FakeSocket.opened[0]!), ticketOf(again)]).toEqual(['t1', 't2'])
+  })
+  it('is not live before the first picture has come', async () => {
+    picture.isThere = false
+    const { state } = await watched()
+    await new Promise((resolve) => setTimeout(resolve, 120))
+    expect(state.value).toBe('connecting')
+    picture.isThere = true
+    await vi.waitFor(() => expect(state.value).toBe('live'))
+  })
+  it('is not live when the connection ends before the first picture', async () => {
+    picture.isThere = false
+    const { state } = await watched()
+    FakeSocket.opened[0]!.closed(4404)
+    picture.isThere = true
+    await new Promise((resolve) => setTimeout(resolve, 120))
+    expect(state.value).toBe('absent')
   })
   it('asks again while no gateway is there, and says why', async () => {
     const { state, problem: why } = await watched()

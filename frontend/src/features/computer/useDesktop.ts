@@ -4,12 +4,14 @@ import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import type { VncTicket } from '@/api/types'
 import type RFB from '@novnc/novnc'
+import { hasPicture } from './picture'
 
 export type DesktopState = 'off' | 'connecting' | 'live' | 'reconnecting' | 'failed' | 'absent'
 const NO_DESKTOP = 4404
 const TOO_MANY = 4429
 const LONGEST_DELAY_MS = 15_000
 const HIDDEN_MS = 30_000
+const LOOK_MS = 50
 
 /**
  * The live desktop in `target` while `isWanted`: a fresh one-use ticket for each connection, view only unless
@@ -43,6 +45,19 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
     timer = window.setTimeout(() => void connect(), delay)
   }
 
+  /** Connected is not yet seen: the first picture comes after it, and may take long. */
+  function showOnceDrawn(mine: number, element: HTMLElement): void {
+    if (mine !== attempt) return
+    if (!hasPicture(element)) {
+      timer = window.setTimeout(() => showOnceDrawn(mine, element), LOOK_MS)
+      return
+    }
+    failures = 0
+    state.value = 'live'
+    problem.value = null
+    if (control.value && !isFocusKept) screen?.focus()
+  }
+
   async function connect(): Promise<void> {
     leave()
     const mine = attempt
@@ -61,6 +76,7 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
       const socket = new WebSocket(address, 'binary')
       socket.addEventListener('close', (event) => {
         if (mine !== attempt) return
+        clearTimeout(timer)
         if (event.code === NO_DESKTOP) state.value = 'absent'
         else {
           problem.value = event.code === TOO_MANY ? new ApiError(429, 'too_many_streams', '', true) : null
@@ -77,13 +93,7 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
       screen.viewOnly = !control.value
       screen.focusOnClick = !isFocusKept
       screen.background = 'transparent'
-      screen.addEventListener('connect', () => {
-        if (mine !== attempt) return
-        failures = 0
-        state.value = 'live'
-        problem.value = null
-        if (control.value && !isFocusKept) screen?.focus()
-      })
+      screen.addEventListener('connect', () => showOnceDrawn(mine, element))
     } catch (error) {
       if (mine !== attempt) return
       problem.value = error

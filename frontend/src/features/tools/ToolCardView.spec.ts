@@ -54,6 +54,19 @@ describe('ToolCardView', () => {
       i18n.global.locale.value = 'en'
     }
   })
+  it('counts no time while its computer is awaited', async () => {
+    vi.useFakeTimers()
+    try {
+      const { rerender } = show({ startedAt: null })
+      await vi.advanceTimersByTimeAsync(5000)
+      expect(screen.getByRole('button').textContent).not.toMatch(/\d s/)
+      await rerender({ card: { ...card, startedAt: new Date().toISOString() } })
+      await vi.advanceTimersByTimeAsync(2000)
+      expect(screen.getByRole('button').textContent).toMatch(/2\.0 s/)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
   it('says in a word what failed or was stopped', async () => {
     const { rerender } = show({ outcome: 'failed' })
     expect(screen.getByText('Failed')).toBeTruthy()

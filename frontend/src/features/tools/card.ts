@@ -7,7 +7,8 @@ export interface ToolCard {
   readonly arguments: Readonly<Record<string, unknown>>
   readonly phrase: string
   readonly outcome: 'running' | 'succeeded' | 'failed' | 'cut'
-  readonly startedAt: string
+  /** When it began to run; null while the computer it runs on is awaited. */
+  readonly startedAt: string | null
   readonly durationMs: number | null
   readonly output: string
   readonly preview: string

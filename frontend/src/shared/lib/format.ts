@@ -20,6 +20,12 @@ export function formatSize(bytes: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit] ?? ''}`
 }
 
+/** Two sizes to be compared: with as many digits as it takes to tell them apart. */
+export function formatSizes(one: number, other: number): [string, string] {
+  const short: [string, string] = [formatSize(one), formatSize(other)]
+  return short[0] !== short[1] || one === other ? short : [`${one} B`, `${other} B`]
+}
+
 export function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }

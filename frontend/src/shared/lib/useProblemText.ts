@@ -1,5 +1,6 @@
 import { useI18n } from 'vue-i18n'
-import { ApiError } from '@/api/problems'
+import { ApiError, isTooLarge } from '@/api/problems'
+import { formatSizes } from './format'
 
 /** What a code of the server stands for, in the page's language; where it has no words of its own, the server's. */
 export function useCodeText(): (code: string | null, detail: string) => string {
@@ -7,16 +8,23 @@ export function useCodeText(): (code: string | null, detail: string) => string {
   return (code, detail) => (code && te(`problem.${code}`) ? t(`problem.${code}`, { detail }) : detail)
 }
 
-/** What went wrong in words for the person. */
-export function useProblemText(): (error: unknown) => string {
+/** What went wrong in words for the person; with the file that was refused, where it is about one. */
+export function useProblemText(): (error: unknown, file?: Pick<File, 'size'>) => string {
   const { t } = useI18n()
   const codeText = useCodeText()
 
   function wait(seconds: number): string {
     return seconds < 90 ? t('time.seconds', { count: seconds }) : t('time.minutes', { count: Math.ceil(seconds / 60) })
   }
-  return (error) => {
+  function tooLarge(size: number, limitBytes: number | null): string {
+    const [own, most] = formatSizes(size, limitBytes ?? 0)
+    return limitBytes === null
+      ? t('problem.fileTooLarge', { size: own })
+      : t('problem.fileOverLimit', { size: own, most })
+  }
+  return (error, file) => {
     if (!(error instanceof ApiError)) return t('problem.unknown')
+    if (file && isTooLarge(error)) return tooLarge(file.size, error.limitBytes)
     if (error.code === 'limit' && error.retryAfterS !== null)
       return t('problem.limitIn', { time: wait(error.retryAfterS) })
     const fields = error.errors.map((field) => `${field.field.split('.').at(-1) ?? ''}: ${field.message}`).join('; ')

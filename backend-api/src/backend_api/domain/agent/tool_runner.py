@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from backend_api.domain.agent.events import ToolCalled, ToolFinished
@@ -109,8 +109,8 @@ class ToolRunner:
         async def on_output(text: str) -> None:
             self.journal.show_output(called.call_id, text)
 
-        started = time.perf_counter()
-        context, begun = _watched(self.journal.call_context(called.call_id))
+        work = _Work()
+        context = work.watched(self.journal.call_context(called.call_id))
         deadline = asyncio.timeout(tool.deadline_ms / 1000 + GRACE_S)
         try:
             async with deadline:
@@ -119,9 +119,9 @@ class ToolRunner:
             if not deadline.expired():
                 raise
             late = f"within {tool.deadline_ms / 1000:g} s"
-            output = TOO_LONG.format(late=late) if begun() else NEVER_BEGUN.format(late=late)
+            output = TOO_LONG.format(late=late) if work.has_begun else NEVER_BEGUN.format(late=late)
             outcome = ToolOutcome(success=False, output=output)
-        return replace(outcome, duration_ms=round((time.perf_counter() - started) * 1000))
+        return replace(outcome, duration_ms=work.duration_ms())
 
     async def _finish(self, called: ToolCalled, outcome: ToolOutcome) -> None:
         finished = ToolFinished(
@@ -134,15 +134,23 @@ class ToolRunner:
         await self.journal.record_result(finished, outcome)
 
 
-def _watched(context: CallContext) -> tuple[CallContext, Callable[[], bool]]:
-    has_begun = True
+@dataclass(slots=True)
+class _Work:
+    """What of a call is the tool's own: how long what it runs in was awaited does not count."""
 
-    def mark_begun(is_begun: bool) -> None:
-        nonlocal has_begun
-        has_begun = is_begun
-        context.mark_begun(is_begun)
+    has_begun: bool = True
+    _since: float = field(default_factory=time.perf_counter)
 
-    return replace(context, mark_begun=mark_begun), lambda: has_begun
+    def watched(self, context: CallContext) -> CallContext:
+        def mark_begun(is_begun: bool) -> None:
+            self.has_begun = is_begun
+            self._since = time.perf_counter()
+            context.mark_begun(is_begun)
+
+        return replace(context, mark_begun=mark_begun)
+
+    def duration_ms(self) -> int:
+        return round((time.perf_counter() - self._since) * 1000) if self.has_begun else 0
 
 
 async def _together(runs: Sequence[Coroutine[None, None, None]]) -> None:

@@ -198,7 +198,8 @@ class _Form:
                 raise HTTPException(400, f"A field may have at most {MAX_FIELD_BYTES} bytes.")
             return
         if self._part.size > self._max_file_bytes:
-            raise UploadTooLargeError(f"A file may have at most {self._max_file_bytes} bytes.")
+            most = self._max_file_bytes
+            raise UploadTooLargeError(f"A file may have at most {most} bytes.", limit_bytes=most)
         if self._part.field == FIELD:
             self._found.append(data[start:end])
 

@@ -1,0 +1,42 @@
+"""How long a call took is its own time: what it runs in is awaited apart."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from backend_api.domain.agent.events import ToolFinished
+from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
+from backend_api.domain.agent.tools import Tool, ToolOutcome
+from backend_api.domain.sandbox.entity import Computer
+from backend_api.infrastructure.memory.computers import MemoryComputers
+from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox
+from support.scripted import ScriptedModel
+from support.stage import Stage, worker_for, working
+
+START_S = 0.6
+TOOL_S = 0.1
+WRITE = Tool(name="write", description="", parameters={}, phrase="", read_only=False)
+CALL = [ToolCallPart(ToolRequest(call_id="x", name="write", arguments={})), FinishPart("tool_calls")]
+SAID = [TextPart("Well."), FinishPart("stop")]
+
+
+class Slow(MemoryComputers):
+    async def ensure(self, session_id: str, user_id: str) -> Computer:
+        await asyncio.sleep(START_S)
+        return await super().ensure(session_id, user_id)
+
+
+class Works:
+    async def call(self, *_: Any) -> ToolOutcome:
+        await asyncio.sleep(TOOL_S)
+        return ToolOutcome(success=True, output="done")
+
+
+async def test_the_start_of_the_computer_is_no_time_of_the_call() -> None:
+    stage = Stage()
+    async with working(worker_for(stage, ScriptedModel(CALL, SAID), SandboxToolBox([WRITE], Slow(), Works()))):
+        session = await stage.open_session()
+        await stage.until_finished(await stage.say(session, "go"))
+    (result,) = stage.payloads(session, ToolFinished)
+    assert TOOL_S * 1000 <= result.duration_ms < START_S * 1000
