@@ -1,4 +1,5 @@
-"""One bash process on a terminal of its own, fed commands through a pipe and telling their status through another.
+"""One bash process on a terminal of its own (on pipes, where there is none), fed commands through a pipe and telling
+their status through another.
 
 Commands run by `eval` in bash itself, so folder, variables, functions and options stay. Being interactive it has job
 control (each pipeline is a process group) and drops the rest of a command list on SIGINT.
@@ -8,23 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import os
-import pty
 import secrets
 import shlex
 import signal
-import struct
 import sys
-import termios
 from dataclasses import dataclass
 from pathlib import Path
 
 from tool_api.tools.shell import launcher, processes
 from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.output import TerminalDecoder
+from tool_api.tools.shell.streams import Streams, open_streams
 
-_ROWS, _COLUMNS = 40, 160
 _SENTINEL_WAIT_S = 0.5
 _INTERRUPT_WAIT_S = 0.15
 _READ_BYTES = 65536
@@ -45,9 +42,9 @@ class BashEndedError(Exception):
 class Bash:
     """A running bash. Make one with `start`; one command at a time."""
 
-    def __init__(self, process: asyncio.subprocess.Process, terminal: int, commands: int, status: int) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, streams: Streams, commands: int, status: int) -> None:
         self._process = process
-        self._terminal = terminal
+        self._streams = streams
         self._commands = commands
         self._status = status
         self._status_bytes = bytearray()
@@ -66,48 +63,51 @@ class Bash:
 
     @classmethod
     async def start(cls, state: ShellState, environment: dict[str, str]) -> Bash:
-        """Start a bash in a former one's folder with its exported variables."""
-        master, slave = pty.openpty()
-        commands_read, commands_write = os.pipe()
-        status_read, status_write = os.pipe()
-        theirs = (commands_read, slave, status_write)
-        try:
-            _prepare_terminal(slave)
+        """Start a bash in a former one's folder with its exported variables. Raises `OSError`."""
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            streams = open_streams()
+            _close_at_end(ours, *streams.ours)
+            _close_at_end(theirs, *streams.shells)
+            commands_read, commands_write = os.pipe()
+            _close_at_end(ours, commands_write)
+            _close_at_end(theirs, commands_read)
+            status_read, status_write = os.pipe()
+            _close_at_end(ours, status_read)
+            _close_at_end(theirs, status_write)
+            given = (commands_read, streams.shell_input, streams.shell_output, status_write)
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-I",
                 "-S",
                 str(Path(launcher.__file__)),
-                *map(str, theirs),
+                *map(str, given),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.DEVNULL,
-                pass_fds=theirs,
+                pass_fds=given,
                 start_new_session=True,
                 env=environment,
                 cwd=state.folder if Path(state.folder).is_dir() else "/",
             )
-        except BaseException:
-            for fd in (master, commands_write, status_read):
-                os.close(fd)
-            raise
-        finally:
-            for fd in theirs:
-                os.close(fd)
-        bash = cls(process, master, commands_write, status_read)
+            ours.pop_all()
+        bash = cls(process, streams, commands_write, status_read)
         bash.state = state
         bash._attach()
         bash._write(_preamble(state, bash._nonce))
         return bash
 
     @property
+    def has_terminal(self) -> bool:
+        return self._streams.is_terminal
+
+    @property
     def pid(self) -> int:
         return self._process.pid
 
     def _attach(self) -> None:
-        for fd in (self._terminal, self._commands, self._status):
+        for fd in (*self._streams.ours, self._commands, self._status):
             os.set_blocking(fd, False)
-        self._loop.add_reader(self._terminal, self._read_terminal)
+        self._loop.add_reader(self._streams.output, self._read_output)
         self._loop.add_reader(self._status, self._read_status)
         self._waiter = self._loop.create_task(self._wait_for_exit())
 
@@ -122,17 +122,17 @@ class Bash:
         # An interrupt drops the rest of a line, so the report stands on the next one too; told twice it is told once.
         line = (
             f"{processes.MARK}={self._mark} "
-            f"eval {shlex.quote(command.text)} <&{launcher.TERMINAL_FD} "
-            f"{launcher.STATUS_FD}>&- {launcher.TERMINAL_FD}>&-; __suite_status {self._mark}\n"
+            f"eval {shlex.quote(command.text)} <&{launcher.INPUT_FD} "
+            f"{launcher.STATUS_FD}>&- {launcher.OUTPUT_FD}>&- {launcher.INPUT_FD}<&-; __suite_status {self._mark}\n"
             f"__suite_status {self._mark}\n"
         )
         self._write(line)
 
     def type_text(self, text: str) -> int:
-        """Type into the terminal; answers how many bytes it took."""
+        """Type for the running command; answers how many bytes were taken."""
         try:
-            return os.write(self._terminal, text.encode())
-        except BlockingIOError:
+            return os.write(self._streams.keys, text.encode())
+        except (BlockingIOError, BrokenPipeError):
             return 0
 
     async def abort(self) -> bool:
@@ -194,13 +194,15 @@ class Bash:
         if not rest:
             self._loop.remove_writer(self._commands)
 
-    def _read_terminal(self) -> None:
+    def _read_output(self) -> None:
         try:
-            data = os.read(self._terminal, _READ_BYTES)
+            data = os.read(self._streams.output, _READ_BYTES)
         except BlockingIOError:
             return
         except OSError:
-            self._loop.remove_reader(self._terminal)
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._streams.output)
             return
         if self._command is None or self._decoder is None:
             return
@@ -245,20 +247,20 @@ class Bash:
     async def _wait_for_exit(self) -> None:
         code = await self._process.wait()
         self.is_alive = False
-        self._drain_terminal()
-        for fd in (self._terminal, self._status):
+        self._drain_output()
+        for fd in (self._streams.output, self._status):
             self._loop.remove_reader(fd)
         self._loop.remove_writer(self._commands)
         if self._pending_exit is None:
             self._pending_exit = code
         self._finish()
-        for fd in (self._terminal, self._commands, self._status):
+        for fd in (*self._streams.ours, self._commands, self._status):
             os.close(fd)
 
-    def _drain_terminal(self) -> None:
+    def _drain_output(self) -> None:
         while self._command is not None and self._decoder is not None:
             try:
-                data = os.read(self._terminal, _READ_BYTES)
+                data = os.read(self._streams.output, _READ_BYTES)
             except OSError:
                 return
             if not data:
@@ -266,13 +268,9 @@ class Bash:
             self._command.add_output(self._decoder.feed(data))
 
 
-def _prepare_terminal(slave: int) -> None:
-    attributes = termios.tcgetattr(slave)
-    attributes[0] &= ~termios.IXON
-    attributes[1] &= ~termios.ONLCR
-    attributes[3] &= ~termios.ECHO
-    termios.tcsetattr(slave, termios.TCSANOW, attributes)
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
+def _close_at_end(stack: contextlib.ExitStack, *fds: int) -> None:
+    for fd in fds:
+        stack.callback(os.close, fd)
 
 
 # Tells the status once a command: the exit code, the folder and the exported variables, then the end of the output.
@@ -283,7 +281,7 @@ __suite_status() {
   __suite_told=$1
   printf '%s\0%s\0' "$s" "$PWD" >&STATUS
   { export -p; printf '\0'; } >&STATUS
-  printf '\036%s\036' NONCE >&TERMINAL
+  printf '\036%s\036' NONCE >&OUTPUT
   trap - INT
   return $s
 }
@@ -292,7 +290,9 @@ __suite_status() {
 
 def _preamble(state: ShellState, nonce: str) -> str:
     """What bash reads first: no history, no prompt, how to report after each command, and what a former bash left."""
-    report = _REPORT.replace("STATUS", str(launcher.STATUS_FD)).replace("TERMINAL", str(launcher.TERMINAL_FD))
+    report = _REPORT.replace("STATUS", str(launcher.STATUS_FD)).replace("OUTPUT", str(launcher.OUTPUT_FD))
     restore = f"eval {shlex.quote(state.exports)}" if state.exports else ":"
     settings = "set +o history +H; PS1=; PS2=; export -n PS1 PS2; unset HISTFILE"
+    # On a terminal both are so already.
+    settings += f"; exec 2>&{launcher.OUTPUT_FD}; set -m"
     return f"{settings}\n{report.replace('NONCE', nonce)}\n{{ {restore}; }} 2>/dev/null\n"

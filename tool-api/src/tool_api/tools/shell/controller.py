@@ -41,12 +41,14 @@ class ShellController:
             )
         except TooManyShellsError:
             return try_differently(f"Too many shells are open; use one of: {', '.join(self.shells.names())}.")
+        except OSError as error:
+            return try_differently(f"The shell {arguments.shell} could not be started: {error.strerror or error}.")
         limit = min(arguments.timeout_s or self.default_timeout_s, max(0.0, call.remaining_s - _LAST_WORD_S))
         try:
             if await _follow(call, command, limit):
-                return self._noted(_result(shell, command))
+                return self._noted(shell, _result(shell, command))
             if arguments.keep_running:
-                return self._noted(_result(shell, command))
+                return self._noted(shell, _result(shell, command))
             kept = await shell.abort()
         except asyncio.CancelledError:
             await asyncio.shield(shell.abort())
@@ -66,7 +68,7 @@ class ShellController:
             return self._no_command(arguments.shell)
         limit = min(arguments.timeout_s or self.default_timeout_s, max(0.0, call.remaining_s - _LAST_WORD_S))
         await _follow(call, command, limit)
-        return self._noted(_result(shell, command))
+        return self._noted(shell, _result(shell, command))
 
     async def write(self, call: CallContext, arguments: ShellWrite) -> ToolResult:
         shell, command = self._latest(arguments.shell)
@@ -87,9 +89,10 @@ class ShellController:
         note = "The command was ended, with all it had started."
         return done(note if kept else f"{note} {_RESTARTED}", display=_display(shell, command))
 
-    def _noted(self, result: ToolResult) -> ToolResult:
-        notice = self.notice()
-        return result if notice is None else result.model_copy(update={"output": f"{result.output}\n[{notice}]"})
+    def _noted(self, shell: Shell, result: ToolResult) -> ToolResult:
+        notices = (self.notice(), None if shell.has_terminal else _NO_TERMINAL)
+        told = "".join(f"\n[{one}]" for one in notices if one is not None)
+        return result.model_copy(update={"output": f"{result.output}{told}"}) if told else result
 
     def _latest(self, name: str) -> tuple[Shell | None, Command | None]:
         shell = self.shells.find(name)
@@ -100,6 +103,10 @@ class ShellController:
         return try_differently(f"No command has run in the shell {name}. Open shells: {known}.")
 
 
+_NO_TERMINAL = (
+    "This shell has no terminal, as the machine had none left: output of a running program may come late, and Ctrl+C "
+    "can't be typed (use shell_kill). After `exit` it is started anew, on a terminal if there is one by then."
+)
 _RESTARTED = "The shell had to be started anew: its folder and exported variables were kept, other variables were not."
 
 

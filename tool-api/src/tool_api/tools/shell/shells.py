@@ -65,8 +65,13 @@ class Shell:
             bash.run(self.command)
             return self.command
 
+    @property
+    def has_terminal(self) -> bool:
+        """Whether it is on a terminal, as it is unless the machine had none left when its bash was started."""
+        return self._bash is None or self._bash.has_terminal
+
     def type_text(self, text: str) -> int:
-        """Type into the running command's terminal; answers how many bytes it took."""
+        """Type for the running command; answers how many bytes were taken."""
         return self._bash.type_text(text) if self._bash is not None and self._bash.is_alive else 0
 
     async def abort(self) -> bool:
@@ -93,7 +98,10 @@ class Shell:
 
     async def _living_bash(self) -> Bash:
         if self._bash is not None and self._bash.is_alive:
-            return self._bash
+            if self._bash.has_terminal or self.command is not None:
+                return self._bash
+            # It has run nothing yet that would be lost, and there may be a terminal by now.
+            await self._bash.close()
         if self._bash is not None:
             self._state = self._bash.state
         self._bash = await Bash.start(self._state, self._environment())

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import logging
 import os
 import shutil
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.packet_filter import HostNetworks, Ways, networks_of, rules
+from sandbox_manager.infrastructure.runtimes.process.namespaces import SEARCHED, entrance, trouble
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError, Pipe, spawn
 
@@ -23,23 +21,19 @@ _OWN = "10.0.2.0/24"
 _TUN = "/dev/net/tun"
 _READY_FD, _EXIT_FD = 3, 4
 _NAMESPACE = ("unshare", "--user", "--map-root-user", "--net")
-_SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
-_RULES_S = 10.0
-_NS_GET_USERNS = 0xB701
 
 
 def available() -> bool:
     """Whether the programs it takes are there, the device they make networks of is open to this user, and the kernel
     takes the rules that close this machine: without them there is no network rather than an open one."""
-    reason = _missing() or _trouble([*_NAMESPACE, "nft", rules(Ways.with_resolver(RESOLVER), [])])
+    reason = _missing() or trouble([*_NAMESPACE, "nft", rules(Ways.with_resolver(RESOLVER), [])])
     if reason is not None:
         _log.warning("sandboxes have no network", extra={"reason": reason})
     return reason is None
 
 
 def _program(name: str) -> str | None:
-    """Where it is; that of an administrator is not on the path of everybody."""
-    return shutil.which(name, path=_SEARCHED)
+    return shutil.which(name, path=SEARCHED)
 
 
 def _missing() -> str | None:
@@ -90,46 +84,10 @@ class NetworkRules:
 def _set_rules(inside: ProcessRef, wanted: str) -> str | None:
     """In the network namespace of a process, with the rights of who made it; what went wrong, if anything did."""
     try:
-        namespace = os.open(f"/proc/{inside.pid}/ns/net", os.O_RDONLY)
+        with entrance(inside, "net") as way:
+            return way.trouble(["nft", wanted])
     except OSError as error:
         return str(error)
-    try:
-        # Never that of this machine: the process may have ended, and another have its number.
-        if not inside.lives or os.path.samestat(os.fstat(namespace), os.stat("/proc/self/ns/net")):
-            return "it is gone"
-        files = [namespace]
-        enter = ["nsenter", f"--net=/proc/self/fd/{namespace}"]
-        if os.geteuid() != 0:
-            files.append(fcntl.ioctl(namespace, _NS_GET_USERNS))
-            enter += ["--preserve-credentials", f"--user=/proc/self/fd/{files[-1]}"]
-        try:
-            return _trouble([*enter, "nft", wanted], files)
-        finally:
-            for file in files[1:]:
-                os.close(file)
-    except OSError as error:
-        return str(error)
-    finally:
-        os.close(namespace)
-
-
-def _trouble(command: list[str], files: Sequence[int] = ()) -> str | None:
-    """What a command said that failed."""
-    environment = {**os.environ, "PATH": _SEARCHED}
-    try:
-        done = subprocess.run(
-            command,
-            env=environment,
-            pass_fds=files,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_RULES_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return None if done.returncode == 0 else done.stderr.strip()[-500:]
 
 
 def attach(

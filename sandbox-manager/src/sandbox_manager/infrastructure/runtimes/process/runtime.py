@@ -27,6 +27,7 @@ from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptio
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, kill_marked, marked, reap
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError
 from sandbox_manager.infrastructure.runtimes.process.store import Live, State, Store
+from sandbox_manager.infrastructure.runtimes.process.terminals import bound_terminals
 from sandbox_manager.infrastructure.runtimes.process.watches import NOT_HELD, Watches
 from sandbox_manager.infrastructure.runtimes.threads import Pools, pools
 
@@ -92,6 +93,7 @@ class ProcessRuntime:
             reason = f"The sandbox could not be started: {error.strerror or error}."
             raise StartFailedError(reason, retryable=True) from error
         line = await self._ready_line(outer, log)
+        await self._threads.run(lambda: self._bound_terminals(spec.identity.sandbox_id))
         phase_reached("ready")
         return Started(
             door=f"unix:{live.door / socket_file.NAME}",
@@ -110,6 +112,14 @@ class ProcessRuntime:
             confinement=self._confinement,
         )
         return launch.run()
+
+    def _bound_terminals(self, sandbox_id: str) -> None:
+        """Before anything of an agent runs in it."""
+        state = self._store.state(sandbox_id)
+        if state is not None and state.first is not None:
+            reason = bound_terminals(state.first)
+            if reason is not None and state.first.lives:
+                _log.warning("terminals not bounded", extra={"sandbox_id": sandbox_id, "reason": reason})
 
     async def _ready_line(self, outer: ProcessRef, log: Log) -> str:
         while True:

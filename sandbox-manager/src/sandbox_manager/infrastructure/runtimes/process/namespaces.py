@@ -1,0 +1,69 @@
+"""Commands run in a namespace of a sandbox, with the rights of who made it, which nothing inside has."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import subprocess
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+
+SEARCHED = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+"""Where programs are looked for: those of an administrator are not on the path of everybody."""
+_COMMAND_S = 10.0
+_NS_GET_USERNS = 0xB701
+_FLAGS = {"net": "--net", "mnt": "--mount"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """A command prefix that enters, and the open files it takes."""
+
+    prefix: list[str]
+    files: list[int]
+
+    def trouble(self, command: list[str]) -> str | None:
+        """What the command said there, if it failed."""
+        return trouble([*self.prefix, *command], self.files)
+
+
+@contextlib.contextmanager
+def entrance(inside: ProcessRef, kind: Literal["net", "mnt"]) -> Generator[Entrance]:
+    """Into the namespace of a process. Raises `OSError`, also when the process is gone."""
+    namespace = os.open(f"/proc/{inside.pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
+    files = [namespace]
+    try:
+        # Never one of this machine: the process may have ended, and another have its number.
+        if not inside.lives or os.path.samestat(os.fstat(namespace), os.stat(f"/proc/self/ns/{kind}")):
+            raise ProcessLookupError("it is gone")
+        prefix = ["nsenter", f"{_FLAGS[kind]}=/proc/self/fd/{namespace}"]
+        if os.geteuid() != 0:
+            files.append(fcntl.ioctl(namespace, _NS_GET_USERNS))
+            prefix += ["--preserve-credentials", f"--user=/proc/self/fd/{files[-1]}"]
+        yield Entrance(prefix, files)
+    finally:
+        for file in files:
+            os.close(file)
+
+
+def trouble(command: list[str], files: Sequence[int] = ()) -> str | None:
+    """What a command said that failed."""
+    environment = {**os.environ, "PATH": SEARCHED}
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            pass_fds=files,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_COMMAND_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else done.stderr.strip()[-500:]
