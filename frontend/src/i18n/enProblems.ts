@@ -9,6 +9,7 @@ export const enProblems = {
   http_504: 'The server took too long.',
   limit: 'Too many in a short time. Wait a little, then try again.',
   limitIn: 'Too many in a short time. Try again in {time}.',
+  too_many_answers: 'Too much is being read at once. Wait a moment.',
   too_many_streams: 'Too many pages are open at once. Close some.',
   too_many_waiting: 'Too many messages wait already. Let the agent read them, or stop it.',
   session_quota: 'There are as many conversations as one may have. Delete some first.',

@@ -9,6 +9,7 @@ export const zhProblems = {
   http_504: '服务器响应超时。',
   limit: '操作太频繁，请稍后再试。',
   limitIn: '操作太频繁，请 {time}后再试。',
+  too_many_answers: '同时读取的内容太多，请稍等再试。',
   too_many_streams: '同时打开的页面太多，请关掉几个。',
   too_many_waiting: '排队的消息太多了。等智能体读完，或先停止它。',
   session_quota: '对话数量已到上限，请先删除一些。',

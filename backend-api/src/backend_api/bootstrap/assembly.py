@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from backend_api.application.computer.issue_ticket import IssueTicket
 from backend_api.application.computer.open_screen import OpenScreen
+from backend_api.application.conversation.answer_places import AnswerPlaces
 from backend_api.application.conversation.create_session import CreateSession
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
@@ -170,6 +171,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         follow_run=FollowRun(send_message, follow_events),
         follow_sessions=FollowSessions(ports.sessions, ports.feed, policy.poll_s),
         stream_places=places,
+        answer_places=AnswerPlaces(),
         log=ports.log,
         own_computer=own_computer,
         computers=ports.computers,

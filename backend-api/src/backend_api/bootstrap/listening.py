@@ -51,7 +51,7 @@ def server_for(app: ASGIApp, *, graceful_s: int, trusted_proxies: Sequence[str] 
             access_log=False,
             http=HttpProtocol,
             ws=WebSocketProtocol,
-            ws_max_size=4 * 1024 * 1024,
+            ws_max_size=2 * 1024 * 1024,
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=graceful_s,
             server_header=False,

@@ -123,3 +123,14 @@ async def test_a_text_of_a_run_whose_start_is_still_on_the_way_comes_after_it(st
         "run.started",
         "message.delta",
     ]
+
+
+async def test_a_history_of_long_events_comes_whole_though_little_of_it_is_read_at_once(stage: Stage) -> None:
+    session_id = await stage.stores.session()
+    long = [FilesChanged(paths=["a" * 100_000], origin="user")] * 20
+    await stage.stores.log.append(session_id, long)
+    stage.tail.is_silent = True
+    reading = asyncio.create_task(stage.collect(session_id, 0, 40))
+    await asyncio.sleep(0.02)
+    await stage.stores.log.append(session_id, long)
+    assert [event.seq for event in await reading] == list(range(1, 41))

@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 PAGE = 500
 FIRST_PAGE = 50
 """Small, so that whoever comes back sees the first event at once."""
+PAGE_BYTES = 256 * 1024
+"""What a reader that stops reading has waiting."""
+_ALL = 2**63
 _MAX_ENDED = 4096
 
 
@@ -46,20 +49,20 @@ class FollowEvents:
         place = _Place(min(after, session.last_seq))
         with self.heads.follow(session_id):
             async with self.tail.follow(session_id) as live:
-                async for event in self._stored(session_id, place, FIRST_PAGE):
+                async for event in self._stored(session_id, place, session.last_seq, FIRST_PAGE):
                     yield event
                 while True:
                     event = await self._next(live)
                     if event is None:
-                        if await self._is_behind(session_id, place):
-                            async for stored in self._stored(session_id, place):
+                        if (head := await self._head(session_id)) > place.last:
+                            async for stored in self._stored(session_id, place, head):
                                 yield stored
                         else:
                             yield None
                     elif event.seq is None:
                         if event.run_id not in (None, place.run_id):
                             # Its run.started may still be on the way, and belongs before it.
-                            async for stored in self._stored(session_id, place):
+                            async for stored in self._stored(session_id, place, _ALL):
                                 yield stored
                             place.run_id = event.run_id
                         if (shown := place.live(event)) is not None:
@@ -67,7 +70,7 @@ class FollowEvents:
                     elif event.seq == place.last + 1:
                         yield place.stored(event)
                     elif event.seq > place.last:
-                        async for stored in self._stored(session_id, place):
+                        async for stored in self._stored(session_id, place, event.seq):
                             yield stored
 
     async def _next(self, live: AsyncIterator[Event]) -> Event | None:
@@ -77,23 +80,26 @@ class FollowEvents:
         except TimeoutError:
             return None
 
-    async def _is_behind(self, session_id: SessionId, place: _Place) -> bool:
-        """Whether the log holds more. A store that is away for a moment ends no stream."""
+    async def _head(self, session_id: SessionId) -> int:
+        """The last number in the log. A store that is away for a moment ends no stream, and holds nothing."""
         try:
             head = await self.heads.look(session_id)
         except UnavailableError:
             logger.warning("a stream waits for the store", extra={"session_id": session_id})
-            return False
+            return 0
         if head is None:
             raise SessionNotFoundError("The session was removed.")
-        return head > place.last
+        return head
 
-    async def _stored(self, session_id: SessionId, place: _Place, limit: int = PAGE) -> AsyncIterator[Event]:
+    async def _stored(
+        self, session_id: SessionId, place: _Place, until: int, limit: int = PAGE
+    ) -> AsyncIterator[Event]:
+        """At least up to the number `until`, as far as there are so many. A short page may have been cut by size."""
         while True:
-            events = await self.log.read(session_id, after=place.last, limit=limit)
+            events = await self.log.read(session_id, after=place.last, limit=limit, most=PAGE_BYTES)
             for event in events:
                 yield place.stored(event)
-            if len(events) < limit:
+            if not events or (len(events) < limit and place.last >= until):
                 return
             limit = PAGE
 

@@ -47,6 +47,12 @@ class TooManyStreamsError(LimitError):
     code = "too_many_streams"
 
 
+class TooManyAnswersError(LimitError):
+    """This user has as many long answers on their way as one may have at this gateway."""
+
+    code = "too_many_answers"
+
+
 class TooManyWaitingError(LimitError):
     """As many messages of the session wait as may."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from pymongo import ReturnDocument
@@ -11,10 +12,13 @@ from backend_api.domain.agent.events import Event, SandboxUpdated, StoredPayload
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Body, Entry
-from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_events, number, read_events, read_up_to
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 
+PAGES_AT_ONCE = 4
+"""The driver holds up to 16 MB of what a page is read from, however little is taken of it."""
+_USUAL_BYTES = 2000
 _SHOWN = {"output": False}
 """What the model read is nobody else's to read."""
 
@@ -24,6 +28,7 @@ class MongoEventLog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
 
     async def append(self, session_id: SessionId, payloads: Sequence[StoredPayload]) -> list[Event]:
         """Number and store the payloads in one transaction."""
@@ -51,14 +56,7 @@ class MongoEventLog:
 
     async def read(self, session_id: SessionId, *, after: int, limit: int, most: int | None = None) -> list[Event]:
         """One indexed range."""
-        async with store_errors():
-            cursor = (
-                self._database["events"]
-                .find({"session_id": session_id, "seq": {"$gt": after}}, _SHOWN, batch_size=limit)
-                .sort("seq", 1)
-                .limit(limit)
-            )
-            return await read_events(self._database, await read_up_to(cursor, most))
+        return await self._page(session_id, {"$gt": after}, 1, limit, most)
 
     async def read_entries(self, session_id: SessionId, *, after: int, limit: int) -> list[Entry]:
         """The same range with all fields."""
@@ -74,14 +72,20 @@ class MongoEventLog:
         self, session_id: SessionId, *, before: int, limit: int, most: int | None = None
     ) -> list[Event]:
         """The same range from its end."""
-        async with store_errors():
+        return (await self._page(session_id, {"$lt": before}, -1, limit, most))[::-1]
+
+    async def _page(
+        self, session_id: SessionId, seq: Document, direction: int, limit: int, most: int | None
+    ) -> list[Event]:
+        batch = limit if most is None else max(1, min(limit, most // _USUAL_BYTES))
+        async with self._pages, store_errors():
             cursor = (
                 self._database["events"]
-                .find({"session_id": session_id, "seq": {"$lt": before}}, _SHOWN, batch_size=limit)
-                .sort("seq", -1)
+                .find({"session_id": session_id, "seq": seq}, _SHOWN, batch_size=batch)
+                .sort("seq", direction)
                 .limit(limit)
             )
-            return await read_events(self._database, (await read_up_to(cursor, most))[::-1])
+            return await read_events(self._database, await read_up_to(cursor, most))
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
         """By primary key, in few round trips."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -28,6 +29,15 @@ async def _caller(
 
 Bearer = Annotated[str | None, Depends(_token)]
 CurrentCaller = Annotated[Caller, Depends(_caller)]
+
+
+async def _answer_place(calls: Calls, caller: CurrentCaller) -> AsyncGenerator[None]:
+    """For routes with long answers: so many of a user at once and no more, until they were sent."""
+    async with calls.answer_places.take(caller.user.id):
+        yield
+
+
+ONE_PLACE = Depends(_answer_place, scope="request")
 
 
 def address_of(request: Request) -> str:

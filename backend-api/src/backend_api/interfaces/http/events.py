@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 
 from backend_api.application.conversation.event_json import dump, event_fields
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.sandbox.content import HEAD_BYTES
-from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.caller import ONE_PLACE, CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame
 from backend_api.interfaces.http.feed_frames import feed_frame, feed_schema
 from backend_api.interfaces.http.session_schemas import EventPageBody
@@ -39,8 +40,22 @@ def start_of(after: int | None, last_event_id: str | None) -> int | None:
     return int(last_event_id)
 
 
+async def _page_place(
+    calls: Calls,
+    caller: CurrentCaller,
+    format: Annotated[Literal["sse", "json"], Query()] = "sse",  # noqa: A002 -- as on the wire
+) -> AsyncGenerator[None]:
+    """A stream has a place of another kind."""
+    if format == "sse":
+        yield
+    else:
+        async with calls.answer_places.take(caller.user.id):
+            yield
+
+
 @router.get(
     "/sessions/{session_id}/events",
+    dependencies=[Depends(_page_place, scope="request")],
     responses={200: {"model": EventPageBody, "content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     response_class=Response,
 )
@@ -74,7 +89,7 @@ async def events(
     return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-@router.get("/sessions/{session_id}/events/{seq}/body", response_class=Response)
+@router.get("/sessions/{session_id}/events/{seq}/body", response_class=Response, dependencies=[ONE_PLACE])
 async def event_body(session_id: str, seq: int, caller: CurrentCaller, calls: Calls) -> Response:
     """The whole of something long an event refers to."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)

@@ -15,7 +15,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.content import HEAD_BYTES
 from backend_api.domain.sandbox.errors import FileMissingError
 from backend_api.domain.sandbox.ports import Download
-from backend_api.interfaces.http.caller import CurrentCaller, address_of
+from backend_api.interfaces.http.caller import ONE_PLACE, CurrentCaller, address_of
 from backend_api.interfaces.http.content_origin import is_content_origin
 from backend_api.interfaces.http.file_schemas import (
     FileEntryBody,
@@ -36,14 +36,14 @@ _OUTSIDE: dict[int | str, dict[str, Any]] = {403: {}}
 _BYTES = {200: {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}}} | _OUTSIDE
 
 
-@router.get("/sessions/{session_id}/files", responses=_OUTSIDE)
+@router.get("/sessions/{session_id}/files", responses=_OUTSIDE, dependencies=[ONE_PLACE])
 async def list_files(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> list[FileEntryBody]:
     """What is in a folder of the workspace."""
     computer = await calls.own_computer(SessionId(session_id), caller.user.id)
     return [FileEntryBody.model_validate(entry) for entry in await calls.workspace.list(computer, path)]
 
 
-@router.get("/sessions/{session_id}/files/content", responses=_OUTSIDE)
+@router.get("/sessions/{session_id}/files/content", responses=_OUTSIDE, dependencies=[ONE_PLACE])
 async def preview_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path) -> FilePreviewBody:
     """Text of a file, cut at 100 KB; null for a binary one."""
     computer = await calls.own_computer(SessionId(session_id), caller.user.id)

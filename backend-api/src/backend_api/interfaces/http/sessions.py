@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.caller import ONE_PLACE, CurrentCaller
 from backend_api.interfaces.http.session_schemas import (
     CreateSessionBody,
     ReadBody,
@@ -29,7 +29,7 @@ async def create_session(caller: CurrentCaller, calls: Calls, body: CreateSessio
     return SessionBody.of(session)
 
 
-@router.get("")
+@router.get("", dependencies=[ONE_PLACE])
 async def list_sessions(
     caller: CurrentCaller,
     calls: Calls,
@@ -68,7 +68,7 @@ async def mark_read(session_id: str, body: ReadBody, caller: CurrentCaller, call
     return SessionBody.of(await calls.mark_read(SessionId(session_id), caller.user.id, body.seq))
 
 
-@router.get("/{session_id}/state")
+@router.get("/{session_id}/state", dependencies=[ONE_PLACE])
 async def get_state(session_id: str, caller: CurrentCaller, calls: Calls) -> StateBody:
     """Everything a page needs to open, up to `last_seq`."""
     return StateBody.of(await calls.read_state(SessionId(session_id), caller.user.id))

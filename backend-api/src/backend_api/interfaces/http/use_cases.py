@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection
 
 from backend_api.application.computer.issue_ticket import IssueTicket
 from backend_api.application.computer.open_screen import OpenScreen
+from backend_api.application.conversation.answer_places import AnswerPlaces
 from backend_api.application.conversation.create_session import CreateSession
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
@@ -85,6 +86,7 @@ class UseCases:
     follow_run: FollowRun
     follow_sessions: FollowSessions
     stream_places: StreamPlaces
+    answer_places: AnswerPlaces
     log: EventLog
     own_computer: OwnComputer
     computers: Computers
