@@ -85,7 +85,7 @@ class CreateSandbox:
                 sandbox = await self.admission.request(wanted, has_files=bool(known))
             if sandbox is not None:
                 return Created(sandbox=await self._awake(sandbox), is_new=True)
-        raise EngineUnavailableError("The session's last sandbox is still being removed; try again in a moment.")
+        raise EngineUnavailableError("The conversation's last computer is still being removed; try again in a moment.")
 
     async def _awake(self, sandbox: Sandbox) -> Sandbox:
         """One of the pool is ready before a second question could be asked."""
@@ -107,7 +107,9 @@ class CreateSandbox:
             async with asyncio.timeout(self.check_deadline_s):
                 await self.runtime.check()
         except TimeoutError as error:
-            raise EngineUnavailableError("The engine that runs sandboxes does not answer; try again later.") from error
+            raise EngineUnavailableError(
+                "The engine that runs the computers does not answer; try again later."
+            ) from error
 
     async def _make_room(self, user_id: str) -> None:
         """A user at a limit gives up the computer unused for the longest time, its workspace kept."""

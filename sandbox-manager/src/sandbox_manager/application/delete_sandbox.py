@@ -28,7 +28,7 @@ class DeleteSandbox:
         sandbox_id: str,
         *,
         keep_workspace: bool,
-        reason: str = "The sandbox was deleted.",
+        reason: str = "The computer was deleted.",
         only_queued: bool = False,
     ) -> None:
         cleanup = Cleanup.KEEP_WORKSPACE if keep_workspace else Cleanup.ALL

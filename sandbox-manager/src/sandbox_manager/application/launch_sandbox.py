@@ -146,13 +146,17 @@ class Launcher:
         except TimeoutError:
             if not limit.expired():
                 raise
-            reason = f"The sandbox did not become ready within {self._deadline_s:.0f} s; the machine may be overloaded."
+            reason = (
+                f"The computer did not become ready within {self._deadline_s:.0f} s; the machine may be overloaded."
+            )
             return StartFailedError(reason, retryable=True)
         except DomainError as error:
             return error
         except Exception:  # noqa: BLE001 - edge of an owned task
             _log.exception("sandbox start crashed", extra=log_fields(sandbox.identity))
-            return StartFailedError("The sandbox could not be started; see the manager's log.", retryable=True)
+            return StartFailedError(
+                "The computer could not be started; whoever runs the server finds why in the log.", retryable=True
+            )
         start.ready = await change_sandbox(
             self._registry, sandbox.id, lambda now: now.made_ready(started, self.owner), known=sandbox
         )

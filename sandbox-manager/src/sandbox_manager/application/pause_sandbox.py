@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 _WAIT_S = 20.0
 _PATIENCE_S = 1.0
-_DID_NOT_WAKE = "The sandbox did not wake up."
+_DID_NOT_WAKE = "The computer did not wake up."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,4 +171,4 @@ async def not_changed(registry: SandboxRegistry, sandbox_id: str) -> Sandbox:
         return sandbox
     if sandbox.lives:
         raise SandboxNotReadyError(f"The sandbox is {sandbox.status.value}.")
-    raise SandboxOverError("The sandbox is gone; create it again.")
+    raise SandboxOverError("The computer is gone; start it again.")

@@ -21,7 +21,7 @@ from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 _log = logging.getLogger(__name__)
 
-_STOPPED = "The manager stopped while it started the sandbox."
+_STOPPED = "The start of the computer was interrupted."
 _RESTLESS = "It no longer held its desktop still."
 Pause = Callable[[Sandbox], Awaitable[object]]
 Mend = Callable[[Sandbox, Found], Awaitable[None]]
@@ -151,15 +151,15 @@ class Reconcile:
         except EngineUnavailableError as error:
             _log.warning("sandbox not paused", extra={**log_fields(sandbox.identity), "reason": error.detail})
             sandbox = await self.registry.get(sandbox.id) or sandbox
-        await self._end(sandbox, "The sandbox was idle for too long.")
+        await self._end(sandbox, "Nobody used the computer for too long.")
 
     def _death(self, sandbox: Sandbox, found: Found | None) -> str | None:
         if sandbox.runtime != self.runtime.name:
             return "The manager was started with another runtime."
         if found is None:
-            return "The sandbox was removed from outside."
+            return "The computer was removed from outside."
         if not found.running:
-            return found.reason or "The sandbox stopped."
+            return found.reason or "The computer stopped."
         return None
 
     async def _end(self, sandbox: Sandbox, reason: str) -> None:

@@ -46,7 +46,7 @@ class RenewSandbox:
             if known.status is not Status.PAUSED:
                 break
             await self.resume(sandbox_id)
-        raise SandboxOverError("The sandbox is gone; create it again.")
+        raise SandboxOverError("The computer is gone; start it again.")
 
     def _is_fresh(self, sandbox: Sandbox) -> bool:
         renewed = sandbox.renewed(self.clock.now() - _FRESH, self.idle)

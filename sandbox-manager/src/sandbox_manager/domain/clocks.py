@@ -23,9 +23,9 @@ class Clocks:
     def over(self, sandbox: Sandbox, now: datetime) -> str | None:
         """Why its time is over, other than for being idle while it runs."""
         if sandbox.expires_at <= now:
-            return "The sandbox reached its longest lifetime."
+            return "The computer reached its longest lifetime."
         if sandbox.status is Status.PAUSED and sandbox.idle_expires_at <= now:
-            return "The sandbox was paused for too long."
+            return "The computer was paused for too long."
         return None
 
     def notice(self, sandbox: Sandbox, now: datetime) -> str | None:

@@ -60,7 +60,7 @@ async def test_idle_for_too_long_ends_a_sandbox_and_keeps_its_workspace() -> Non
 
     gone = await keeping.get(ready.id)
     assert gone.status is Status.GONE
-    assert gone.reason == "The sandbox was idle for too long."
+    assert gone.reason == "Nobody used the computer for too long."
     assert keeping.runtime.things == {}
     assert keeping.runtime.workspaces == {"s1"}
 
@@ -77,7 +77,7 @@ async def test_renewing_moves_the_idle_end_but_not_the_hard_one() -> None:
     keeping.clock.move(HARD - timedelta(minutes=47 * 30))
     await keeping.reconcile()
 
-    assert (await keeping.get(ready.id)).reason == "The sandbox reached its longest lifetime."
+    assert (await keeping.get(ready.id)).reason == "The computer reached its longest lifetime."
 
 
 async def test_a_start_whose_manager_died_fails_once_its_lease_is_over() -> None:

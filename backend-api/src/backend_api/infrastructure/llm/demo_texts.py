@@ -42,12 +42,12 @@ ENGLISH = Words(
     ),
     no_tool="I would need tools that are not available here: {tools}.",
     failed="That did not work. The tool says:\n\n{output}",
-    run="I run `{command}` in the sandbox.",
+    run="I run `{command}` on my computer.",
     run_done="Done. The command says:\n\n{output}",
     write="I write the file `{name}`.",
     write_done="The file is there: [{name}]({name}). You can open and download it in the files panel.",
     file_content="Hello from the demo model.",
-    open="I open {url} in the sandbox's browser. You can watch it on the desktop.",
+    open="I open {url} in my browser. You can watch it on the desktop.",
     open_done="The page is open:\n\n{output}",
     list="I look at the files of the workspace.",
     list_done="These are the files:\n\n{output}",
@@ -56,8 +56,8 @@ ENGLISH = Words(
     report_done="The report is ready: [{path}]({path}). As a demo model I only gathered facts; a real model writes.",
     report_gaps="\n\nSome sources could not be reached, so the report has gaps.",
     tour_start=(
-        "Here is a short tour of what an agent does here. I will\n\n1. run a command in my own sandbox,\n"
-        "2. write two files,\n3. open one of them in the sandbox's browser and look at it.\n\n"
+        "Here is a short tour of what an agent does here. I will\n\n1. run a command on my own computer,\n"
+        "2. write two files,\n3. open one of them in the browser there and look at it.\n\n"
         "Watch the desktop beside this chat. First, the command:"
     ),
     tour_write="That is my computer. Now I write a note and a page into the workspace:",
@@ -65,9 +65,9 @@ ENGLISH = Words(
     tour_look="The page is open. I look at it as I would at any page:",
     tour_trouble="That step did not work; the tool says:\n\n{output}\n\n",
     tour_did={
-        "shell_exec": "ran a command in a shell of the sandbox",
+        "shell_exec": "ran a command in a shell",
         "file_write": "wrote [notes/tour.md](notes/tour.md) and [notes/tour.html](notes/tour.html)",
-        "browser_navigate": "opened the page in the sandbox's Chrome",
+        "browser_navigate": "opened the page in Chrome",
         "browser_view": "looked at the page",
     },
     tour_did_not={
@@ -90,12 +90,12 @@ CHINESE = Words(
     ),
     no_tool="我需要的工具在这里不可用:{tools}。",
     failed="没有成功。工具返回：\n\n{output}",
-    run="我在沙箱中运行 `{command}`。",
+    run="我在自己的电脑上运行 `{command}`。",
     run_done="完成。命令输出：\n\n{output}",
     write="我来写文件 `{name}`。",
     write_done="文件已写好：[{name}]({name})。您可以在文件面板中打开和下载。",
     file_content="来自演示模型的问候。",
-    open="我在沙箱的浏览器中打开 {url},您可以在桌面上观看。",
+    open="我在浏览器中打开 {url},您可以在桌面上观看。",
     open_done="页面已打开：\n\n{output}",
     list="我查看工作区的文件。",
     list_done="文件如下：\n\n{output}",
@@ -104,17 +104,17 @@ CHINESE = Words(
     report_done="报告已完成：[{path}]({path})。演示模型只收集事实，真正的写作需要真正的模型。",
     report_gaps="\n\n部分来源无法访问，因此报告有空缺。",
     tour_start=(
-        "这是一段简短的演示。我将\n\n1. 在我自己的沙箱中运行一条命令，\n2. 写两个文件，\n"
-        "3. 在沙箱的浏览器中打开其中一个并查看。\n\n请看聊天旁边的桌面。首先是命令："
+        "这是一段简短的演示。我将\n\n1. 在我自己的电脑上运行一条命令，\n2. 写两个文件，\n"
+        "3. 在那里的浏览器中打开其中一个并查看。\n\n请看聊天旁边的桌面。首先是命令："
     ),
     tour_write="这就是我的电脑。现在我把一份笔记和一个网页写入工作区：",
     tour_open="接下来在 Chrome 中打开这个网页。它是本地文件，不需要网络：",
     tour_look="网页已打开，我来看一看：",
     tour_trouble="这一步没有成功，工具返回：\n\n{output}\n\n",
     tour_did={
-        "shell_exec": "在沙箱的终端中运行了一条命令",
+        "shell_exec": "在终端中运行了一条命令",
         "file_write": "写了 [notes/tour.md](notes/tour.md) 和 [notes/tour.html](notes/tour.html)",
-        "browser_navigate": "在沙箱的 Chrome 中打开了网页",
+        "browser_navigate": "在 Chrome 中打开了网页",
         "browser_view": "查看了网页",
     },
     tour_did_not={
@@ -132,7 +132,7 @@ CHINESE = Words(
 
 TOUR_NOTES = """# Notes of the tour
 
-Written by the demo model in its sandbox.
+Written by the demo model on its computer.
 
 ## The computer
 
@@ -158,9 +158,9 @@ TOUR_PAGE = """<!doctype html>
 </head>
 <body>
 <main>
-  <h1>Hello from the sandbox</h1>
+  <h1>Hello from the agent's computer</h1>
   <p>The agent wrote this page a moment ago and opened it in the Chrome of its own computer. 你好!</p>
-  <p>You see it live over VNC.</p>
+  <p>You see it live.</p>
 </main>
 </body>
 </html>

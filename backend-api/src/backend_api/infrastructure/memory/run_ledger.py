@@ -173,7 +173,7 @@ class MemoryRunLedger:
         async with self._store.lock:
             _, run = self._store.held(lease)
             if run.run.status != RunStatus.RUNNING:
-                raise LeaseLostError("Another worker took the run over, or it ended.")
+                raise LeaseLostError("The run was taken over after an interruption, or it ended.")
             run.expires_at = self._store.clock() + timedelta(seconds=lease_s)
             return tuple(run.inbox)
 

@@ -71,7 +71,7 @@ class MemoryStore:
         """Raises `LeaseLostError`."""
         session, run = self.sessions.get(lease.run.session_id), self.runs.get(lease.run.id)
         if session is None or run is None or session.session.active_run_id != lease.run.id or run.fence != lease.fence:
-            raise LeaseLostError("Another worker took the run over, or it ended.")
+            raise LeaseLostError("The run was taken over after an interruption, or it ended.")
         return session, run
 
     def store(self, row: SessionRow, run_id: str | None, payloads: Sequence[StoredPayload]) -> list[Event]:

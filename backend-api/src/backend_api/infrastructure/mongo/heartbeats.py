@@ -75,4 +75,4 @@ def _tell(beat: _Beat, run: Document | None) -> None:
     if run is not None and held_run(beat.lease).items() <= run.items():
         beat.messages.set_result(messages_from(run))
     else:
-        beat.messages.set_exception(LeaseLostError("Another worker took the run over, or it ended."))
+        beat.messages.set_exception(LeaseLostError("The run was taken over after an interruption, or it ended."))

@@ -73,7 +73,7 @@ class RunEndings:
             if session is None:
                 if await self._database["sessions"].find_one(held, projection={"_id": 1}, session=transaction):
                     return []
-                raise LeaseLostError("Another worker took the run over, or it ended.")
+                raise LeaseLostError("The run was taken over after an interruption, or it ended.")
             await self._close(transaction, lease.run.id, finished, session)
             session_id, at, last = lease.run.session_id, session["updated_at"], session["last_seq"]
             goes_on = session["active_run_id"] is not None

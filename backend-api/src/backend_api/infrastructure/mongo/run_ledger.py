@@ -243,7 +243,7 @@ class MongoRunLedger(RunEndings):
                 held_run(lease), [{"$set": changes}], projection={"inbox": 1}, return_document=ReturnDocument.AFTER
             )
         if run is None:
-            raise LeaseLostError("Another worker took the run over, or it ended.")
+            raise LeaseLostError("The run was taken over after an interruption, or it ended.")
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
         """The fence is checked by the same write that takes the numbers."""
@@ -264,7 +264,7 @@ class MongoRunLedger(RunEndings):
                 session=transaction,
             )
             if session is None:
-                raise LeaseLostError("Another worker took the run over, or it ended.")
+                raise LeaseLostError("The run was taken over after an interruption, or it ended.")
             first = session["last_seq"] - len(items) + 1
             payloads = [item.payload for item in items]
             events = number(lease.run.session_id, first, session["updated_at"], lease.run.id, payloads)

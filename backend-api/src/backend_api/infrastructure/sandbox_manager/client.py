@@ -34,7 +34,7 @@ LEAVE_S = 2.0
 LOOK_S = 5.0
 """A page that opens waits no longer for what a manager says that hangs."""
 MAX_CACHED = 2_000
-_UNREACHED = "The sandbox manager can't be reached. Try again in a moment."
+_UNREACHED = "The service that runs the computers can't be reached. Try again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ def _raise_for(response: httpx.Response) -> None:
     try:
         detail = Problem.model_validate_json(response.content).detail
     except ValidationError:
-        detail = f"The sandbox manager answered {response.status_code}."
+        detail = f"The service that runs the computers answered {response.status_code}."
     if response.status_code == 429:
         after = response.headers.get("retry-after", "")
         raise ComputerLimitError(detail, retry_after_s=int(after) if after.isdecimal() and len(after) < 6 else RETRY_S)

@@ -59,7 +59,7 @@ class ManagerSnapshots:
             try:
                 response = await self._http.request(method, url, params={"user_id": user_id}, timeout=timeout, **fields)
             except httpx.TransportError as error:
-                reason = "The sandbox manager can't be reached. Try again in a moment."
+                reason = "The service that runs the computers can't be reached. Try again in a moment."
                 raise ComputerUnavailableError(reason) from error
             if response.is_success:
                 return response
@@ -78,7 +78,7 @@ def _problem(response: httpx.Response) -> tuple[str, str]:
     try:
         problem = Problem.model_validate_json(response.content)
     except ValidationError:
-        return "", f"The sandbox manager answered {response.status_code}."
+        return "", f"The service that runs the computers answered {response.status_code}."
     return problem.code, problem.detail
 
 

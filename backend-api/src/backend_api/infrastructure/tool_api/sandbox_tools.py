@@ -82,7 +82,7 @@ class DoorTools:
                 self._doors.refuse(computer)
                 outcome = await self._attempt(computer, call, span)
         if outcome is None:
-            raise ComputerUnavailableError("The computer refuses the gateway's token.")
+            raise ComputerUnavailableError("The computer refuses the connection.")
         return outcome
 
     async def _attempt(self, computer: Computer, call: _Call, span: Span) -> ToolOutcome | None:
@@ -94,7 +94,7 @@ class DoorTools:
             raise ComputerUnavailableError("The computer is busy with other calls.") from error
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             await self._doors.forget(computer)
-            raise ComputerUnavailableError("The computer does not answer at its door.") from error
+            raise ComputerUnavailableError("The computer does not answer.") from error
         except RefusedAnswerError as error:
             raise ComputerLostError("The computer answered more than it may, or something else.") from error
         except httpx.TransportError as error:

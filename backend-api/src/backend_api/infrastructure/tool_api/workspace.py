@@ -121,7 +121,7 @@ class DoorWorkspace:
                 raise ComputerUnavailableError("The computer is busy with other calls.") from error
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 await self._doors.forget(computer)
-                raise ComputerUnavailableError("The computer does not answer at its door.") from error
+                raise ComputerUnavailableError("The computer does not answer.") from error
             except RefusedAnswerError as error:
                 raise ComputerLostError(_NOT_ANSWERED) from error
             except httpx.TransportError as error:

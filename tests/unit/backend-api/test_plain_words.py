@@ -1,0 +1,28 @@
+"""What a person reads is in words of theirs: no part of ours is named."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from backend_api.infrastructure.llm.demo_texts import CHINESE, ENGLISH, Words
+
+ROOT = Path(__file__).resolve().parents[3]
+OURS = re.compile(r"\b(sandbox\w*|worker|lease|gateway|replica|tool API|VNC|door)\b|沙箱|进程|网关", re.IGNORECASE)
+TEXT = re.compile(r"""(['"`])(?P<text>(?:\\.|(?!\1).)*)\1""")
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "frontend" / "src" / "i18n").glob("[ez][nh]*.ts")), ids=lambda file: file.name
+)
+def test_the_page_names_no_part_of_ours(file: Path) -> None:
+    texts = [found["text"] for found in TEXT.finditer(file.read_text(encoding="utf-8"))]
+    assert [text for text in texts if OURS.search(text)] == []
+
+
+@pytest.mark.parametrize("words", [ENGLISH, CHINESE], ids=["en", "zh"])
+def test_the_demo_model_names_no_part_of_ours(words: Words) -> None:
+    assert [text for text in map(str, asdict(words).values()) if OURS.search(text)] == []
