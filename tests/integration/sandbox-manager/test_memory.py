@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_manager.infrastructure.runtimes.inside import Inside
-from sandbox_manager.infrastructure.runtimes.process.descriptors import bytes_held, memory_device
+from sandbox_manager.infrastructure.runtimes.process.descriptors import bytes_held, memory_files
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.memory import (
     all_processes,
@@ -70,7 +70,7 @@ def test_a_process_whose_first_thread_has_ended_counts_and_can_be_ended() -> Non
 
 def test_memory_of_a_threads_own_descriptors_counts() -> None:
     with holder("table") as (pid, _):
-        assert sum(bytes_held([pid], memory_device())[pid].values()) == 32 * MIB
+        assert sum(bytes_held([pid], memory_files()).by_process[pid].values()) == 32 * MIB
 
 
 @pytest.mark.skipif(

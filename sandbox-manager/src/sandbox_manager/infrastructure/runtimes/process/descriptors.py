@@ -5,39 +5,83 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Collection, Iterable
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 from contracts.open_files import descriptor_folders
+from sandbox_manager.infrastructure.runtimes.process.hidden_files import hidden_files, hides, info_folder
+from sandbox_manager.infrastructure.runtimes.process.hidden_program import mount_of
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 
 MOST = 16_384
 """How many descriptors all processes of a sandbox may have together: a desktop with a browser at work has some
 thousands, and a look through so many takes a tenth of a second."""
+_PATIENCE_S = 2.0
 _BLOCK = 512
 _STATUS_BYTES = 4096
 
 
-def memory_device() -> int:
-    """The device of memory that is held by descriptors and has no name."""
+@dataclass(frozen=True, slots=True)
+class MemoryFiles:
+    """What tells memory that is held by descriptors and has no name: its device and its mount."""
+
+    device: int
+    mount: bytes
+
+
+def memory_files() -> MemoryFiles:
+    """Those of this machine."""
     probe = os.memfd_create("probe", os.MFD_CLOEXEC)
     try:
-        return os.fstat(probe).st_dev
+        return MemoryFiles(os.fstat(probe).st_dev, mount_of(f"/proc/self/fdinfo/{probe}"))
     finally:
         os.close(probe)
 
 
-def bytes_held(pids: Iterable[int], device: int) -> dict[int, dict[int, int]]:
-    """Memory that each process holds by descriptors, by inode; it looks at `MOST` of them."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Memory that each process holds by descriptors, by inode, those that hide it and were not found out in time, and
+    how many seconds it took to find out."""
+
+    by_process: dict[int, dict[int, int]]
+    untold: list[int]
+    asked_s: float
+
+
+def bytes_held(pids: Iterable[int], memory: MemoryFiles) -> Held:
+    """It looks at `MOST` descriptors."""
     found: dict[int, dict[int, int]] = {}
+    hiding: list[int] = []
     left = MOST
     for pid in pids:
         held = found[pid] = {}
         for folder in descriptor_folders(pid):
             with contextlib.suppress(OSError):
-                left -= _look_through(folder, device, held, left)
+                if not hides(folder):
+                    left -= _look_through(folder, memory.device, held, left)
+                else:
+                    seen, is_one = _hides_memory(info_folder(folder), memory.mount, left)
+                    left -= seen
+                    hiding += [pid] if is_one and pid not in hiding else []
             if left < 0:
-                return found
-    return found
+                return _with_hidden(found, hiding, memory)
+    return _with_hidden(found, hiding, memory)
+
+
+def _with_hidden(found: dict[int, dict[int, int]], hiding: Sequence[int], memory: MemoryFiles) -> Held:
+    began = time.monotonic()
+    hidden, untold = hidden_files(hiding, _PATIENCE_S)
+    for one in hidden:
+        if one.device == memory.device:
+            found[one.pid][one.inode] = one.bytes
+    return Held(found, untold, time.monotonic() - began)
+
+
+def _hides_memory(folder: str, mount: bytes, most: int) -> tuple[int, bool]:
+    """How many descriptors there are, and whether memory is among them."""
+    names = os.listdir(folder)
+    return len(names), len(names) <= most and any(mount_of(f"{folder}/{name}") == mount for name in names)
 
 
 def are_too_many(pids: Iterable[int]) -> bool:
@@ -46,7 +90,7 @@ def are_too_many(pids: Iterable[int]) -> bool:
     for pid in pids:
         for folder in descriptor_folders(pid):
             with contextlib.suppress(OSError):
-                left -= len(os.listdir(folder))
+                left -= len(_names(folder))
             if left < 0:
                 return True
     return False
@@ -80,6 +124,13 @@ def _look_through(folder: str, device: int, held: dict[int, int], most: int) -> 
     finally:
         os.close(at)
     return len(names)
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except PermissionError:
+        return os.listdir(info_folder(folder))
 
 
 def _table_size(folder: str) -> int:

@@ -20,10 +20,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sandbox_manager.infrastructure.runtimes.process.descriptors import (
+    MemoryFiles,
     are_too_many,
     bytes_held,
     greediest,
-    memory_device,
+    memory_files,
 )
 from sandbox_manager.infrastructure.runtimes.process.memory import (
     Member,
@@ -31,6 +32,7 @@ from sandbox_manager.infrastructure.runtimes.process.memory import (
     file_bytes,
     own_bytes,
     spared,
+    table_bytes,
     trees,
 )
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
@@ -51,6 +53,8 @@ _EXACT_CPU_S = 0.5
 _ROUND_CPU_S = 0.1
 _COSTLY_CPU_S = 0.1
 _OVER = "It took up more memory than it may."
+_UNTOLD = 3
+"""So many looks in a row that did not find out in time what processes hide end these."""
 
 
 @dataclass(slots=True)
@@ -59,7 +63,8 @@ class _Known:
 
     descriptors: dict[int, dict[int, int]] = field(default_factory=dict[int, dict[int, int]])
     descriptors_at: float = float("-inf")
-    descriptors_cpu_s: float = 0.0
+    descriptors_cost_s: float = 0.0
+    untold: int = 0
     exact_again_at: float = float("-inf")
     looked_at: float = float("-inf")
     is_costly: bool = False
@@ -84,7 +89,7 @@ class MemoryWatch:
     _is_unfinished: bool = False
     _is_hurried: bool = False
     _available_bytes: int = 0
-    _device: int = field(default_factory=memory_device)
+    _memory: MemoryFiles = field(default_factory=memory_files)
 
     def __call__(self) -> None:
         """Look, if it is time to."""
@@ -152,11 +157,12 @@ class MemoryWatch:
         for pid in [one.process.pid for one in members]:
             by_inode |= known.descriptors.get(pid, {})
         files = file_bytes(root.pid) + sum(by_inode.values())
-        most = files + sum(one.resident_bytes for one in members)
+        tables = {one.process: table_bytes(one.process.pid) for one in members}
+        most = files + sum(one.resident_bytes for one in members) + sum(tables.values())
         if most <= self.memory_bytes or (now < known.exact_again_at and not hurried):
             return
         began = time.thread_time()
-        sizes = _sizes(members)
+        sizes = {one: size + tables[one] for one, size in _sizes(members).items()}
         known.exact_again_at = time.monotonic() + (time.thread_time() - began) * _REST
         over = files + sum(sizes.values()) - self.memory_bytes
         if over > 0:
@@ -169,7 +175,7 @@ class MemoryWatch:
         """Look through them, if it is time to; answers who is left."""
         known, now = self._known[sandbox_id], time.monotonic()
         pause_s, rest = (_HURRIED_S, _HURRIED_REST) if hurried else (_DESCRIPTORS_S, _REST)
-        if now - known.descriptors_at < max(pause_s, known.descriptors_cpu_s * rest):
+        if now - known.descriptors_at < max(pause_s, known.descriptors_cost_s * rest):
             return members
         began = time.thread_time()
         if are_too_many(one.process.pid for one in members):
@@ -177,9 +183,15 @@ class MemoryWatch:
             for process in greediest([one.process for one in members], kept):
                 self._kill(sandbox_id, process, "descriptors")
             members = self._left(members)
-        known.descriptors = bytes_held([one.process.pid for one in members], self._device)
+        held = bytes_held([one.process.pid for one in members], self._memory)
+        known.descriptors = held.by_process
         known.descriptors_at = time.monotonic()
-        known.descriptors_cpu_s = time.thread_time() - began
+        known.descriptors_cost_s = time.thread_time() - began + held.asked_s
+        known.untold = known.untold + 1 if held.untold else 0
+        if known.untold >= _UNTOLD:
+            for process in {one.process for one in members if one.process.pid in held.untold} - spared(root, members):
+                self._kill(sandbox_id, process, "hidden descriptors")
+            members = self._left(members)
         return members
 
     def _free(self, sandbox_id: str, sizes: dict[ProcessRef, int], known: _Known, over: int) -> None:

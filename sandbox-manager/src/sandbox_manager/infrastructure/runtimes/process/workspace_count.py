@@ -14,8 +14,9 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
 from contracts import tree_size as program
-from contracts.open_files import unlinked_size
+from contracts.open_files import descriptor_folders, unlinked_size
 from contracts.tree_size import TreeSize
+from sandbox_manager.infrastructure.runtimes.process.hidden_files import hidden_files, hides
 from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 
@@ -64,11 +65,19 @@ def count_workspaces(
         pids = [member.process.pid for member in members[one.root]]
         try:
             deleted = unlinked_size(pids, device, deadline_s=bounds.deleted_cpu_s, clock=time.thread_time)
+            deleted = _sum(deleted, _hidden_size(pids, device, bounds.patience_s))
         except Exception:  # noqa: BLE001 - one of many; the others are counted
             _log.exception("what a sandbox holds open could not be counted", extra={"session_id": one.session_id})
             size, deleted = None, _NOTHING
         took_s += time.thread_time() - began
         yield Counted(None if size is None else _sum(size, deleted), took_s)
+
+
+def _hidden_size(pids: Sequence[int], device: int, patience_s: float) -> TreeSize:
+    """Of deleted files that only processes hold which let us not look into them."""
+    found, untold = hidden_files([pid for pid in pids if any(map(hides, descriptor_folders(pid)))], patience_s)
+    sizes = {one.inode: one.bytes for one in found if one.device == device}
+    return TreeSize(sum(sizes.values()), len(sizes), not untold)
 
 
 def _sum(one: TreeSize, other: TreeSize) -> TreeSize:
