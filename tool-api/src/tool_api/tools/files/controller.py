@@ -174,12 +174,12 @@ class FileController:
         return done(f"Moved {before} to {now}.", display=_file(now, "move"), changed_paths=[before, now])
 
     @_explained
-    async def delete(self, _: CallContext, arguments: FileDelete) -> ToolResult:
+    async def delete(self, call: CallContext, arguments: FileDelete) -> ToolResult:
         def work() -> str | None:
             with self.workspace.locate(arguments.path, follow=False) as place:
                 if place.is_root:
                     return None
-                folders.delete(place, recursive=arguments.recursive)
+                folders.delete(place, recursive=arguments.recursive, until=call.deadline)
                 return place.path
 
         path = await asyncio.to_thread(work)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-import shutil
 import stat
 import time
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 
+from tool_api.tools.files.glob import Glob
+from tool_api.tree_walk import Folder, TreeChangedError, TreeCursor, walk
 from tool_api.workspace import Located, Workspace
 
 MAX_ENTRIES = 1000
+_DEEPEST_FIND = 256
 _FIND_S = 10.0
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
 
@@ -30,46 +33,48 @@ def list_folder(place: Located) -> tuple[list[str], bool]:
 
 def find_files(place: Located, pattern: str) -> tuple[list[str], bool]:
     """Paths below a folder that match a glob; and whether the search was cut short."""
-    matches = glob_matcher(pattern)
-    found: list[str] = []
-    until = time.monotonic() + _FIND_S
-    prefix = "" if place.path == "." else f"{place.path}/"
-    fd = place.open_folder()
-    try:
-        for folder, folders, files, _ in os.fwalk(".", dir_fd=fd, follow_symlinks=False):
-            folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-            below = "" if folder == "." else f"{folder.removeprefix('./')}/"
-            for name in sorted([*files, *folders]):
-                if matches.fullmatch(below + name):
-                    found.append(f"{prefix}{below}{name}")
-            if len(found) > MAX_ENTRIES or time.monotonic() > until:
-                return found[:MAX_ENTRIES], True
-    finally:
-        os.close(fd)
-    return found, False
+    glob = Glob(pattern)
+    search = _Search(glob, "" if place.path == "." else f"{place.path}/", time.monotonic() + _FIND_S)
+    # What led to the folder and to those it lies in.
+    states: list[int] = []
+    with closing(walk(place.open_folder())) as folders:
+        try:
+            for folder in folders:
+                del states[folder.depth :]
+                states.append(glob.follow(states[-1], f"{folder.name}/") if folder.depth else glob.start)
+                if not search.look_into(folder, states[-1]):
+                    return search.found[:MAX_ENTRIES], True
+        except TreeChangedError:
+            return search.found, True
+    return search.found, search.is_cut
 
 
-def glob_matcher(pattern: str) -> re.Pattern[str]:
-    """A glob as a regular expression over paths; a pattern without a slash matches names at any depth."""
-    pattern = pattern.removeprefix("./")
-    if "/" not in pattern:
-        pattern = f"**/{pattern}"
-    tokens = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", pattern)
-    return re.compile("".join(tokens.get(part) or _class_or_text(part) for part in parts), re.DOTALL)
+@dataclass(slots=True)
+class _Search:
+    glob: Glob
+    prefix: str
+    until: float
+    found: list[str] = field(default_factory=list[str])
+    is_cut: bool = False
 
-
-def _class_or_text(part: str) -> str:
-    if not (part.startswith("[") and part.endswith("]")):
-        return re.escape(part)
-    body = part[1:-1]
-    is_negated = body.startswith("!")
-    escaped = re.escape(body.removeprefix("!")).replace(r"\-", "-")
-    try:
-        re.compile(f"[{escaped}]")
-    except re.error:
-        return re.escape(part)
-    return f"[{'^' if is_negated else ''}{escaped}]"
+    def look_into(self, folder: Folder, state: int) -> bool:
+        """Take what matches in a folder; False when there was too much of it, or no time left."""
+        if not state:
+            folder.folders.clear()
+            return True
+        folder.folders[:] = [name for name in folder.folders if name not in _SKIPPED]
+        below = f"{folder.path}/" if folder.depth else ""
+        for name in sorted([*folder.files, *folder.folders]):
+            if self.glob.accepts(self.glob.follow(state, name)):
+                self.found.append(f"{self.prefix}{below}{name}")
+                if len(self.found) > MAX_ENTRIES:
+                    return False
+            if time.monotonic() > self.until:
+                return False
+        if folder.depth >= _DEEPEST_FIND and folder.folders:
+            self.is_cut = True
+            folder.folders.clear()
+        return True
 
 
 def move(workspace: Workspace, source: Located, destination: str, *, overwrite: bool) -> str:
@@ -98,11 +103,39 @@ def _rename(source: Located, target: Located, *, overwrite: bool) -> str:
     return target.path
 
 
-def delete(place: Located, *, recursive: bool) -> None:
-    """Delete a file, a link, an empty folder, or with `recursive` any folder."""
+def delete(place: Located, *, recursive: bool, until: float) -> None:
+    """Delete a file, a link, an empty folder, or with `recursive` any folder, however deep; until some time of
+    `time.monotonic()`, as somebody inside may make more as fast as it goes."""
     if not stat.S_ISDIR(place.stat().st_mode):
         os.unlink(place.name, dir_fd=place.folder)
-    elif recursive:
-        shutil.rmtree(place.name, dir_fd=place.folder)
-    else:
-        os.rmdir(place.name, dir_fd=place.folder)
+        return
+    if recursive:
+        _empty(place.open_folder(), until)
+    os.rmdir(place.name, dir_fd=place.folder)
+
+
+def _empty(fd: int, until: float) -> None:
+    with TreeCursor(fd) as cursor:
+        left = [_without_files(cursor.fd, until)]
+        while left:
+            if left[-1]:
+                cursor.enter(left[-1].pop())
+                left.append(_without_files(cursor.fd, until))
+            else:
+                left.pop()
+                if left:
+                    name = cursor.leave()
+                    os.rmdir(name, dir_fd=cursor.fd)
+
+
+def _without_files(fd: int, until: float) -> list[str]:
+    """Delete what is no folder; answers the folders."""
+    with os.scandir(fd) as entries:
+        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for name, is_folder in found:
+        if time.monotonic() > until:
+            raise TimeoutError(errno.ETIMEDOUT, "there was no time to delete all of it")
+        if not is_folder:
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=fd)
+    return [name for name, is_folder in found if is_folder]

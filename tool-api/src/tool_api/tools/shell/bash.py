@@ -20,6 +20,7 @@ from pathlib import Path
 from tool_api.tools.shell import launcher, processes
 from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.output import TerminalDecoder
+from tool_api.tools.shell.pipe_writer import PipeWriter
 from tool_api.tools.shell.streams import Streams, open_streams
 
 _SENTINEL_WAIT_S = 0.5
@@ -45,7 +46,7 @@ class Bash:
     def __init__(self, process: asyncio.subprocess.Process, streams: Streams, commands: int, status: int) -> None:
         self._process = process
         self._streams = streams
-        self._commands = commands
+        self._commands = PipeWriter(commands)
         self._status = status
         self._status_bytes = bytearray()
         self._nonce = secrets.token_hex(8)
@@ -93,7 +94,7 @@ class Bash:
         bash = cls(process, streams, commands_write, status_read)
         bash.state = state
         bash._attach()
-        bash._write(_preamble(state, bash._nonce))
+        bash._commands.write(_preamble(state, bash._nonce))
         return bash
 
     @property
@@ -105,7 +106,7 @@ class Bash:
         return self._process.pid
 
     def _attach(self) -> None:
-        for fd in (*self._streams.ours, self._commands, self._status):
+        for fd in (*self._streams.ours, self._status):
             os.set_blocking(fd, False)
         self._loop.add_reader(self._streams.output, self._read_output)
         self._loop.add_reader(self._status, self._read_status)
@@ -126,7 +127,7 @@ class Bash:
             f"{launcher.STATUS_FD}>&- {launcher.OUTPUT_FD}>&- {launcher.INPUT_FD}<&-; __suite_status {self._mark}\n"
             f"__suite_status {self._mark}\n"
         )
-        self._write(line)
+        self._commands.write(line)
 
     def type_text(self, text: str) -> int:
         """Type for the running command; answers how many bytes were taken."""
@@ -171,28 +172,6 @@ class Bash:
     def _remember_folder(self) -> None:
         with contextlib.suppress(OSError):
             self.state = ShellState(folder=str(Path(f"/proc/{self.pid}/cwd").readlink()), exports=self.state.exports)
-
-    def _write(self, text: str) -> None:
-        data = text.encode()
-        while data:
-            try:
-                data = data[os.write(self._commands, data) :]
-            except BlockingIOError:
-                rest = data
-                self._loop.add_writer(self._commands, self._write_rest, bytearray(rest))
-                return
-            except BrokenPipeError:
-                return
-
-    def _write_rest(self, rest: bytearray) -> None:
-        try:
-            del rest[: os.write(self._commands, rest)]
-        except BlockingIOError:
-            return
-        except BrokenPipeError:
-            rest.clear()
-        if not rest:
-            self._loop.remove_writer(self._commands)
 
     def _read_output(self) -> None:
         try:
@@ -250,11 +229,11 @@ class Bash:
         self._drain_output()
         for fd in (self._streams.output, self._status):
             self._loop.remove_reader(fd)
-        self._loop.remove_writer(self._commands)
         if self._pending_exit is None:
             self._pending_exit = code
         self._finish()
-        for fd in (*self._streams.ours, self._commands, self._status):
+        self._commands.close()
+        for fd in (*self._streams.ours, self._status):
             os.close(fd)
 
     def _drain_output(self) -> None:
