@@ -39,10 +39,19 @@ class OneDoor:
         """It tells the same again."""
 
 
+CHUNKED = b"a\r\n0123456789\r\n0\r\n\r\n"
+
+
 async def breaks_off(wire: Wire) -> None:
-    """Of a file of a known length, or of a folder, which has none, only the beginning comes."""
+    """Of a file of a known length, or of a folder, which has none, only the beginning comes; or its length is a lie."""
     if b"path=file" in wire.request:
         await wire.send(head("Content-Length: 1000000") + LONG)
+    elif b"path=longer" in wire.request:
+        await wire.send(head("Content-Length: 5", "Transfer-Encoding: chunked") + CHUNKED)
+    elif b"path=shorter" in wire.request:
+        await wire.send(head("Transfer-Encoding: chunked", "Content-Length: 1000") + CHUNKED)
+    elif b"path=empty" in wire.request:
+        await wire.send(b"HTTP/1.1 204 No Content\r\nContent-Length: 1000\r\n\r\n")
     else:
         await wire.send(head("Transfer-Encoding: chunked") + b"%x\r\n%s\r\n" % (len(LONG), LONG))
 
@@ -77,3 +86,18 @@ async def test_a_download_that_breaks_off_is_one_warning_and_no_whole_answer(
         assert (told.levelno, told.getMessage(), told.exc_info) == (logging.WARNING, "answer broken off", None)
         assert (vars(told)["code"], vars(told)["session_id"]) == ("computer_lost", session)
     assert (await gateway.client.get("/api/auth/me", headers=anna)).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["longer", "shorter", "empty"])
+async def test_a_download_that_is_not_as_long_as_it_says_is_refused_in_one_line(
+    gateway: Gateway, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    anna = await gateway.user("anna")
+    session = await gateway.session(anna)
+    for _ in range(3):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            answer = await gateway.client.get(f"/api/sessions/{session}/files/download?path={path}", headers=anna)
+        assert (answer.status_code, answer.json()["code"]) == (503, "computer_lost")
+        assert len(caplog.records) <= 1
+        assert [record.exc_info for record in caplog.records] == [None] * len(caplog.records)

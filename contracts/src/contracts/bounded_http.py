@@ -67,6 +67,7 @@ class StreamedAnswer:
         self._response = response
         self._bounds = bounds
         self._began = began
+        self._declared = declared_length(response.headers)
         self.status = response.status_code
         self.headers = response.headers
 
@@ -87,11 +88,15 @@ class StreamedAnswer:
             except TimeoutError as error:
                 raise httpx.ReadTimeout("the rest of the answer did not come in time") from error
             if piece is None:
+                if self._declared not in (None, taken):
+                    raise RefusedAnswerError("the answer is shorter than it says")
                 return
             waited += clock() - asked
             taken += len(piece)
             if taken > bounds.body_bytes:
                 raise RefusedAnswerError(f"the answer has more than {bounds.body_bytes} bytes")
+            if self._declared is not None and taken > self._declared:
+                raise RefusedAnswerError("the answer is longer than it says")
             yield piece
             count += 1
             if count % _YIELD_EVERY == 0:
@@ -197,6 +202,8 @@ def _check_head(response: httpx.Response, bounds: Bounds) -> None:
     coding = response.headers.get("content-encoding", "identity").strip().lower()
     if coding not in ("", "identity"):
         raise RefusedAnswerError("the answer is compressed, which was not asked for")
+    if "transfer-encoding" in response.headers and "content-length" in response.headers:
+        raise RefusedAnswerError("the answer says in two ways where it ends")
     length = declared_length(response.headers)
     if length is None and "content-length" in response.headers:
         raise RefusedAnswerError("the answer says a length that can't be")

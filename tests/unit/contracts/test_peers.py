@@ -12,8 +12,9 @@ from contracts.listening.peers import Peers, address_key, room_for
 class Caller:
     """A connection that only remembers what happened to it."""
 
-    def __init__(self, *, is_unsaid: bool = True) -> None:
+    def __init__(self, *, is_unsaid: bool = True, is_stranger: bool = False) -> None:
         self.is_unsaid = is_unsaid
+        self.is_stranger = is_stranger
         self.is_cut = False
 
     def cut(self) -> None:
@@ -64,6 +65,26 @@ async def test_where_all_is_full_the_one_who_holds_most_gives_way_and_nobody_who
     assert [caller.is_cut for caller in many] == [True, False, False]
     assert not any(caller.is_cut for caller in (*served, honest))
     assert reasons == ["made room"]
+
+
+async def test_where_nobody_is_idle_the_one_who_has_not_logged_in_gives_way() -> None:
+    peers = Peers(6)
+    served = [Caller(is_unsaid=False) for _ in range(3)]
+    asking = [Caller(is_unsaid=False, is_stranger=True) for _ in range(3)]
+    for caller in served:
+        assert peers.admit(caller, "192.0.2.1")
+    for caller in asking:
+        assert peers.admit(caller, "192.0.2.2")
+    assert [peers.admit(Caller(is_unsaid=False), f"192.0.2.{last}") for last in (3, 4, 5, 6)] == [True] * 3 + [False]
+    assert all(caller.is_cut for caller in asking)
+    assert not any(caller.is_cut for caller in served)
+
+
+async def test_of_an_address_that_holds_half_of_all_its_own_stranger_gives_way() -> None:
+    peers = Peers(4)
+    callers = [Caller(is_unsaid=False, is_stranger=True) for _ in range(3)]
+    assert all(peers.admit(caller, "192.0.2.1") for caller in callers)
+    assert [caller.is_cut for caller in callers] == [False] * 3
 
 
 async def test_one_that_ended_leaves_its_place() -> None:

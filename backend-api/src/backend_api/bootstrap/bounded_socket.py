@@ -14,8 +14,9 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 from websockets.frames import Frame
 
-from backend_api.interfaces.ws.trust import TRUST
+from backend_api.interfaces.trust import TRUST
 from contracts.listening.http import Config
+from contracts.listening.peers import Close
 
 UNTRUSTED_BYTES = 32 * 1024
 """A frame of a peer that has not logged in."""
@@ -48,6 +49,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         self._since = self._window_since = self.loop.time()
         self._odd = 0
         self._late = 0
+        self._close = Close()
         self._held = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -113,13 +115,17 @@ class BoundedSocket(WebSocketsSansIOProtocol):
 
     @property
     def is_unsaid(self) -> bool:
+        return not self._is_trusted or not self.writable.is_set()
+
+    @property
+    def is_stranger(self) -> bool:
         return not self._is_trusted
 
     def cut(self) -> None:
         self.transport.abort()
 
     def look(self, now: float) -> None:
-        if not self._is_trusted and now - self._since > UNTRUSTED_S:
+        if self._close.is_late(self.transport, now) or (not self._is_trusted and now - self._since > UNTRUSTED_S):
             self.transport.abort()
 
     def _trust(self) -> None:

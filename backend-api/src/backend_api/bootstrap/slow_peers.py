@@ -1,4 +1,4 @@
-"""Connections whose peer takes nothing are cut, whatever is sent to it: what waits for it is bounded in size and time.
+"""The protocols of a gateway. A connection whose peer takes nothing is cut: what waits is bounded in size and time.
 
 The server stops an answer while more than `WAITING_BYTES` wait; only the connection itself can tell how long that
 lasts, and only it can be ended without waiting for the peer.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from backend_api.application import measures
 from backend_api.bootstrap.bounded_socket import BoundedSocket
+from backend_api.interfaces.trust import TRUST
 from contracts.listening.http import BoundedHttp
 
 logger = logging.getLogger(__name__)
@@ -72,9 +73,21 @@ class Patient(asyncio.Protocol):
 
 
 class HttpProtocol(Patient, BoundedHttp):
-    """HTTP with patience."""
+    """HTTP with patience; who has logged in over a connection is no stranger on it any more."""
 
     kind = "http"
+    _is_trusted = False
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        cast("dict[str, Any]", self.scope)["extensions"] = {TRUST: {"trust": self._trust}}
+
+    @property
+    def is_stranger(self) -> bool:
+        return not self._is_trusted
+
+    def _trust(self) -> None:
+        self._is_trusted = True
 
 
 class WebSocketProtocol(Patient, BoundedSocket):

@@ -17,7 +17,7 @@ from uvicorn.server import ServerState
 
 from contracts.errors import PROBLEM_MEDIA_TYPE, Problem, as_sentence
 from contracts.listening.broken_off import BrokenOffError
-from contracts.listening.peers import Peers
+from contracts.listening.peers import Close, Peers
 
 URL_BYTES = 16 * 1024
 HEAD_BYTES = 32 * 1024
@@ -73,6 +73,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._in_window = 0
         self._head = 0
         self._answered: RequestResponseCycle | None = None
+        self._close = Close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(cast("asyncio.Transport", transport))
@@ -169,7 +170,12 @@ class BoundedHttp(HttpToolsProtocol):
 
     @property
     def is_unsaid(self) -> bool:
-        return self._is_draining or self._is_in_body or not self._is_answering
+        # Whoever asks for more than they take holds their place by nothing.
+        return self._is_draining or self._is_in_body or not self._is_answering or self.flow.write_paused
+
+    @property
+    def is_stranger(self) -> bool:
+        return False
 
     @property
     def _is_answering(self) -> bool:
@@ -183,6 +189,8 @@ class BoundedHttp(HttpToolsProtocol):
         if self._is_draining:
             if waited > LINGER_S:
                 self.transport.abort()
+        elif self._close.is_late(self.transport, now):
+            self.transport.abort()
         elif self._is_in_body:
             self._look_at_body(now)
         elif not self._is_answering and waited > HEAD_S:

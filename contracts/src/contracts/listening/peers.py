@@ -1,7 +1,8 @@
 """Who is connected to a server: bounded in all and for each address, so that nobody shuts the others out.
 
 A connection that has not said what it wants yet (no whole request, or no log-in) is the first to go where places run
-short, and first the one whose address holds the most.
+short, and first the one whose address holds the most. So is one that asked for more than it takes. After those go the
+ones over which nobody has logged in, also in the middle of an answer.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 MOST = 2000
@@ -17,6 +18,8 @@ MOST = 2000
 UNSAID_PER_ADDRESS = 128
 """Connections of one address that have not said what they want yet."""
 LOOK_S = 1.0
+CLOSE_S = 30.0
+"""What was sent before the end of a connection must be taken within this time."""
 _SPARE_DESCRIPTORS = 256
 
 
@@ -34,7 +37,12 @@ class Peer(Protocol):
 
     @property
     def is_unsaid(self) -> bool:
-        """Whether it still has to say what it wants."""
+        """Whether it still has to say what it wants, or does not take what it asked for."""
+        ...
+
+    @property
+    def is_stranger(self) -> bool:
+        """Whether nobody has logged in over it, where one does."""
         ...
 
     def cut(self) -> None:
@@ -44,6 +52,23 @@ class Peer(Protocol):
     def look(self, now: float) -> None:
         """Called every `LOOK_S` with the loop's time: end it if it took too long."""
         ...
+
+
+class Close:
+    """How long a transport has been closing: it waits for its peer to take the rest, which may never come about."""
+
+    __slots__ = ("_since",)
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def is_late(self, transport: asyncio.BaseTransport, now: float) -> bool:
+        """To be asked again and again, with the loop's time."""
+        if not transport.is_closing():
+            return False
+        if self._since is None:
+            self._since = now
+        return now - self._since > CLOSE_S
 
 
 def address_key(address: str) -> str:
@@ -125,15 +150,14 @@ class Peers:
         if len(unsaid) >= self._unsaid_per_address:
             self._cut(unsaid[0])
             return True
-        return len(mine) < self.most // 2 or self._cut_first(unsaid)
+        return len(mine) < self.most // 2 or self._cut_first(unsaid or _strangers(mine))
 
     def _has_room(self) -> bool:
         if len(self) < self.most:
             return True
-        for key in sorted(self._at, key=lambda key: len(self._at[key]), reverse=True):
-            if self._cut_first([peer for peer in self._at[key] if peer.is_unsaid]):
-                return True
-        return False
+        by_number = sorted(self._at.values(), key=len, reverse=True)
+        unsaid = ([peer for peer in mine if peer.is_unsaid] for mine in by_number)
+        return any(map(self._cut_first, unsaid)) or any(map(self._cut_first, map(_strangers, by_number)))
 
     def _cut_first(self, peers: list[Peer]) -> bool:
         if not peers:
@@ -152,3 +176,7 @@ class Peers:
         now = loop.time()
         for peer in list(self._key_of):
             peer.look(now)
+
+
+def _strangers(peers: Iterable[Peer]) -> list[Peer]:
+    return [peer for peer in peers if peer.is_stranger]

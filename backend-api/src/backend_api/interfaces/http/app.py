@@ -74,6 +74,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         openapi_tags=_TAGS,
         lifespan=lifespan,
         redirect_slashes=False,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
     )
@@ -94,7 +95,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         session_socket.router,
     ):
         app.include_router(router)
-    app.include_router(documentation_router(app.title, "/openapi.json"))
+    app.include_router(documentation_router(app.title, "/openapi.json", app.openapi))
     if options.frontend is not None:
         app.include_router(page_router(options.frontend))
     if options.cors_origins:

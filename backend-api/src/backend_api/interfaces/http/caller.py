@@ -10,6 +10,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from backend_api.application.identity.authenticate import Caller
 from backend_api.interfaces.http.use_cases import Calls
+from backend_api.interfaces.trust import trust_peer
 from contracts.listening.peers import address_key
 
 _bearer = HTTPBearer(auto_error=False, description="Access token of POST /api/auth/login.")
@@ -22,9 +23,11 @@ async def _token(
 
 
 async def _caller(
-    calls: Calls, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    request: Request, calls: Calls, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 ) -> Caller:
-    return await calls.authenticate(credentials.credentials if credentials else None)
+    caller = await calls.authenticate(credentials.credentials if credentials else None)
+    trust_peer(request)
+    return caller
 
 
 Bearer = Annotated[str | None, Depends(_token)]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
+from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
+from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
@@ -21,8 +25,11 @@ _PATH = "/docs/assets"
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
-def documentation_router(title: str, openapi_url: str) -> APIRouter:
-    """`/docs` and what it loads. Nothing on it comes from elsewhere, and its policy says so to the browser."""
+def documentation_router(title: str, openapi_url: str, openapi: Callable[[], dict[str, Any]]) -> APIRouter:
+    """`/docs` and what it loads. Nothing on it comes from elsewhere, and its policy says so to the browser.
+
+    `openapi` describes the API as soon as all routes are there. It is asked and rendered once: anybody may ask for it.
+    """
     router = APIRouter(include_in_schema=False)
     page = get_swagger_ui_html(
         openapi_url=openapi_url,
@@ -41,6 +48,19 @@ def documentation_router(title: str, openapi_url: str) -> APIRouter:
     )
 
     contents = {name: files("fastapi_offline").joinpath("static", name).read_bytes() for name in _ASSETS}
+
+    @cache
+    def description() -> tuple[bytes, str]:
+        rendered = json.dumps(openapi(), ensure_ascii=False, separators=(",", ":")).encode()
+        return rendered, f'"{hashlib.sha256(rendered).hexdigest()[:32]}"'
+
+    @router.get(openapi_url)
+    async def described(request: Request) -> Response:
+        content, tag = description()
+        headers = {"ETag": tag, "Cache-Control": "no-cache"}
+        if tag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(content, media_type="application/json", headers=headers)
 
     @router.get("/docs")
     async def documentation() -> HTMLResponse:

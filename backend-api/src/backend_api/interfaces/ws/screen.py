@@ -13,8 +13,8 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import DomainError, UnavailableError
 from backend_api.domain.sandbox.ports import Computers, Screen
 from backend_api.interfaces.http.use_cases import Calls
+from backend_api.interfaces.trust import trust_peer
 from backend_api.interfaces.ws.close_codes import TOO_SLOW, close_code, end_code
-from backend_api.interfaces.ws.trust import trust_peer
 
 router = APIRouter()
 logger = logging.getLogger(__name__)

@@ -21,10 +21,10 @@ from backend_api.domain.conversation.errors import SlowReaderError
 from backend_api.domain.errors import DomainError, InvalidError, LimitError, UnauthenticatedError
 from backend_api.domain.identity.entity import User
 from backend_api.interfaces.http.use_cases import Calls, UseCases
+from backend_api.interfaces.trust import trust_peer
 from backend_api.interfaces.ws.close_codes import TOO_SLOW, TRY_AGAIN, close_code, end_code
 from backend_api.interfaces.ws.session_commands import carry_out
 from backend_api.interfaces.ws.session_frames import FRAMES, AuthFrame, Saying
-from backend_api.interfaces.ws.trust import trust_peer
 
 router = APIRouter()
 logger = logging.getLogger(__name__)
