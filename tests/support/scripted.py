@@ -24,6 +24,10 @@ class ScriptedModel:
         self._scripts = list(scripts)
         self.requests: list[ModelRequest] = []
 
+    def go_on_with(self, *scripts: Script) -> None:
+        """What it answers from the next call on."""
+        self._scripts[len(self.requests) :] = scripts
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         script = self._scripts[min(len(self.requests), len(self._scripts) - 1)]
         self.requests.append(request)

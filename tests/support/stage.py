@@ -28,7 +28,7 @@ from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRu
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository
-from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.memory.store import MemoryStore, utc_now
 from support.backend_stores import add_session
 from support.scripted import HandlerBox, OneModel
 
@@ -159,6 +159,7 @@ def worker_for(
     sleeps: list[float] | None = None,
     places: int = 50,
     poll_s: float = 0.05,
+    clock: Callable[[], datetime] = utc_now,
 ) -> Worker:
     """A worker on the stage; retries don't wait, their delays go to `sleeps`."""
     ids = count(1)
@@ -177,7 +178,7 @@ def worker_for(
         catalogue=OneModel(chat=model),
         tools=tools or HandlerBox(),
         options=options or RunOptions(),
-        clock=lambda: datetime.now(UTC),
+        clock=clock,
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",
         sleep=no_sleep,
         jitter=lambda: 0.0,

@@ -23,8 +23,8 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import SessionId, Taker
-from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Client
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger

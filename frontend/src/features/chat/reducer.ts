@@ -94,6 +94,9 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...state, title: event.title ?? state.title, model: event.model ?? state.model }
     case 'sandbox.updated':
       return timeTools(withSandboxEvent(state, event), event.at)
+    case 'context.opened':
+    case 'context.note':
+      return state
     case 'usage.updated':
       return { ...state, usage: event.usage }
     case 'notice':

@@ -15,9 +15,9 @@ from backend_api.domain.agent.events import (
     ToolCalled,
     ToolFinished,
 )
+from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
-from backend_api.domain.conversation.ports import Body, Recorded
 from support.backend_stores import ANNA, BERT, ConversationStores, mongo_stores
 from support.servers import Server
 

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFinished
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import Accepted, Lease, RunId, RunStatus, SessionId
 from backend_api.domain.conversation.errors import LeaseLostError
-from backend_api.domain.conversation.ports import Recorded
 from support.backend_stores import ANNA, ConversationStores
 
 

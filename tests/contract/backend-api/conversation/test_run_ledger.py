@@ -17,10 +17,10 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.deletions import Deleted
 from backend_api.domain.conversation.entity import OwnerMessage, RunId, RunStatus, SessionId, SessionStatus, Taker
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
-from backend_api.domain.conversation.ports import Body, Recorded
 from backend_api.domain.errors import InvalidError
 from contracts.observation.context import working_for
 from contracts.observation.spans import following
@@ -219,7 +219,8 @@ async def test_what_was_said_last_is_stored_with_the_end_or_not_at_all(stores: C
     seen = await stores.ledger.accept(session_id, ANNA, said("hi"))
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
-    last = [MessageCompleted(message_id="a", text="Hello."), UsageUpdated(usage=Usage(input=1))]
+    payloads = [MessageCompleted(message_id="a", text="Hello."), UsageUpdated(usage=Usage(input=1))]
+    last = [Recorded(payload=payload) for payload in payloads]
     joined = await stores.ledger.accept(session_id, ANNA, said("and this"))
     assert await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=seen.seq, said=last) == []
     assert (await types(stores, session_id))[3:] == ["message.user"]
@@ -260,7 +261,7 @@ async def test_what_was_said_before_another_ending_comes_before_the_run_that_fol
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
     await stores.ledger.accept(session_id, ANNA, said("and this"))
-    last = [MessageCompleted(message_id="a", text="Hel", partial=True)]
+    last = [Recorded(payload=MessageCompleted(message_id="a", text="Hel", partial=True))]
     events = await stores.ledger.finish(lease, ended(lease.run.id, "failed"), seen_seq=1, said=last)
     assert [event.seq for event in events] == [5, 6]
     stored = await stores.log.read(session_id, after=4, limit=10)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFinished, Usage
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import Accepted, SessionId
 from backend_api.domain.conversation.errors import TooManyWaitingError
-from backend_api.domain.conversation.ports import Recorded
 from support.backend_stores import ANNA, ConversationStores
 
 MOST = 3

@@ -28,18 +28,25 @@ from backend_api.domain.agent.model import (
     Thinking,
     ThinkingPart,
     ToolCallPart,
-    ToolOffer,
     ToolRequest,
     ToolTurn,
     UsagePart,
     UserTurn,
 )
+from backend_api.domain.agent.tools import Tool
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from support.figures import TIMES, assert_median
 from support.model_server import Answer, Call, ModelServer
 
 SHORT = httpx2.Timeout(0.2)
+LOOK = Tool(
+    name="look",
+    description="Looks.",
+    parameters={"type": "object", "properties": {}},
+    phrase="Looking",
+    read_only=True,
+)
 MODELS: dict[str, Any] = {
     "openai": lambda server, timeout: OpenAiChatModel(key="sk-test", base_url=server.openai_url, timeout=timeout),
     "anthropic": lambda server, timeout: AnthropicModel(key="sk-test", base_url=server.url, timeout=timeout),
@@ -69,7 +76,7 @@ def request(*turns: Any) -> ModelRequest:
         model="m",
         system="Be kind.",
         turns=turns or (UserTurn(text="Hi"),),
-        tools=[ToolOffer(name="look", description="Looks.", parameters={"type": "object", "properties": {}})],
+        tools=[LOOK],
         max_output_tokens=100,
     )
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from backend_api.domain.agent.events import MessageCompleted, RunFinished, SandboxUpdated
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.ports import Recorded
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from support.gateway import Gateway, run_gateway
 from support.servers import Server, run_mongod

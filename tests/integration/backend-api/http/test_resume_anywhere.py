@@ -25,8 +25,8 @@ from backend_api.domain.agent.events import (
     ThinkingCompleted,
     ThinkingDelta,
 )
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import Lease, SessionId
-from backend_api.domain.conversation.ports import Recorded
 from support.gateway import Gateway
 from support.servers import Server
 from support.streams import WAIT_S, reading

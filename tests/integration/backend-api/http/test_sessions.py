@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from backend_api.domain.agent.events import BodyReference, MessageCompleted, MessageDelta, RunFinished, ToolFinished
+from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.entity import Lease, SessionId
-from backend_api.domain.conversation.ports import Body, Recorded
 from support.gateway import Gateway
 from support.streams import reading
 

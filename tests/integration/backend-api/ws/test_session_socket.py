@@ -14,8 +14,8 @@ from websockets.asyncio.client import ClientConnection
 from websockets.typing import Origin, Subprotocol
 
 from backend_api.domain.agent.events import MessageCompleted, MessageDelta, MessageUser, RunFinished
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.ports import Recorded
 from backend_api.interfaces.http.use_cases import WebOptions
 from support.gateway import Gateway, run_gateway
 from support.servers import Server

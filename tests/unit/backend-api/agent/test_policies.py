@@ -18,7 +18,7 @@ from backend_api.domain.agent.model import (
     TextPart,
 )
 from backend_api.domain.agent.phrase import render_phrase
-from backend_api.domain.agent.prompt import system_prompt
+from backend_api.domain.agent.prompt import day_note, system_prompt
 from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.tools import Tool
 from support.scripted import ScriptedModel
@@ -106,9 +106,9 @@ def test_a_phrase_is_short() -> None:
     assert phrase.endswith("…")
 
 
-def test_the_prompt_names_the_day_and_thinking_only_where_it_can() -> None:
+def test_the_day_is_a_note_and_thinking_is_named_only_where_it_can_be_done() -> None:
     now = datetime(2026, 3, 5, 23, 59, tzinfo=UTC)
     think = Tool(name="think", description="", parameters={}, phrase="", read_only=True)
-    assert "Thursday, 05 March 2026" in system_prompt([], now)
-    assert "`think`" not in system_prompt([], now)
-    assert "`think`" in system_prompt([think], now)
+    assert "Thursday, 05 March 2026" in day_note(now).text
+    assert "`think`" not in system_prompt([])
+    assert "`think`" in system_prompt([think])

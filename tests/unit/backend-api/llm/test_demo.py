@@ -10,13 +10,13 @@ from backend_api.domain.agent.model import (
     ModelRequest,
     TextPart,
     ToolCallPart,
-    ToolOffer,
     ToolRequest,
     ToolTurn,
     Turn,
     UnknownModelError,
     UserTurn,
 )
+from backend_api.domain.agent.tools import Tool
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
 from backend_api.infrastructure.llm.demo import DemoModel
 
@@ -28,7 +28,7 @@ async def say(turns: list[Turn], tools: tuple[str, ...] = ALL) -> tuple[str, lis
         model="demo",
         system="",
         turns=turns,
-        tools=[ToolOffer(name=name, description="", parameters={}) for name in tools],
+        tools=[Tool(name=name, description="", parameters={}, phrase="", read_only=True) for name in tools],
         max_output_tokens=10,
     )
     parts = [part async for part in DemoModel(delay_s=0).stream(request)]

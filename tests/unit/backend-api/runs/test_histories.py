@@ -7,9 +7,10 @@ from typing import Any
 from backend_api.application.runs.histories import Histories, History
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunStarted, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
 from backend_api.domain.conversation.entity import Lease, SessionId
-from backend_api.domain.conversation.ports import Body, Entry, Recorded
+from backend_api.domain.conversation.ports import Entry
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import MemoryEventLog

@@ -22,6 +22,7 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.agent.model import (
+    AssistantTurn,
     FinishPart,
     ModelAuthError,
     ModelStreamCutError,
@@ -33,9 +34,9 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
 from backend_api.domain.conversation.entity import Lease, RunId
-from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.store import MemoryStore
@@ -194,6 +195,7 @@ async def test_stop_in_mid_tool_cancels_it_and_leaves_a_valid_conversation() -> 
     assert not stage.payloads(session, ToolFinished)[0].success
     assert [type(turn).__name__ for turn in model.requests[1].turns] == [
         "UserTurn",
+        "NoteTurn",
         "AssistantTurn",
         "ToolTurn",
         "UserTurn",
@@ -221,7 +223,7 @@ async def test_a_message_sent_during_the_answer_is_answered_in_the_same_run() ->
     async with working(worker_for(stage, model)):
         session = await stage.open_session()
         await stage.until_finished(await stage.say(session, "this"))
-    texts = [getattr(turn, "text", None) for turn in model.requests[1].turns]
+    texts = [turn.text for turn in model.requests[1].turns if isinstance(turn, UserTurn | AssistantTurn)]
     assert texts == ["this", "First.", "and also this"]
     assert len(stage.payloads(session, RunFinished)) == 1
 

@@ -10,6 +10,8 @@ from typing import Any, cast, get_args
 from backend_api.domain.agent.events import (
     CHANGE_TYPES,
     BodyReference,
+    ContentReference,
+    Continuation,
     Event,
     LivePayload,
     Payload,
@@ -22,10 +24,18 @@ _CLASSES: dict[str, type[Any]] = {
     cls.__dataclass_fields__["type"].default: cls for cls in (*get_args(StoredPayload), *get_args(LivePayload))
 }
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
-    cls: tuple(field.name for field in fields(cls)) for cls in (*_CLASSES.values(), Usage, BodyReference)
+    cls: tuple(field.name for field in fields(cls))
+    for cls in (*_CLASSES.values(), Usage, BodyReference, ContentReference, Continuation)
 }
 _CHANGES: frozenset[type[Any]] = frozenset(_CLASSES[type_] for type_ in CHANGE_TYPES)
-_NESTED: dict[str, type[Any]] = {"usage": Usage, "body": BodyReference}
+_NESTED: dict[str, type[Any]] = {
+    "usage": Usage,
+    "body": BodyReference,
+    "system": ContentReference,
+    "tools": ContentReference,
+}
+
+_LISTS: dict[str, type[Any]] = {"continuations": Continuation}
 
 
 def dump(value: object) -> str:
@@ -53,6 +63,8 @@ def payload_fields(payload: Any) -> dict[str, Any]:
             continue
         if type(value) in _FIELDS:
             value = payload_fields(value)
+        elif name in _LISTS:
+            value = [payload_fields(one) for one in cast("list[Any]", value)]
         elif isinstance(value, datetime):
             value = format_time(value)
         result[name] = value
@@ -67,6 +79,9 @@ def payload_from(values: dict[str, Any]) -> Payload:
         if isinstance(known.get(name), dict):
             inner = cast("dict[str, Any]", known[name])
             known[name] = nested(**{key: inner[key] for key in _FIELDS[nested] if key in inner})
+    for name, nested in _LISTS.items():
+        if known.get(name):
+            known[name] = [nested(**{key: one[key] for key in _FIELDS[nested]}) for one in known[name]]
     if known.get("expires_at") is not None:
         known["expires_at"] = datetime.fromisoformat(known["expires_at"])
     return cls(**known)

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from backend_api.domain.agent.events import Event, RunStarted, ToolFinished
+from backend_api.domain.agent.recorded import Body
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Thread, shorten
 from backend_api.domain.conversation.entity import Accepted, SessionId
-from backend_api.domain.conversation.ports import Body, Entry, EventLog
+from backend_api.domain.conversation.ports import Entry, EventLog
 
 PAGE = 1_000
 BODIES_AT_ONCE = 16

@@ -20,7 +20,8 @@ from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
 from backend_api.domain.agent.events import ErrorEvent, Notice, RunFinished
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import ModelError, UnknownModelError
-from backend_api.domain.agent.prompt import system_prompt
+from backend_api.domain.agent.opening import Opening
+from backend_api.domain.agent.prompt import day_note, system_prompt
 from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import ToolBox
@@ -234,12 +235,14 @@ class RunDriver:
     async def _loop(self, lease: Lease, journal: RunJournal) -> AgentLoop:
         chosen = await self._choose(lease, journal)
         chat = RetryingModel(inner=chosen.chat, policy=self.options.retry, sleep=self.sleep, jitter=self.jitter)
+        tools = self.tools.tools()
         return AgentLoop(
             model=ChosenModel(info=chosen.info, chat=chat),
             tools=ToolRunner(box=self.tools, journal=journal, new_id=self.new_id),
             journal=journal,
             budget=self.options.budget.for_session(lease.max_turns),
-            system=system_prompt(self.tools.tools(), self.clock()),
+            opening=Opening(model=chosen.info.id, system=system_prompt(tools), tools=tools),
+            notes=lambda: [day_note(self.clock())],
             max_output_tokens=self.options.max_output_tokens,
             new_id=self.new_id,
         )

@@ -13,7 +13,10 @@ from backend_api.application.runs.histories import History
 from backend_api.application.runs.outbox import Outbox
 from backend_api.domain.agent.events import (
     BodyReference,
+    ContextNote,
+    ContextOpened,
     ContextUsage,
+    Continuation,
     FilesChanged,
     MessageCompleted,
     MessageDelta,
@@ -27,10 +30,11 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, shorten
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
 from backend_api.domain.conversation.entity import Lease
-from backend_api.domain.conversation.ports import Body, EventLog, Recorded, RunLedger
+from backend_api.domain.conversation.ports import EventLog, RunLedger
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +77,7 @@ class RunJournal:
         self._open_texts: list[str] = []
         self._open_thinking: dict[str, list[str]] = {}
         self._held: list[StoredPayload] = []
+        self._preface: list[Recorded] = []
 
     async def conversation(self) -> Conversation:
         if self.is_leaving:
@@ -141,12 +146,17 @@ class RunJournal:
             items.append(Recorded(payload=FilesChanged(paths=outcome.changed_paths, origin="agent")))
         await self._store(items)
 
-    def open_message(self, message_id: str, *, turn: int, seen_seq: int) -> None:
+    def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:
+        self._preface = [*preface]
         self._open_message = MessageCompleted(
             message_id=message_id, text="", turn=turn, seen_seq=seen_seq, partial=True
         )
         self._open_texts = []
         self._open_thinking = {}
+
+    def continue_message(self, continuation: Continuation) -> None:
+        if self._open_message is not None:
+            self._open_message.continuations.append(continuation)
 
     def show_text(self, message_id: str, text: str) -> None:
         self._open_texts.append(text)
@@ -212,11 +222,13 @@ class RunJournal:
 
     async def _finish(self, finished: RunFinished, seen_seq: int) -> bool:
         async with self._writing:
-            said, self._held = self._held, []
+            held, self._held = self._held, []
+            said = self._with_preface([Recorded(payload=payload) for payload in held])
             events = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq, said=said)
             self.has_ended = bool(events)
             if not events and said:
-                events = await self._ledger.record(self.lease, [Recorded(payload=payload) for payload in said])
+                events = await self._ledger.record(self.lease, said)
+            self._preface = []
         if events:
             self._outbox.stored(events)
         return self.has_ended
@@ -226,6 +238,7 @@ class RunJournal:
 
     async def _write(self, items: Sequence[Recorded], taken: int) -> None:
         async with self._writing:
+            items = self._with_preface(items)
             events = await self._ledger.record(self.lease, items, taken=taken)
             for item in items:
                 self._note(item.payload)
@@ -234,8 +247,15 @@ class RunJournal:
             if events:
                 self._outbox.stored(events)
 
+    def _with_preface(self, items: Sequence[Recorded]) -> list[Recorded]:
+        """What the model was told goes right before what it said then."""
+        is_said = any(isinstance(item.payload, MessageCompleted | ThinkingCompleted | ToolCalled) for item in items)
+        return [*self._preface, *items] if is_said else [*items]
+
     def _note(self, payload: StoredPayload | object) -> None:
         match payload:
+            case ContextOpened() | ContextNote():
+                self._preface = []
             case MessageCompleted():
                 self._open_message = None
                 self._open_texts = []

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from backend_api.domain.agent.budget import add_usage
-from backend_api.domain.agent.events import MessageCompleted, StoredPayload, ThinkingCompleted, Usage
+from backend_api.domain.agent.events import Continuation, MessageCompleted, StoredPayload, ThinkingCompleted, Usage
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import (
+    AssistantTurn,
     FinishPart,
+    NoteTurn,
     Part,
     TextPart,
+    Thinking,
     ThinkingPart,
     ToolCallPart,
     ToolRequest,
+    Turn,
     UsagePart,
 )
 
@@ -26,6 +30,8 @@ SAY_SOMETHING = "Your last answer was empty. Tell the person the result of what 
 @dataclass(slots=True)
 class _Thought:
     id: str
+    offset: int
+    continued: int
     texts: list[str] = field(default_factory=list[str])
     signature: str | None = None
 
@@ -43,6 +49,7 @@ class Answer:
     reason: Literal["stop", "length", "tool_calls", "refusal"] = "stop"
     total: Usage = field(default_factory=Usage)
     last_call: Usage = field(default_factory=Usage)
+    continuations: list[Continuation] = field(default_factory=list[Continuation])
     _texts: list[str] = field(default_factory=list[str])
     _thoughts: list[_Thought] = field(default_factory=list[_Thought])
     _is_thinking: bool = False
@@ -59,6 +66,21 @@ class Answer:
         if self.reason == "length":
             return CONTINUE
         return None if self.text.strip() else SAY_SOMETHING
+
+    def go_on(self, note: str) -> list[Turn]:
+        """Continue it with another call; what the model is to read of it by then."""
+        text = self.text
+        since = self.continuations[-1].at if self.continuations else 0
+        thinking = tuple(
+            Thinking(text="".join(one.texts), signature=one.signature, offset=one.offset - since)
+            for one in self._thoughts
+            if one.continued == len(self.continuations)
+        )
+        continuation = Continuation(at=len(text), note=note)
+        self.continuations.append(continuation)
+        self.journal.continue_message(continuation)
+        said = [AssistantTurn(text=text[since:], thinking=thinking)] if text[since:] else []
+        return [*said, NoteTurn(text=note)]
 
     def take(self, part: Part) -> None:
         match part:
@@ -86,19 +108,30 @@ class Answer:
         """What is recorded of it, before any call starts."""
         stored: list[StoredPayload] = [
             ThinkingCompleted(
-                message_id=thought.id, text="".join(thought.texts), turn=self.turn, signature=thought.signature
+                message_id=thought.id,
+                text="".join(thought.texts),
+                turn=self.turn,
+                signature=thought.signature,
+                offset=thought.offset,
+                continued=thought.continued,
             )
             for thought in self._thoughts
         ]
         if self.text or not self.calls:
             stored.append(
-                MessageCompleted(message_id=self.message_id, text=self.text, turn=self.turn, seen_seq=self.seen_seq)
+                MessageCompleted(
+                    message_id=self.message_id,
+                    text=self.text,
+                    turn=self.turn,
+                    seen_seq=self.seen_seq,
+                    continuations=self.continuations,
+                )
             )
         return stored
 
     def _take_thinking(self, part: ThinkingPart) -> None:
         if not self._is_thinking:
-            self._thoughts.append(_Thought(self.new_id("think")))
+            self._thoughts.append(_Thought(self.new_id("think"), len(self.text), len(self.continuations)))
             self._is_thinking = True
         thought = self._thoughts[-1]
         if part.text:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-VOCABULARY_VERSION = 4
+VOCABULARY_VERSION = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +76,19 @@ class MessageDelta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Continuation:
+    """A model call that ended before its answer did: `at` so many code points of the text the next call began, after
+    this `note`."""
+
+    at: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageCompleted:
-    """`turn` numbers the model call within the run; `partial` is true when stop or a fault cut the text;
-    `seen_seq` is the last user message the model had read, 0 where not known."""
+    """`turn` numbers the model's answer within the run; `partial` is true when stop or a fault cut the text;
+    `seen_seq` is the last user message the model had read, 0 where not known; `continuations` are the calls it took
+    beyond the first."""
 
     type: Literal["message.completed"] = "message.completed"
     message_id: str
@@ -86,6 +96,7 @@ class MessageCompleted:
     turn: int = 0
     partial: bool = False
     seen_seq: int = 0
+    continuations: list[Continuation] = field(default_factory=list[Continuation])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +109,8 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingCompleted:
-    """`signature` goes back to the provider unchanged."""
+    """`signature` goes back to the provider unchanged; `offset` is the number of code points of the answer's text
+    before it, and `continued` the number of continuations."""
 
     type: Literal["thinking.completed"] = "thinking.completed"
     message_id: str
@@ -107,6 +119,8 @@ class ThinkingCompleted:
     duration_ms: int | None = None
     turn: int = 0
     signature: str | None = None
+    offset: int = 0
+    continued: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +186,42 @@ class ContextUsage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContentReference:
+    """A text by its SHA-256 (hexadecimal) and its size in bytes of UTF-8."""
+
+    digest: str
+    size: int
+
+
+OpeningCause = Literal["started", "model", "tools", "prompt"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextOpened:
+    """From here on the model is sent this system prompt and these tools, byte for byte, until the next of these. Both
+    stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts them from 1; `cause` says what
+    changed first, of model, tools and prompt."""
+
+    type: Literal["context.opened"] = "context.opened"
+    epoch: int
+    cause: OpeningCause
+    model: str
+    system: ContentReference
+    tools: ContentReference
+    body: BodyReference | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextNote:
+    """What the model is told beside what people and tools say, right before its next answer. The last one of a `kind`
+    is what it knows."""
+
+    type: Literal["context.note"] = "context.note"
+    kind: Literal["day"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionUpdated:
     """Only what changed is there."""
 
@@ -231,6 +281,8 @@ StoredPayload = (
     | ToolCalled
     | ToolFinished
     | FilesChanged
+    | ContextOpened
+    | ContextNote
     | SessionUpdated
     | SandboxUpdated
     | UsageUpdated

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from backend_api.domain.agent.events import StoredPayload, ToolCalled, ToolFinished
+from backend_api.domain.agent.events import Continuation, StoredPayload, ToolCalled, ToolFinished
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
 
@@ -36,8 +37,13 @@ class Journal(Protocol):
         """Who calls."""
         ...
 
-    def open_message(self, message_id: str, *, turn: int, seen_seq: int) -> None:
-        """The message now being written: kept as partial should the run be cut."""
+    def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:
+        """The message now being written: kept as partial should the run be cut. What the model was told for it, the
+        `preface`, is stored with the first of it that is: before that nothing depends on it."""
+        ...
+
+    def continue_message(self, continuation: Continuation) -> None:
+        """Another call goes on with the open message."""
         ...
 
     def show_text(self, message_id: str, text: str) -> None:

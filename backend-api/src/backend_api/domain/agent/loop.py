@@ -6,17 +6,19 @@ over goes on from its last recorded step by the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.budget import Budget, Ending, combine
 from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.events import Notice, Usage, UsageUpdated
+from backend_api.domain.agent.events import ContextNote, Notice, Usage, UsageUpdated
 from backend_api.domain.agent.journal import Journal
-from backend_api.domain.agent.model import AssistantTurn, ModelRequest, ToolOffer, Turn, UserTurn
-from backend_api.domain.agent.thread import Conversation
+from backend_api.domain.agent.model import ModelRequest, NoteTurn, Turn
+from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
+from backend_api.domain.agent.recorded import Body, Recorded
+from backend_api.domain.agent.thread import Conversation, without_thinking
 from backend_api.domain.agent.tool_runner import ToolRunner
 
 MAX_FOLLOW_UPS = 3
@@ -31,7 +33,8 @@ class AgentLoop:
     tools: ToolRunner
     journal: Journal
     budget: Budget
-    system: str
+    opening: Opening
+    notes: Callable[[], Sequence[ContextNote]]
     max_output_tokens: int
     new_id: Callable[[str], str]
     follow_ups_left: int = MAX_FOLLOW_UPS
@@ -66,8 +69,8 @@ class AgentLoop:
             journal=self.journal,
             new_id=self.new_id,
         )
-        self.journal.open_message(answer.message_id, turn=answer.turn, seen_seq=answer.seen_seq)
-        turns: list[Turn] = conversation.turns
+        preface, turns = self._told(conversation)
+        self.journal.open_message(answer.message_id, turn=answer.turn, seen_seq=answer.seen_seq, preface=preface)
         while True:
             await self._call(turns, answer)
             follow_up = answer.follow_up
@@ -77,18 +80,26 @@ class AgentLoop:
                 await self.journal.record([Notice(text="The answer was cut at the length limit.", code="length")])
                 return answer
             self.follow_ups_left -= 1
-            said: list[Turn] = [AssistantTurn(text=answer.text)] if answer.text else []
-            turns = [*conversation.turns, *said, UserTurn(text=follow_up)]
+            turns = [*turns, *answer.go_on(follow_up)]
+
+    def _told(self, conversation: Conversation) -> tuple[list[Recorded], list[Turn]]:
+        """What is to be recorded before the answer, and the conversation with it."""
+        preface: list[Recorded] = []
+        turns = conversation.turns
+        if opened := self.opening.after(conversation.opened):
+            body = Body(content=self.opening.body(), media_type=BODY_MEDIA_TYPE)
+            preface.append(Recorded(payload=opened, body=body))
+            turns = without_thinking(turns)
+        fresh = [note for note in self.notes() if conversation.notes.get(note.kind) != note.text]
+        preface += [Recorded(payload=note) for note in fresh]
+        return preface, [*turns, *(NoteTurn(text=note.text) for note in fresh)]
 
     async def _call(self, turns: list[Turn], answer: Answer) -> None:
         request = ModelRequest(
-            model=self.model.info.id,
-            system=self.system,
+            model=self.opening.model,
+            system=self.opening.system,
             turns=turns,
-            tools=[
-                ToolOffer(name=tool.name, description=tool.description, parameters=tool.parameters)
-                for tool in self.tools.offered()
-            ],
+            tools=self.opening.tools,
             max_output_tokens=self.max_output_tokens,
         )
         answer.last_call = Usage()

@@ -10,13 +10,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from backend_api.domain.agent.events import Usage
+from backend_api.domain.agent.tools import Tool
 from backend_api.domain.errors import InvalidError, UpstreamError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinking:
+    """What was thought after `offset` code points of the turn's text."""
+
     text: str
     signature: str | None = None
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +56,14 @@ class ToolTurn:
     success: bool
 
 
-Turn = UserTurn | AssistantTurn | ToolTurn
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolOffer:
-    """A tool as offered to the model; `parameters` is JSON Schema."""
+class NoteTurn:
+    """What the deployment tells the model, and nobody in the conversation said."""
 
-    name: str
-    description: str
-    parameters: dict[str, Any]
+    text: str
+
+
+Turn = UserTurn | NoteTurn | AssistantTurn | ToolTurn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ class ModelRequest:
     model: str
     system: str
     turns: Sequence[Turn]
-    tools: Sequence[ToolOffer]
+    tools: Sequence[Tool]
     max_output_tokens: int
 
 

@@ -5,10 +5,13 @@ Pure: the same events give the same turns, on any worker, whether they were take
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from backend_api.domain.agent.events import (
+    ContextNote,
+    ContextOpened,
+    Continuation,
     Event,
     FilesChanged,
     MessageCompleted,
@@ -21,7 +24,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.model import AssistantTurn, Thinking, ToolRequest, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.model import AssistantTurn, NoteTurn, Thinking, ToolRequest, ToolTurn, Turn, UserTurn
 
 MAX_RESULT_CHARACTERS = 16_000
 NO_RESULT = (
@@ -34,13 +37,15 @@ NO_RESULT = (
 class Conversation:
     """What the model reads next. `seen_seq` is the last user message in it, `next_turn` the number of the run's next
     model call, `is_answered` whether the run's last step already is a whole answer to all of it, `usage` what the run
-    used so far."""
+    used so far. `opened` is what stands before it, and `notes` what the model was told last of each kind."""
 
     turns: list[Turn]
     seen_seq: int
     next_turn: int
     is_answered: bool
     usage: Usage = field(default_factory=Usage)
+    opened: ContextOpened | None = None
+    notes: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(slots=True)
@@ -78,13 +83,15 @@ class RunProgress:
 
 @dataclass(slots=True)
 class _Step:
-    """One model call: what it said, what it asked for and what came back."""
+    """One model call: what it was told, what it said, what it asked for and what came back."""
 
     run_id: str | None
     turn: int
     first_seq: int
+    notes: list[NoteTurn] = field(default_factory=list[NoteTurn])
     texts: list[str] = field(default_factory=list[str])
-    thinking: list[Thinking] = field(default_factory=list[Thinking])
+    continuations: list[Continuation] = field(default_factory=list[Continuation])
+    thinking: list[ThinkingCompleted] = field(default_factory=list[ThinkingCompleted])
     calls: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
     results: dict[str, ToolTurn] = field(default_factory=dict[str, ToolTurn])
     seen_seq: int = 0
@@ -97,18 +104,31 @@ class _Step:
 
     def turns(self) -> list[Turn]:
         """What it adds to the conversation."""
-        text = "".join(self.texts)
+        said: list[Turn] = [*self.notes]
+        text, begin = "".join(self.texts), 0
+        for index, continuation in enumerate(self.continuations):
+            if piece := text[begin : continuation.at]:
+                said.append(AssistantTurn(text=piece, thinking=self._thinking(index, begin)))
+            said.append(NoteTurn(text=continuation.note))
+            begin = continuation.at
         calls = tuple(
             ToolRequest(call_id=called.call_id, name=called.name, arguments=called.arguments)
             for called in self.calls.values()
         )
-        said: list[Turn] = []
+        text, thinking = text[begin:], self._thinking(len(self.continuations), begin)
         if text or calls:
-            said.append(AssistantTurn(text=text, thinking=tuple(self.thinking), calls=calls))
+            said.append(AssistantTurn(text=text, thinking=thinking, calls=calls))
         for called in self.calls.values():
             missing = ToolTurn(call_id=called.call_id, name=called.name, output=NO_RESULT, success=False)
             said.append(self.results.get(called.call_id, missing))
         return said
+
+    def _thinking(self, continued: int, begin: int) -> tuple[Thinking, ...]:
+        return tuple(
+            Thinking(text=one.text, signature=one.signature, offset=max(one.offset - begin, 0))
+            for one in self.thinking
+            if one.continued == continued
+        )
 
 
 def shorten(text: str, limit: int) -> str:
@@ -136,6 +156,9 @@ class Thread:
         self._last_step: _Step | None = None
         self._seen_seq = 0
         self._progress: RunProgress | None = None
+        self._opened: ContextOpened | None = None
+        self._notes: list[NoteTurn] = []
+        self._known: dict[str, str] = {}
 
     def take(self, event: Event, output: str | None = None) -> None:
         """Add the next event. `output` is the text that stands beside it, where the preview of a result is not all."""
@@ -149,19 +172,26 @@ class Thread:
                     self.first_message = message.text
             case MessageCompleted() as message:
                 step = self._open(event, message.turn)
-                if message.text:
-                    step.texts.append(message.text)
+                step.texts.append(message.text)
+                step.continuations += message.continuations
                 step.seen_seq = max(step.seen_seq, message.seen_seq)
                 step.is_partial = step.is_partial or message.partial
             case ThinkingCompleted() as thinking:
                 step = self._open(event, thinking.turn)
-                step.thinking.append(Thinking(text=thinking.text, signature=thinking.signature))
+                step.thinking.append(thinking)
             case ToolCalled() as called:
                 step = self._open(event, called.turn)
                 step.calls[called.call_id] = called
                 step.seen_seq = max(step.seen_seq, called.seen_seq)
             case ToolFinished() as finished:
                 self._take_result(finished, output)
+            case ContextOpened() as opened:
+                self._close_step()
+                self._closed = without_thinking(self._closed)
+                self._opened = opened
+            case ContextNote() as note:
+                self._notes.append(NoteTurn(text=note.text))
+                self._known[note.kind] = note.text
             case RunFinished():
                 self._close_step()
             case _:
@@ -187,6 +217,8 @@ class Thread:
             next_turn=progress.last_turn + 1,
             is_answered=is_whole and not unread,
             usage=progress.usage,
+            opened=self._opened,
+            notes={**self._known},
         )
 
     def _take_progress(self, event: Event) -> None:
@@ -201,7 +233,9 @@ class Thread:
         step = self._step
         if step is None or step.run_id != event.run_id or step.turn != turn:
             self._close_step()
-            step = self._step = self._last_step = _Step(run_id=event.run_id, turn=turn, first_seq=event.seq or 0)
+            step = _Step(run_id=event.run_id, turn=turn, first_seq=event.seq or 0, notes=self._notes)
+            self._step = self._last_step = step
+            self._notes = []
         return step
 
     def _take_result(self, finished: ToolFinished, output: str | None) -> None:
@@ -221,6 +255,11 @@ class Thread:
             read, self._unread = _split(self._unread, step.read_until)
             self._closed += read
             self._closed += step.turns()
+
+
+def without_thinking(turns: Iterable[Turn]) -> list[Turn]:
+    """What is left at an opening: providers bind thinking to every byte before it, and those have changed."""
+    return [replace(turn, thinking=()) if isinstance(turn, AssistantTurn) else turn for turn in turns]
 
 
 def _split(

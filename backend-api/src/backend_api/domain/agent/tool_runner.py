@@ -45,9 +45,6 @@ class ToolRunner:
     journal: Journal
     new_id: Callable[[str], str]
 
-    def offered(self) -> Sequence[Tool]:
-        return self.box.tools()
-
     def announce(self, requests: Sequence[ToolRequest], *, turn: int, seen_seq: int) -> list[Announced]:
         """What is to be recorded before any of the calls starts. Every call gets an id of ours, as providers'
         repeat or lack them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -18,6 +19,12 @@ class Tool:
     read_only: bool
     dangerous: bool = False
     deadline_ms: int = 60_000
+    offer: str = field(init=False, compare=False, repr=False)
+    """What a model is told of it, as JSON."""
+
+    def __post_init__(self) -> None:
+        offer = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        object.__setattr__(self, "offer", json.dumps(offer, ensure_ascii=False, separators=(",", ":")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

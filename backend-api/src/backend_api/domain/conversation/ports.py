@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from backend_api.domain.agent.events import Event, LivePayload, MessageUser, RunFinished, StoredPayload, Usage
+from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.entity import (
     Accepted,
     Lease,
@@ -51,12 +52,6 @@ class SessionRepository(Protocol):
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
         """Remove the session with its events, bodies and runs, and leave the wish to remove its computer."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
-    content: bytes
-    media_type: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,21 +106,6 @@ class Transcripts(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """A stored payload with the long body that stands beside it, if any, and what the model reads of a result where
-    that is not its preview."""
-
-    payload: StoredPayload
-    body: Body | None = None
-    output: str | None = None
-
-    @property
-    def seen_seq(self) -> int:
-        """The last message the model had read when it said this; 0 where it said nothing."""
-        return getattr(self.payload, "seen_seq", 0)
-
-
 class RunLedger(Protocol):
     """Runs and their leases. Every writing call is one transaction over session, run and events."""
 
@@ -166,7 +146,7 @@ class RunLedger(Protocol):
         ...
 
     async def finish(
-        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[StoredPayload] = ()
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
     ) -> list[Event]:
         """Store what was `said` last, end the run and free the session, unless a user message stands after `seen_seq`:
         then nothing is written, and the caller goes on (`seen_seq` is ignored for any status but completed). After

@@ -16,6 +16,7 @@ from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelRequest,
+    NoteTurn,
     Part,
     TextPart,
     Thinking,
@@ -29,7 +30,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.sse import data_lines
-from backend_api.infrastructure.llm.turns import user_text
+from backend_api.infrastructure.llm.turns import note_text, user_text
 from backend_api.infrastructure.llm.wire import LIMITS, TIMEOUT, arguments_of, cut, drain, opened, parse
 
 PROVIDER = "Anthropic"
@@ -201,6 +202,8 @@ def _blocks(turn: Turn) -> list[dict[str, Any]]:
     match turn:
         case UserTurn():
             return [{"type": "text", "text": user_text(turn)}]
+        case NoteTurn():
+            return [{"type": "text", "text": note_text(turn)}]
         case ToolTurn():
             result: dict[str, Any] = {
                 "type": "tool_result",
@@ -209,14 +212,27 @@ def _blocks(turn: Turn) -> list[dict[str, Any]]:
             }
             return [result if turn.success else {**result, "is_error": True}]
         case AssistantTurn():
-            blocks = [_thought(thinking) for thinking in turn.thinking if thinking.signature]
-            if turn.text.strip():
-                blocks.append({"type": "text", "text": turn.text})
+            blocks = _said(turn)
             blocks.extend(
                 {"type": "tool_use", "id": call.call_id, "name": call.name, "input": call.arguments or {}}
                 for call in turn.calls
             )
             return blocks
+
+
+def _said(turn: AssistantTurn) -> list[dict[str, Any]]:
+    """Text and thinking in the order they came."""
+    blocks: list[dict[str, Any]] = []
+    signed = [thinking for thinking in turn.thinking if thinking.signature]
+    ends = [*(thinking.offset for thinking in signed), len(turn.text)]
+    begin = 0
+    for index, end in enumerate(ends):
+        if turn.text[begin:end].strip():
+            blocks.append({"type": "text", "text": turn.text[begin:end]})
+        begin = max(begin, end)
+        if index < len(signed):
+            blocks.append(_thought(signed[index]))
+    return blocks
 
 
 def _thought(thinking: Thinking) -> dict[str, Any]:

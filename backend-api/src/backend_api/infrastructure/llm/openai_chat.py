@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelRequest,
+    NoteTurn,
     Part,
     TextPart,
     ThinkingPart,
@@ -29,7 +30,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.sse import data_lines
-from backend_api.infrastructure.llm.turns import user_text
+from backend_api.infrastructure.llm.turns import note_text, user_text
 from backend_api.infrastructure.llm.wire import LIMITS, TIMEOUT, arguments_of, cut, drain, opened, parse
 
 PROVIDER = "The OpenAI-compatible provider"
@@ -175,7 +176,7 @@ def _usage(usage: dict[str, Any]) -> Usage:
 def _body(request: ModelRequest, limit_field: str) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": request.model,
-        "messages": [{"role": "system", "content": request.system}, *map(_message, request.turns)],
+        "messages": [{"role": "system", "content": request.system}, *_messages(request.turns)],
         "stream": True,
         "stream_options": {"include_usage": True},
         limit_field: request.max_output_tokens,
@@ -191,10 +192,24 @@ def _body(request: ModelRequest, limit_field: str) -> dict[str, Any]:
     return body
 
 
+def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+    """Neighbours of the user's role are one message, as templates of some models want the roles to alternate."""
+    messages: list[dict[str, Any]] = []
+    for turn in turns:
+        message = _message(turn)
+        if messages and messages[-1]["role"] == message["role"] == "user":
+            messages[-1]["content"] += f"\n\n{message['content']}"
+        else:
+            messages.append(message)
+    return messages
+
+
 def _message(turn: Turn) -> dict[str, Any]:
     match turn:
         case UserTurn():
             return {"role": "user", "content": user_text(turn)}
+        case NoteTurn():
+            return {"role": "user", "content": note_text(turn)}
         case ToolTurn():
             return {"role": "tool", "tool_call_id": turn.call_id, "content": turn.output}
         case AssistantTurn():

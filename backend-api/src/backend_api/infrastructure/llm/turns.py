@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from backend_api.domain.agent.model import UserTurn
+from backend_api.domain.agent.model import NoteTurn, UserTurn
+
+
+def note_text(turn: NoteTurn) -> str:
+    """Marked, so that it is told from what the person says."""
+    return f"<note>{turn.text}</note>"
 
 
 def user_text(turn: UserTurn) -> str:

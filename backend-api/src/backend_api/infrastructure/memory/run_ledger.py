@@ -17,6 +17,7 @@ from backend_api.domain.agent.events import (
     RunStarted,
     StoredPayload,
 )
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import (
     Accepted,
     Lease,
@@ -29,7 +30,6 @@ from backend_api.domain.conversation.entity import (
     Taker,
 )
 from backend_api.domain.conversation.errors import LeaseLostError, TooManyWaitingError
-from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
 from contracts.observation.context import current_work
@@ -189,19 +189,14 @@ class MemoryRunLedger:
         async with self._store.lock:
             row, run = self._store.held(lease)
             run.inbox = [message for message in run.inbox if message.number > taken]
-            events = self._store.store(row, run.run.id, [item.payload for item in items])
-            for event, item in zip(events, items, strict=True):
-                if item.body is not None and event.seq is not None:
-                    row.bodies[event.seq] = item.body
-                if item.output is not None and event.seq is not None:
-                    row.outputs[event.seq] = item.output
+            events = self._store.record(row, run.run.id, items)
             row.model_read = max(row.model_read, *(item.seen_seq for item in items), 0)
             self._count_said(row, [item.payload for item in items])
             self._touch(row)
             return events
 
     async def finish(
-        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[StoredPayload] = ()
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
     ) -> list[Event]:
         """A message nobody saw keeps a completed run going, and gets a run of its own after another ending."""
         async with self._store.lock:
@@ -209,8 +204,8 @@ class MemoryRunLedger:
             if finished.status == "completed" and row.last_user_seq > seen_seq:
                 return []
             is_unseen = row.last_user_seq > max(seen_seq, row.started_seq)
-            events = self._store.store(row, taken.run.id, said)
-            self._count_said(row, said)
+            events = self._store.record(row, taken.run.id, said)
+            self._count_said(row, [item.payload for item in said])
             events.append(self._end(row, taken, finished))
             if is_unseen:
                 row.model_read = seen_seq

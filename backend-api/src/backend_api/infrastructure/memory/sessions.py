@@ -8,9 +8,10 @@ from typing import Any, cast
 
 from backend_api.application.conversation.event_json import dump, payload_fields
 from backend_api.domain.agent.events import Event, MessageCompleted, SandboxUpdated, StoredPayload, Usage
+from backend_api.domain.agent.recorded import Body
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
-from backend_api.domain.conversation.ports import Body, Entry, SessionPage
+from backend_api.domain.conversation.ports import Entry, SessionPage
 from backend_api.domain.conversation.usage import total_usage
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.newest_first import newest_first

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from backend_api.domain.agent.events import Event, StoredPayload, Usage
+from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.entity import Accepted, Lease, OwnerMessage, Run, RunId, Session, SessionId
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
-from backend_api.domain.conversation.ports import Body
 from backend_api.domain.identity.entity import UserId
 
 
@@ -73,6 +73,16 @@ class MemoryStore:
         if session is None or run is None or session.session.active_run_id != lease.run.id or run.fence != lease.fence:
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
         return session, run
+
+    def record(self, row: SessionRow, run_id: str, items: Sequence[Recorded]) -> list[Event]:
+        """Keep, with what stands beside."""
+        events = self.store(row, run_id, [item.payload for item in items])
+        for event, item in zip(events, items, strict=True):
+            if item.body is not None:
+                row.bodies[event.seq or 0] = item.body
+            if item.output is not None:
+                row.outputs[event.seq or 0] = item.output
+        return events
 
     def store(self, row: SessionRow, run_id: str | None, payloads: Sequence[StoredPayload]) -> list[Event]:
         """Number and keep."""

@@ -14,8 +14,8 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from backend_api.application.conversation.event_json import dump, payload_fields, payload_from
 from backend_api.domain.agent.events import Event, MessageUser, StoredPayload
+from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.errors import SessionNotFoundError
-from backend_api.domain.conversation.ports import Body
 from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.transactions import store_errors, wrote
 
@@ -88,6 +88,18 @@ async def insert_events(
     if parts:
         await _insert(database["event_parts"], session, parts)
     wrote(events)
+
+
+async def insert_recorded(
+    database: Database, session: AsyncClientSession, events: Sequence[Event], items: Sequence[Recorded]
+) -> None:
+    """Insert the events of a writer's items with what stands beside them; events may follow that are none of its."""
+    beside = [(event, item) for event, item in zip(events, items, strict=False)]
+    outputs = {event.seq or 0: item.output for event, item in beside if item.output is not None}
+    await insert_events(database, session, events, outputs)
+    for event, item in beside:
+        if item.body is not None:
+            await insert_body(database, session, event.session_id, event.seq, item.body)
 
 
 async def read_events(database: Database, documents: Sequence[Document]) -> list[Event]:

@@ -9,12 +9,13 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.application.conversation.event_json import dump, payload_fields
-from backend_api.domain.agent.events import Event, RunFinished, RunQueued, StoredPayload
+from backend_api.domain.agent.events import Event, RunFinished, RunQueued
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import Lease, Run, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
-from backend_api.infrastructure.mongo.event_documents import insert_events, number
+from backend_api.infrastructure.mongo.event_documents import insert_events, insert_recorded, number
 from backend_api.infrastructure.mongo.run_documents import left_for_owner, queued_run, run_from
 from backend_api.infrastructure.mongo.run_queries import more_unread, waiting_after
 from backend_api.infrastructure.mongo.transactions import in_transaction
@@ -33,9 +34,7 @@ class RunEndings:
         """The session as long as this lease may write into it."""
         return {"_id": lease.run.session_id, "active_run_id": lease.run.id, "fence": lease.fence}
 
-    async def end(
-        self, lease: Lease, finished: RunFinished, seen_seq: int, said: Sequence[StoredPayload]
-    ) -> list[Event]:
+    async def end(self, lease: Lease, finished: RunFinished, seen_seq: int, said: Sequence[Recorded]) -> list[Event]:
         """End a run; a message nobody saw keeps it going, or gets a run of its own."""
         is_completed = finished.status == RunStatus.COMPLETED.value
         next_run = uuid.uuid4().hex
@@ -56,7 +55,7 @@ class RunEndings:
                             "fence": 0,
                             "waiting": {"$cond": [unseen, waiting_after(seen_seq), []]},
                             "updated_at": "$$NOW",
-                            **more_unread(said),
+                            **more_unread([item.payload for item in said]),
                         }
                     }
                 ],
@@ -77,10 +76,12 @@ class RunEndings:
             await self._close(transaction, lease.run.id, finished, session)
             session_id, at, last = lease.run.session_id, session["updated_at"], session["last_seq"]
             goes_on = session["active_run_id"] is not None
-            events = number(session_id, last - goes_on - len(said), at, lease.run.id, [*said, finished])
+            events = number(
+                session_id, last - goes_on - len(said), at, lease.run.id, [*(item.payload for item in said), finished]
+            )
             queued = RunQueued(run_id=next_run, message_id=session["last_user_message_id"])
             next_events = number(session_id, last, at, next_run, [queued] if goes_on else [])
-            await insert_events(self._database, transaction, [*events, *next_events])
+            await insert_recorded(self._database, transaction, [*events, *next_events], said)
             if goes_on:
                 run = queued_run(
                     next_run,

@@ -17,6 +17,7 @@ from backend_api.domain.agent.events import (
     RunQueued,
     StoredPayload,
 )
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import (
     Accepted,
     Lease,
@@ -29,12 +30,11 @@ from backend_api.domain.conversation.entity import (
     Taker,
 )
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError, TooManyWaitingError
-from backend_api.domain.conversation.ports import Recorded
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.connection import Database, Document
 from backend_api.infrastructure.mongo.event_documents import (
-    insert_body,
     insert_events,
+    insert_recorded,
     is_repeated_message,
     message_sent_before,
     number,
@@ -268,20 +268,16 @@ class MongoRunLedger(RunEndings):
             first = session["last_seq"] - len(items) + 1
             payloads = [item.payload for item in items]
             events = number(lease.run.session_id, first, session["updated_at"], lease.run.id, payloads)
-            outputs = {first + index: item.output for index, item in enumerate(items) if item.output is not None}
-            await insert_events(self._database, transaction, events, outputs)
+            await insert_recorded(self._database, transaction, events, items)
             if taken:
                 inbox = {"$set": {"inbox": untaken(taken)}}
                 await self._runs.update_one(held_run(lease), [inbox], session=transaction)
-            for event, item in zip(events, items, strict=True):
-                if item.body is not None:
-                    await insert_body(self._database, transaction, event.session_id, event.seq, item.body)
             return events
 
         return await in_transaction(self._database, work)
 
     async def finish(
-        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[StoredPayload] = ()
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
     ) -> list[Event]:
         """See `RunEndings`."""
         return await self.end(lease, finished, seen_seq, said)

@@ -1,0 +1,67 @@
+"""What a model is sent before the conversation: recorded when it changes, and sent unchanged in between.
+
+Providers cache by prefix, and bind signed thinking to every byte before it: one edit costs the cache everywhere, and on
+some models the conversation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from backend_api.domain.agent.events import BodyReference, ContentReference, ContextOpened, OpeningCause
+from backend_api.domain.agent.tools import Tool
+
+BODY_MEDIA_TYPE = "application/json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """System prompt and tools of an agent, for one model."""
+
+    model: str
+    system: str
+    tools: Sequence[Tool]
+    system_reference: ContentReference = field(init=False)
+    tools_reference: ContentReference = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "system_reference", _reference(self.system))
+        object.__setattr__(self, "tools_reference", _reference(self._tools_json()))
+
+    def after(self, last: ContextOpened | None) -> ContextOpened | None:
+        """What to record before the model is asked, None where `last` says it all."""
+        cause = self._cause(last)
+        if cause is None:
+            return None
+        return ContextOpened(
+            epoch=last.epoch + 1 if last else 1,
+            cause=cause,
+            model=self.model,
+            system=self.system_reference,
+            tools=self.tools_reference,
+            body=BodyReference(size=len(self.body()), media_type=BODY_MEDIA_TYPE),
+        )
+
+    def body(self) -> bytes:
+        """Both texts whole."""
+        return f'{{"system":{json.dumps(self.system, ensure_ascii=False)},"tools":{self._tools_json()}}}'.encode()
+
+    def _cause(self, last: ContextOpened | None) -> OpeningCause | None:
+        if last is None:
+            return "started"
+        if last.model != self.model:
+            return "model"
+        if last.tools != self.tools_reference:
+            return "tools"
+        return None if last.system == self.system_reference else "prompt"
+
+    def _tools_json(self) -> str:
+        return f"[{','.join(tool.offer for tool in self.tools)}]"
+
+
+def _reference(text: str) -> ContentReference:
+    content = text.encode()
+    return ContentReference(digest=hashlib.sha256(content).hexdigest(), size=len(content))

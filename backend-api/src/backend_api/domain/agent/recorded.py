@@ -1,0 +1,28 @@
+"""What is stored in one step of the stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend_api.domain.agent.events import StoredPayload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    content: bytes
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A stored payload with the long body that stands beside it, if any, and what the model reads of a result where
+    that is not its preview."""
+
+    payload: StoredPayload
+    body: Body | None = None
+    output: str | None = None
+
+    @property
+    def seen_seq(self) -> int:
+        """The last message the model had read when it said this; 0 where it said nothing."""
+        return getattr(self.payload, "seen_seq", 0)
