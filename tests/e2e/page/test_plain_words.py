@@ -98,7 +98,9 @@ async def test_a_file_that_is_too_large_is_told_with_its_size_and_blocks_nothing
         file.truncate(12_000_000)
     async with chromium() as browser:
         page = await browser.new_page(viewport=WIDE, locale="en")
-        await page.goto(stack.base_url)
+        # The first upload of a conversation waits for its computer.
+        await begun(page, stack, "run echo hello")
+        await expect(transcript(page).locator("[data-kind=end]")).to_be_visible(timeout=PATIENT_MS)
         await page.locator("form input[type=file]").set_input_files(large)
         told = page.get_by_text("This file is 12 MB; a file may have at most 10 MB.")
         await expect(told).to_be_visible(timeout=PATIENT_MS)
@@ -110,7 +112,7 @@ async def test_a_file_that_is_too_large_is_told_with_its_size_and_blocks_nothing
         await composer(page).fill("run echo without it")
         await page.get_by_role("button", name="Send").click()
         await expect(told).to_have_count(0)
-        await expect(transcript(page).locator("[data-kind=end]")).to_be_visible(timeout=PATIENT_MS)
+        await expect(transcript(page).locator("[data-kind=end]")).to_have_count(2, timeout=PATIENT_MS)
 
 
 @pytest.mark.timeout(180)
