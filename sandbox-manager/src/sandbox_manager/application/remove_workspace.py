@@ -37,13 +37,15 @@ class RemoveWorkspace:
             await self.finish(marked)
 
     async def finish(self, workspace: Workspace) -> None:
-        """The delay is over. Files at another engine are left to the managers there."""
+        """The delay is over. Files at another engine are left to the managers there.
+
+        What a manager that died began is not brought to its end first: it may never come to one, and all of it goes.
+        """
         session_id, user_id = workspace.session_id, workspace.user_id
         if await self.is_elsewhere(session_id):
             return
-        await self.work.settle(session_id, user_id)
         known = await self.work.records.get(session_id)
-        if known is not None and known.work is not None:
+        if known is not None and known.work is not None and known.work.until > self.work.clock.now():
             raise WorkspaceBusyError("The files of this session are being saved or restored; they are removed after.")
         for sandbox in await self.registry.find(session_id=session_id, occupied=True):
             await self.delete(sandbox.id, keep_workspace=True)

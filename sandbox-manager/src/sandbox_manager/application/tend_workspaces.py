@@ -33,6 +33,7 @@ class TendWorkspaces:
     async def _tend(self, workspace: Workspace) -> None:
         if await self.remove.is_elsewhere(workspace.session_id):
             return
-        await self.work.settle(workspace.session_id, workspace.user_id)
         if workspace.remove_at is not None and workspace.remove_at <= self.work.clock.now():
             await self.remove.finish(workspace)
+        else:
+            await self.work.settle(workspace.session_id, workspace.user_id)

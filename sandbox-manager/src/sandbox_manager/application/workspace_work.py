@@ -100,7 +100,10 @@ class WorkspaceWork:
             await asyncio.wait({heartbeat})
 
     async def settle(self, session_id: str, user_id: str) -> None:
-        """Finish what a manager that died began; what goes on is left alone."""
+        """Finish what a manager that died began; what goes on is left alone.
+
+        Where that fails the work stays on the record, so that no sandbox starts on files that are half exchanged.
+        """
         known = await self.get(session_id, user_id)
         work, now = known.work, self.clock.now()
         if work is None or work.until > now:
@@ -109,7 +112,8 @@ class WorkspaceWork:
         if not await self.records.save(replace(known, work=mending)):
             return
         _log.warning("interrupted workspace work mended", extra={"session_id": session_id, "kind": work.kind.value})
-        await self.archives.mend(session_id, user_id)
+        if work.kind is WorkKind.RESTORE:
+            await self.archives.mend(session_id, user_id)
         if work.kind is WorkKind.PACK and all(one.id != work.snapshot_id for one in known.snapshots):
             await self.archives.drop(session_id, user_id, work.snapshot_id)
         await self.change(session_id, user_id, lambda now: now.ended(mending.owner))

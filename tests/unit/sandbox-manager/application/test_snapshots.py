@@ -218,6 +218,64 @@ async def test_files_of_a_deleted_session_go_at_once_or_when_their_delay_is_over
         assert await files.records.get("s1") is None
 
 
+async def test_files_that_can_not_be_mended_go_all_the_same_when_their_time_has_come() -> None:
+    """What a hostile sandbox left made every mending fail, and the removal waited for one."""
+    for by_sweep in (True, False):
+        files = Files(delay=timedelta(minutes=1))
+        taken = await files.take(*WHO, "one")
+        files.archives.fail = files.archives.fail_mending = EngineUnavailableError("Not a directory.")
+        with pytest.raises(EngineUnavailableError):
+            await files.restore(*WHO, taken.id)
+        await files.remove(*WHO)
+        assert "s1" in files.archives.files
+
+        files.keeping.clock.move(timedelta(minutes=2))
+        await (files.tend() if by_sweep else files.remove(*WHO))
+
+        assert files.archives.files == {}
+        assert await files.records.get("s1") is None
+
+
+async def test_files_somebody_is_at_work_at_stay_until_that_is_done() -> None:
+    files = Files()
+    await files.hold(WorkKind.PACK)
+    with pytest.raises(WorkspaceBusyError):
+        await files.remove(*WHO)
+    assert "s1" in files.archives.files
+
+    await files.work.change(*WHO, lambda now: now.ended("manager-2"))
+    await files.tend()
+
+    assert files.archives.files == {}
+
+
+async def test_no_sandbox_starts_on_files_that_are_half_exchanged() -> None:
+    files = Files()
+    identity = (await files.keeping.ready()).identity
+    taken = await files.take(*WHO, "one")
+    files.archives.fail = files.archives.fail_mending = EngineUnavailableError("The engine is away.")
+    with pytest.raises(EngineUnavailableError):
+        await files.restore(*WHO, taken.id)
+    files.keeping.clock.move(WORK_LEASE * 2)
+
+    with pytest.raises(EngineUnavailableError):
+        await files.work.ready_to_start(identity)
+
+    files.archives.fail_mending = None
+    files.keeping.clock.move(WORK_LEASE * 2)
+    await files.work.ready_to_start(identity)
+
+
+async def test_what_is_left_of_packing_is_not_mended_under_a_sandbox_that_runs() -> None:
+    files = Files()
+    await files.hold(WorkKind.PACK, lapsed=True)
+    files.archives.fail_mending = EngineUnavailableError("It writes on and on.")
+
+    await files.take(*WHO, "after")
+
+    assert files.archives.mended == []
+
+
 async def test_files_at_another_engine_are_left_to_the_managers_there() -> None:
     files = Files()
     await files.keeping.ready()

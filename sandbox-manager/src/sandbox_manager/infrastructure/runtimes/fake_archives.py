@@ -7,7 +7,8 @@ from sandbox_manager.domain.workspace import ArchiveBounds, Packed, SnapshotRefu
 
 
 class FakeArchives:
-    """`WorkspaceArchives`. `files` is what each session has; `fail` is raised by `pack` and `unpack` when set."""
+    """`WorkspaceArchives`. `files` is what each session has; `fail` is raised by `pack` and
+    `unpack` when set, `fail_mending` by `mend`."""
 
     def __init__(self, workspaces: set[str]) -> None:
         self._workspaces = workspaces
@@ -15,6 +16,7 @@ class FakeArchives:
         self.kept: dict[tuple[str, str], str] = {}
         self.mended: list[str] = []
         self.fail: DomainError | None = None
+        self.fail_mending: DomainError | None = None
 
     async def pack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> Packed:
         self._check()
@@ -33,6 +35,8 @@ class FakeArchives:
         self.files[session_id] = self.kept[session_id, snapshot_id]
 
     async def mend(self, session_id: str, user_id: str) -> None:
+        if self.fail_mending is not None:
+            raise self.fail_mending
         self.mended.append(session_id)
 
     async def drop(self, session_id: str, user_id: str, snapshot_id: str) -> None:

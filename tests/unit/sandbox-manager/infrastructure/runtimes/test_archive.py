@@ -7,13 +7,15 @@ import socket
 import subprocess
 import sys
 import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from sandbox_manager.domain.workspace import ArchiveBounds, SnapshotRefusedError
 from sandbox_manager.infrastructure.runtimes import archiving
-from sandbox_manager.infrastructure.runtimes.archive import unpacking
+from sandbox_manager.infrastructure.runtimes.archive import bounds, program, unpacking
 from sandbox_manager.infrastructure.runtimes.archive.bounds import FOLDER, STAGE, ArchiveError, Counted
 from sandbox_manager.infrastructure.runtimes.archive.packing import pack
 from sandbox_manager.infrastructure.runtimes.archive.program import run
@@ -243,7 +245,7 @@ def test_an_exchange_killed_at_any_step_is_brought_to_one_end_by_mending(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every rename and removal is a moment to die at; afterwards there are the old files or the new ones, whole."""
-    rename, rmtree = Path.rename, unpacking.remove_tree
+    rename, rmtree = os.rename, unpacking.remove_tree
     outcomes: set[str] = set()
     for moment in range(40):
         workspace = place / f"workspace{moment}"
@@ -265,25 +267,26 @@ def test_an_exchange_killed_at_any_step_is_brought_to_one_end_by_mending(
 
         steps = 0
 
-        def dying_rename(self: Path, target: Path) -> Path:
+        def dying_rename(source: Path, target: Path, **folders: int) -> None:
             dying()
-            return rename(self, target)
+            rename(source, target, **folders)
 
         def dying_rmtree(folder: Path) -> None:
             dying()
             rmtree(folder)
 
         with monkeypatch.context() as patched:
-            patched.setattr(Path, "rename", dying_rename)
+            patched.setattr(os, "rename", dying_rename)
             patched.setattr(unpacking, "remove_tree", dying_rmtree)
             try:
                 unpack(workspace, packed, Counted(1000, 100))
                 survived = True
             except KilledError:
                 survived = False
-        mend(workspace)
+        mend(workspace, place / "archives")
         now = {path.name: path.read_text() for path in workspace.iterdir()}
         assert now in ({"a": "new", "b": "new", "c": "new"}, {"b": "old", "c": "old", "d": "old"})
+        assert os.listdir(place / "archives") == ["w.tar.gz"]
         outcomes.add("survived" if survived else "killed")
     assert outcomes == {"survived", "killed"}
 
@@ -298,6 +301,98 @@ def test_mending_follows_no_link_and_leaves_a_whole_workspace_alone(place: Path)
 
     assert tree(workspace) == before
     assert os.listdir(place / "outside") == ["complete"]
+
+
+def folder_of(stage: Path, *files: str) -> None:
+    for name in files:
+        (stage / name).parent.mkdir(parents=True, exist_ok=True)
+        (stage / name).touch()
+
+
+def linked(stage: Path) -> None:
+    folder_of(stage, "emptied")
+    (stage / "new").symlink_to(stage.parents[1] / "outside")
+    (stage / "old").symlink_to(stage.parents[1] / "outside")
+
+
+LEFT: dict[str, Callable[[Path], object]] = {
+    "a file": lambda stage: stage.touch(),
+    "a pipe": lambda stage: os.mkfifo(stage),
+    "a link to nowhere": lambda stage: stage.symlink_to("nowhere"),
+    "emptied, nothing new": lambda stage: folder_of(stage, "emptied"),
+    "a file for what is new": lambda stage: folder_of(stage, "emptied", "new"),
+    "a file for what is old": lambda stage: folder_of(stage, "complete", "old"),
+    "old and new in each other's way": lambda stage: folder_of(stage, "complete", "new/run.sh/x", "old/run.sh/x"),
+    "a folder for a mark": lambda stage: folder_of(stage, "emptied/x", "new/x"),
+    "links that lead outside": linked,
+    "the system's own": lambda stage: folder_of(stage, "emptied", "new/.agent/x", "new/.transcripts/x"),
+    "another exchange, to all appearances": lambda stage: folder_of(stage, "complete", "new/mine"),
+}
+
+
+@pytest.mark.parametrize("left", LEFT)
+def test_nothing_a_sandbox_leaves_in_the_stages_place_is_believed(place: Path, left: str) -> None:
+    workspace = filled(place)
+    before = tree(workspace)
+    (place / "outside" / "x").touch()
+    do(place, "pack")
+    LEFT[left](workspace / STAGE)
+
+    do(place, "mend")
+
+    assert tree(workspace) == before
+    (workspace / "later").touch()
+    LEFT[left](workspace / STAGE)
+
+    do(place, "unpack")
+
+    assert tree(workspace) == before
+    assert os.listdir(place / "outside") == ["x"]
+    assert os.listdir(place / "archives") == ["one.tar.gz"]
+
+
+def test_a_mark_whose_files_are_gone_is_given_up(place: Path) -> None:
+    workspace = filled(place)
+    before = tree(workspace)
+    for mark in (unpacking._COMPLETE, unpacking._EMPTIED):
+        (place / "archives" / mark).touch()
+
+        do(place, "mend")
+
+        assert tree(workspace) == before
+        assert os.listdir(place / "archives") == []
+
+
+@pytest.fixture
+def own_place() -> Iterator[Path]:
+    """A place, while this process has none of root's rights over files."""
+    own, nobody = os.geteuid(), 65534
+    with tempfile.TemporaryDirectory() as folder:
+        if own == 0:
+            os.chown(folder, nobody, nobody)
+            os.seteuid(nobody)
+        try:
+            for name in ("workspace", "archives"):
+                Path(folder, name).mkdir()
+            yield Path(folder)
+        finally:
+            os.seteuid(own)
+
+
+@pytest.mark.parametrize("mode", [0o500, 0o000])
+def test_a_workspace_its_owner_has_shut_is_opened_and_folders_keep_their_modes(own_place: Path, mode: int) -> None:
+    """Run by an ordinary user, who may not move a folder that is closed to them."""
+    workspace = filled(own_place)
+    before = tree(workspace)
+    do(own_place, "pack")
+    (workspace / "run.sh").unlink()
+    workspace.chmod(mode)
+
+    do(own_place, "unpack")
+
+    assert workspace.stat().st_mode & 0o777 == 0o700
+    assert tree(workspace) == before
+    (workspace / "deep").chmod(0o700)  # or this user could not remove it
 
 
 def nest(folder: Path, depth: int, name: str) -> None:
@@ -344,3 +439,94 @@ def test_a_snapshot_has_a_plain_name(place: Path, name: str) -> None:
     for verb in ("pack", "unpack", "drop", "mend"):
         with pytest.raises(ArchiveError):
             do(place, verb, name)
+
+
+DEEP = 190
+"""Folders of 250 letters below each other: each file's path has 48 KB."""
+PEAK = """
+import resource, subprocess, sys
+print(subprocess.run([sys.executable, *sys.argv[1:]], capture_output=True, text=True, check=True).stdout.strip())
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+"""
+
+
+def files_at_the_end_of(workspace: Path, count: int) -> None:
+    at = os.open(workspace, FOLDER)
+    for _ in range(DEEP):
+        os.mkdir("d" * 250, dir_fd=at)
+        inner = os.open("d" * 250, FOLDER, dir_fd=at)
+        os.close(at)
+        at = inner
+    for number in range(count):
+        os.close(os.open(str(number), os.O_CREAT | os.O_WRONLY, 0o600, dir_fd=at))
+    os.close(at)
+
+
+def peak_mib(place: Path, verb: str) -> tuple[str, int]:
+    """What the program says, and the most memory it had."""
+    most = ArchiveBounds(max_bytes=10**9)
+    words = archiving.arguments(verb, str(place / "workspace"), str(place / "archives"), "one", most)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", PEAK, *words], capture_output=True, text=True, check=True, timeout=120
+    )
+    told, peak = done.stdout.splitlines()
+    return told, int(peak)
+
+
+def test_paths_take_no_memory_however_long_and_many(place: Path) -> None:
+    files_at_the_end_of(place / "workspace", 1_000)
+    for verb in ("pack", "unpack"):
+        told, peak = peak_mib(place, verb)
+        assert "code" not in archiving.answer(told)
+        assert peak < 40, verb
+
+
+def test_paths_are_bounded_all_together(place: Path) -> None:
+    workspace = place / "workspace"
+    files_at_the_end_of(workspace, 6_000)
+    told, peak = peak_mib(place, "pack")
+    with pytest.raises(SnapshotRefusedError, match="paths are too long"):
+        archiving.answer(told)
+    assert peak < 40
+    assert os.listdir(place / "archives") == []
+
+
+def test_paths_that_links_lead_to_count_too(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "_PATH_BYTES", 20_000)
+    workspace = place / "workspace"
+    for number in range(10):
+        (workspace / f"soft{number}").symlink_to("x/" * 500)
+    do(place, "pack")
+    for number in range(10):
+        (workspace / f"more{number}").symlink_to("x/" * 500)
+    with pytest.raises(ArchiveError, match="paths are too long"):
+        do(place, "pack")
+
+
+def test_what_is_remembered_of_files_with_several_names_is_bounded(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "_REMEMBERED_BYTES", 20_000)
+    for number in range(60):
+        (place / "workspace" / f"a{number}").touch()
+    do(place, "pack")
+    for number in range(60):
+        os.link(place / "workspace" / f"a{number}", place / "workspace" / f"b{number}")
+    with pytest.raises(ArchiveError, match="long names"):
+        do(place, "pack")
+
+
+def test_a_program_that_runs_out_of_memory_says_so_in_words(place: Path) -> None:
+    """Its own limit holds whatever its bounds have missed."""
+    (place / "workspace" / "kept").write_text("x")
+    source = archiving.PROGRAM.replace("module.main()", "")
+    source += f"""
+def greedy(*_):
+    return bytearray({bounds.MEMORY_BYTES})
+sys.modules[{program.__name__!r}].pack = greedy
+module.main()
+"""
+    words = ["pack", str(place / "workspace"), str(place / "archives"), "one", "1000", "100"]
+    told = subprocess.run([sys.executable, "-I", "-c", source, *words], capture_output=True, text=True, check=True)
+    with pytest.raises(SnapshotRefusedError, match="too many"):
+        archiving.answer(told.stdout)

@@ -4,6 +4,6 @@ runs shut in beside nothing but the two folders.
     python -I -c <this program> pack|unpack|mend|drop WORKSPACE ARCHIVES NAME MAX_BYTES MAX_FILES
 
 It writes one line of JSON and is done. Unpacking is whole or not at all: everything is unpacked into `STAGE` first;
-then a file there says that it is complete, and from then on an interrupted exchange is carried on by `mend`, never
-undone.
+then a file beside the archives says that it is complete, and from then on an interrupted exchange is carried on by
+`mend`, never undone.
 """

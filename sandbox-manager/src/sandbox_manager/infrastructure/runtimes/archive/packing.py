@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-import itertools
 import os
 import stat
 import tarfile
@@ -12,10 +11,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from sandbox_manager.infrastructure.runtimes.archive.bounds import FOLDER, KEPT, STAGE, ArchiveError, Counted
+from sandbox_manager.infrastructure.runtimes.archive.bounds import (
+    FOLDER,
+    KEPT,
+    STAGE,
+    ArchiveError,
+    Counted,
+    forget_entries,
+)
 
 _DEEPEST = 200
-_OWN = len(KEPT) + 1
+_LINK_BYTES = 256  # of an entry of `_Links` beside its path
+_Links = dict[tuple[int, int], str]
 
 
 class Entry(NamedTuple):
@@ -40,14 +47,11 @@ class _Exactly:
         return piece + b"\0" * (wanted - len(piece))
 
 
-def entries(folder: int, most: int, prefix: str = "") -> Iterator[Entry]:
-    """Everything below an open folder, parents first, at most so many names in one. What goes away meanwhile is left
-    out; no symlink is followed."""
+def entries(folder: int, counted: Counted, prefix: str = "") -> Iterator[Entry]:
+    """Everything below an open folder, parents first. What goes away meanwhile is left out; no symlink is followed."""
     if prefix.count("/") > _DEEPEST:
         raise ArchiveError("too_large", f"Folders are nested deeper than {_DEEPEST}, too deep for a snapshot.")
-    for name in _names(folder, most):
-        if not prefix and (name in KEPT or name == STAGE):
-            continue
+    for name in _names(folder, counted, prefix):
         path = f"{prefix}{name}"
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -55,16 +59,18 @@ def entries(folder: int, most: int, prefix: str = "") -> Iterator[Entry]:
             if stat.S_ISDIR(found.st_mode):
                 inner = os.open(name, FOLDER, dir_fd=folder)
                 try:
-                    yield from entries(inner, most, f"{path}/")
+                    yield from entries(inner, counted, f"{path}/")
                 finally:
                     os.close(inner)
 
 
-def _names(folder: int, most: int) -> list[str]:
+def _names(folder: int, counted: Counted, prefix: str) -> list[str]:
+    names: list[str] = []
     with os.scandir(folder) as found:
-        names = [entry.name for entry in itertools.islice(found, most + _OWN + 1)]
-    if len(names) > most + _OWN:
-        raise ArchiveError("too_large", f"There are more than {most:,} files, too many for a snapshot.")
+        for entry in found:
+            if prefix or (entry.name not in KEPT and entry.name != STAGE):
+                counted.listed(entry.name)
+                names.append(entry.name)
     return sorted(names)
 
 
@@ -75,14 +81,15 @@ def pack(workspace: Path, target: Path, counted: Counted) -> None:
     try:
         # Looked over first, so that what is too large is refused before it is read.
         looked = Counted(counted.max_bytes, counted.max_files)
-        for entry in entries(root, counted.max_files):
-            looked.file()
+        for entry in entries(root, looked):
+            looked.file(entry.path)
             looked.add(entry.found.st_size if stat.S_ISREG(entry.found.st_mode) else 0, entry.path)
         with open(draft, "wb", opener=_private) as raw:
             with gzip.GzipFile("", "wb", 1, raw) as packed, tarfile.open(None, "w|", packed) as archive:
-                links: dict[tuple[int, int], str] = {}
-                for entry in entries(root, counted.max_files):
+                links: _Links = {}
+                for entry in entries(root, counted):
                     _pack_entry(archive, entry, links, counted)
+                    forget_entries(archive)
             raw.flush()
             os.fsync(raw.fileno())
         draft.replace(target)
@@ -95,7 +102,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
-def _pack_entry(archive: tarfile.TarFile, entry: Entry, links: dict[tuple[int, int], str], counted: Counted) -> None:
+def _pack_entry(archive: tarfile.TarFile, entry: Entry, links: _Links, counted: Counted) -> None:
     found = entry.found
     info = tarfile.TarInfo(entry.path)
     info.mode, info.mtime = stat.S_IMODE(found.st_mode) & 0o777, int(found.st_mtime)
@@ -110,21 +117,20 @@ def _pack_entry(archive: tarfile.TarFile, entry: Entry, links: dict[tuple[int, i
     else:
         _pack_file(archive, info, entry, links, counted)
         return
-    counted.file()
+    counted.file(info.name, info.linkname)
     archive.addfile(info)
 
 
-def _pack_file(
-    archive: tarfile.TarFile, info: tarfile.TarInfo, entry: Entry, links: dict[tuple[int, int], str], counted: Counted
-) -> None:
+def _pack_file(archive: tarfile.TarFile, info: tarfile.TarInfo, entry: Entry, links: _Links, counted: Counted) -> None:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     with os.fdopen(os.open(entry.name, flags, dir_fd=entry.folder), "rb", 0) as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             return
-        counted.file()
+        counted.file(info.name)
         counted.add(found.st_size, entry.path)
         info.size = found.st_size
         archive.addfile(info, _Exactly(file, found.st_size))
         if found.st_nlink > 1:
+            counted.remembered(entry.path, _LINK_BYTES)
             links[found.st_dev, found.st_ino] = entry.path

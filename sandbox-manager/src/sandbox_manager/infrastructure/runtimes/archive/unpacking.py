@@ -5,58 +5,106 @@ from __future__ import annotations
 import contextlib
 import gzip
 import os
+import stat
 import tarfile
 import time
 from collections.abc import Generator
 from pathlib import Path
 
-from sandbox_manager.infrastructure.runtimes.archive.bounds import FOLDER, KEPT, STAGE, ArchiveError, Counted
-from sandbox_manager.infrastructure.runtimes.archive.removal import empty, open_folder
+from sandbox_manager.infrastructure.runtimes.archive.bounds import (
+    FOLDER,
+    KEPT,
+    STAGE,
+    ArchiveError,
+    Counted,
+    forget_entries,
+)
+from sandbox_manager.infrastructure.runtimes.archive.removal import empty, move_aside, open_folder
 
+_NEW, _OLD = "new", "old"  # in the stage
+_COMPLETE, _EMPTIED = "restore.complete", "restore.emptied"  # beside the archives
 _BLOCK = 256 * 1024
 _REMOVE_S = 200.0
 
 
 def unpack(workspace: Path, source: Path, counted: Counted) -> None:
-    """Exchange the workspace's files for the archive's, all or none. Nothing else may write to the workspace."""
-    mend(workspace)
+    """Exchange the workspace's files for the archive's, all or none. Nothing else may write to the workspace.
+
+    How far it is is written beside the archive: what lies in the workspace was written by whoever had it.
+    """
+    mend(workspace, source.parent)
     if not source.is_file():
         raise ArchiveError("missing", "The snapshot's archive is gone.")
-    stage = workspace / STAGE
+    stage, complete = workspace / STAGE, source.parent / _COMPLETE
     owner = workspace.lstat()
-    fresh = stage / "new"
+    fresh = stage / _NEW
     try:
         fresh.mkdir(parents=True, mode=0o700)
         with gzip.open(source) as packed, tarfile.open(None, "r|", packed) as archive:
             _Unpacking(fresh, owner.st_uid, owner.st_gid, counted).all_of(archive)
-        complete = os.open(stage / "complete", os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
-        os.fsync(complete)
-        os.close(complete)
+        _make_durable(complete)
     except BaseException:
-        (stage / "complete").unlink(missing_ok=True)
+        complete.unlink(missing_ok=True)
         remove_tree(stage)
         raise
-    mend(workspace)
+    mend(workspace, source.parent)
 
 
-def mend(workspace: Path) -> None:
-    """Bring an interrupted exchange to its end: on when the new files were complete, else back."""
-    stage = workspace / STAGE
-    if stage.is_symlink() or stage.is_file():
-        stage.unlink()
-    if not stage.exists():
+def mend(workspace: Path, marks: Path) -> None:
+    """Bring an interrupted exchange to its end: on when the new files were complete, else back.
+
+    Without a mark of ours whatever is in the stage's place is garbage.
+    """
+    if workspace.lstat().st_mode & stat.S_IRWXU != stat.S_IRWXU:  # its owner may have shut it
+        workspace.chmod(stat.S_IRWXU)
+    if (marks / _COMPLETE).exists() or (marks / _EMPTIED).exists():
+        with contextlib.ExitStack() as stack:
+            _carry_on(_open(workspace, None, stack), marks, stack)
+    remove_tree(workspace / STAGE)
+
+
+def _carry_on(root: int, marks: Path, stack: contextlib.ExitStack) -> None:
+    try:
+        stage = _open(STAGE, root, stack)
+        fresh = _open(_NEW, stage, stack)
+    except (FileNotFoundError, NotADirectoryError):
+        # There is nothing to carry on with: these are not the files the mark was made for.
+        for mark in (_COMPLETE, _EMPTIED):
+            (marks / mark).unlink(missing_ok=True)
         return
-    if (stage / "complete").exists():
-        (stage / "old").mkdir(exist_ok=True)
-        for name in os.listdir(workspace):
+    if (marks / _COMPLETE).exists():
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(_OLD, 0o700, dir_fd=stage)
+        old = _open(_OLD, stage, stack)
+        for name in os.listdir(root):
             if name not in KEPT and name != STAGE:
-                (workspace / name).rename(stage / "old" / name)
-        (stage / "complete").rename(stage / "emptied")
-    if (stage / "emptied").exists():
-        for name in os.listdir(stage / "new"):
-            (stage / "new" / name).rename(workspace / name)
-        (stage / "emptied").unlink()
-    remove_tree(stage)
+                _move(root, name, old)
+        (marks / _COMPLETE).rename(marks / _EMPTIED)
+    for name in os.listdir(fresh):
+        _move(fresh, name, root)
+    (marks / _EMPTIED).unlink()
+
+
+def _open(name: str | Path, folder: int | None, stack: contextlib.ExitStack) -> int:
+    opened = os.open(name, FOLDER, dir_fd=folder)
+    stack.callback(os.close, opened)
+    return opened
+
+
+def _move(source: int, name: str, target: int) -> None:
+    """Into another folder, with its mode: one its owner may not write to can't be moved by them as it is."""
+    mode = os.stat(name, dir_fd=source, follow_symlinks=False).st_mode
+    move_aside(source, name, target, name)
+    if stat.S_ISDIR(mode) and os.stat(name, dir_fd=target, follow_symlinks=False).st_mode != mode:
+        os.chmod(name, stat.S_IMODE(mode), dir_fd=target)
+
+
+def _make_durable(mark: Path) -> None:
+    made = os.open(mark, os.O_CREAT | os.O_WRONLY | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.fsync(made)
+    finally:
+        os.close(made)
 
 
 class _Unpacking:
@@ -67,27 +115,40 @@ class _Unpacking:
         self._folders: list[tuple[str, int, float]] = []
 
     def all_of(self, archive: tarfile.TarFile) -> None:
-        for info in archive:
-            self._counted.file()
-            with self._folder_of(info.name) as (folder, name):
-                if info.isdir():
-                    os.mkdir(name, 0o700, dir_fd=folder)
-                    os.chown(name, self._uid, self._gid, dir_fd=folder, follow_symlinks=False)
-                    self._folders.append((info.name, info.mode, info.mtime))
-                elif info.issym():
-                    os.symlink(info.linkname, name, dir_fd=folder)
-                    os.chown(name, self._uid, self._gid, dir_fd=folder, follow_symlinks=False)
-                elif info.islnk():
-                    with self._folder_of(info.linkname) as (other, target):
-                        os.link(target, name, src_dir_fd=other, dst_dir_fd=folder, follow_symlinks=False)
-                elif info.isreg():
-                    self._file(archive, info, folder, name)
-        for path, mode, mtime in reversed(self._folders):  # last, or a folder could not be written to
+        while (info := archive.next()) is not None:
+            forget_entries(archive)
+            self._counted.file(info.name, info.linkname)
+            self._close_folders(info.name)
+            self._make(archive, info)
+        self._close_folders("")
+
+    def _make(self, archive: tarfile.TarFile, info: tarfile.TarInfo) -> None:
+        with self._folder_of(info.name) as (folder, name):
+            if info.isdir():
+                os.mkdir(name, 0o700, dir_fd=folder)
+                os.chown(name, self._uid, self._gid, dir_fd=folder, follow_symlinks=False)
+                self._folders.append((info.name, info.mode, info.mtime))
+            elif info.issym():
+                os.symlink(info.linkname, name, dir_fd=folder)
+                os.chown(name, self._uid, self._gid, dir_fd=folder, follow_symlinks=False)
+            elif info.islnk():
+                with self._folder_of(info.linkname) as (other, target):
+                    os.link(target, name, src_dir_fd=other, dst_dir_fd=folder, follow_symlinks=False)
+            elif info.isreg():
+                self._file(archive, info, folder, name)
+
+    def _close_folders(self, next_path: str) -> None:
+        """Give those their mode and time that nothing more comes into, as an archive goes through one at a time:
+        before, they could not be written to."""
+        while self._folders and not next_path.startswith(f"{self._folders[-1][0]}/"):
+            path, mode, mtime = self._folders.pop()
             with self._folder_of(path) as (folder, name):
                 opened = os.open(name, FOLDER, dir_fd=folder)
-                os.fchmod(opened, mode & 0o777)
-                os.utime(opened, (mtime, mtime))
-                os.close(opened)
+                try:
+                    os.fchmod(opened, mode & 0o777)
+                    os.utime(opened, (mtime, mtime))
+                finally:
+                    os.close(opened)
 
     def _file(self, archive: tarfile.TarFile, info: tarfile.TarInfo, folder: int, name: str) -> None:
         self._counted.add(info.size, info.name)

@@ -17,6 +17,8 @@ from sandbox_manager.infrastructure.runtimes.inside import LONGEST_ANSWER
 _OUTPUT = 1
 _LONGEST = 1024 * 1024
 _MOST_HEARD = 4 * 1024 * 1024
+_LEAST_OF_A_FRAME = 256  # what each counts for, so that there are not millions of them to look at
+_READ = 64 * 1024
 _SILENT = "The sandbox does not answer."
 
 
@@ -28,24 +30,29 @@ class Answer:
         # A connection that was upgraded: the SDK hands out its reading half, of which this is the whole.
         self._socket: socket.socket = getattr(stream, "_sock", stream)
         self._line = line
+        self._received = bytearray()
 
     def line_with(self, start: str, within_s: float) -> str:
-        """Ask, and answer the first line from then on that starts so. Raises `EngineUnavailableError`."""
+        """Ask, and answer the first line from then on that starts so. Raises `EngineUnavailableError`, also when it
+        has not come in so many seconds, whatever else has."""
         until = time.monotonic() + within_s
-        rest, heard = b"", 0
+        rest, heard = bytearray(), 0
         try:
             self._socket.settimeout(within_s)
             self._socket.sendall(self._line.encode() + b"\n")
             while heard < _MOST_HEARD:
                 number, size = struct.unpack(">BxxxL", self._exactly(8, until))
                 piece = self._exactly(size, until)
-                heard += 8 + size
-                *lines, rest = (rest + piece if number == _OUTPUT else rest).split(b"\n")
+                heard += 8 + max(size, _LEAST_OF_A_FRAME)
+                if number != _OUTPUT:
+                    continue
+                rest += piece
+                *lines, rest = rest.split(b"\n") if b"\n" in piece else (rest,)
                 for line in lines:
                     if line.startswith(start.encode()):
                         return line[:LONGEST_ANSWER].decode(errors="replace")
                 # Of a line without end the beginning says whether it is the answer, and then it is too long for one.
-                rest = rest[:LONGEST_ANSWER]
+                del rest[LONGEST_ANSWER:]
             raise ValueError("more than an answer may have")
         except (OSError, ValueError) as error:
             raise EngineUnavailableError(_SILENT) from error
@@ -54,14 +61,21 @@ class Answer:
         """As much as that; `OSError` when the deadline is over or the other side has gone."""
         if size > _LONGEST:
             raise ValueError("more than an answer may have")
-        got = bytearray()
-        while len(got) < size:
-            self._socket.settimeout(max(until - time.monotonic(), 0.001))
-            piece = self._socket.recv(size - len(got))
+        while True:
+            # Checked apart from the socket's own timeout, which does not run while there is something to be read.
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("the answer did not come in time")
+            if len(self._received) >= size:
+                break
+            self._socket.settimeout(left)
+            piece = self._socket.recv(_READ)
             if not piece:
                 raise ConnectionError("the container ended")
-            got += piece
-        return bytes(got)
+            self._received += piece
+        taken = bytes(self._received[:size])
+        del self._received[:size]
+        return taken
 
     def close(self) -> None:
         """Give the connection back."""
