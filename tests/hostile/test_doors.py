@@ -19,6 +19,7 @@ from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools
 from backend_api.infrastructure.tool_api.workspace import FILES, DoorWorkspace
 from contracts.bounded_http import BoundedHttp, Bounds
 from contracts.sandboxes import DoorToken
+from support.computers import a_computer
 from support.hostile_door import Wire, head, hostile_door, result
 
 WAIT_S = 10.0
@@ -64,14 +65,7 @@ class Sandboxes:
     async def serve(self, name: str, at: str | None = None) -> AsyncGenerator[Computer]:
         async with hostile_door(self.folder / (at or name), self.behave) as socket:
             self.addresses[name] = f"unix:{socket}"
-            yield Computer(
-                id=name,
-                session_id=f"session-{name}",
-                generation=1,
-                has_desktop=False,
-                has_network=True,
-                expires_at=datetime.now(UTC) + timedelta(hours=1),
-            )
+            yield a_computer(name, f"session-{name}")
 
 
 @pytest.fixture

@@ -11,28 +11,20 @@ import socket
 import tempfile
 import zipfile
 from collections.abc import AsyncGenerator, Generator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from backend_api.domain.errors import ConflictError, DomainError
-from backend_api.domain.sandbox.entity import Computer
 from backend_api.domain.sandbox.errors import FileMissingError
 from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
+from support.computers import a_computer
 from support.door import RunningDoor, running_door
 from support.door_victim import FixedTokens
 
 SOON_S = 5.0
-COMPUTER = Computer(
-    id="sandbox-1",
-    session_id="session-1",
-    generation=1,
-    has_desktop=False,
-    has_network=True,
-    expires_at=datetime.now(UTC) + timedelta(hours=1),
-)
+COMPUTER = a_computer()
 
 
 @pytest.fixture(scope="module")

@@ -30,19 +30,13 @@ from contracts.bounded_http import Bounds
 from contracts.sandboxes import DoorToken
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.attendance import keep_alive
+from support.computers import a_computer
 
 ROOT = Path(__file__).resolve().parents[2]
 WATCHED_S = 4.0
 """Of a screen that never ends."""
 _MB = 1024 * 1024
-_COMPUTER = Computer(
-    id="sandbox-1",
-    session_id="session-1",
-    generation=1,
-    has_desktop=True,
-    has_network=True,
-    expires_at=datetime.now(UTC) + timedelta(hours=1),
-)
+_COMPUTER = a_computer(has_desktop=True)
 
 
 def hurried(bounds: Bounds) -> Bounds:

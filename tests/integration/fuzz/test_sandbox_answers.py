@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +18,6 @@ from hypothesis import strategies as st
 from backend_api.domain.agent.tools import ToolOutcome
 from backend_api.domain.errors import DomainError
 from backend_api.domain.sandbox.content import inert_type
-from backend_api.domain.sandbox.entity import Computer
 from backend_api.domain.sandbox.ports import Upload
 from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.problems import error_of
@@ -30,6 +28,7 @@ from backend_api.interfaces.http.user_content import content_headers
 from contracts.tools import ToolResult
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.inside import KEPT_LINE, report_of
+from support.computers import a_computer
 from support.door_victim import FixedTokens
 from support.fuzzing import EXAMPLES, SEED
 from support.hostile_door import Wire, frame, head, hostile_door
@@ -37,14 +36,7 @@ from support.hostile_door import Wire, frame, head, hostile_door
 ENDED_S = 20.0
 MANY = EXAMPLES * 25
 LARGEST = 2**63 - 1
-COMPUTER = Computer(
-    id="sandbox-1",
-    session_id="session-1",
-    generation=1,
-    has_desktop=True,
-    has_network=True,
-    expires_at=datetime.now(UTC) + timedelta(hours=1),
-)
+COMPUTER = a_computer(has_desktop=True)
 TYPES = ("shell", "file", "diff", "browser", "search", "image", "document", "what")
 FIELDS = (
     *("type", "result", "output", "success", "text", "offset", "display", "changed_paths", "duration_ms", "spans"),

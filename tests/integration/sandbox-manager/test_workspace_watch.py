@@ -14,7 +14,7 @@ from contracts.tree_size import TreeSize
 from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many
 from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.processes import reference
-from sandbox_manager.infrastructure.runtimes.process.workspace_count import Bounds, Watched, told
+from sandbox_manager.infrastructure.runtimes.process.workspace_count import CountBounds, Watched, told
 from sandbox_manager.infrastructure.runtimes.process.workspace_watch import WorkspaceWatch
 
 MIB = 1 << 20
@@ -108,8 +108,8 @@ def test_a_workspace_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
 def test_one_that_can_not_be_counted_to_its_end_is_counted_apart_and_ends_at_the_third_time(tmp_path: Path) -> None:
     scene = Scene(tmp_path, limit_files=100)
     scene.write("first", 1)
-    scene.look.quick = Bounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
-    scene.look.long = Bounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
+    scene.look.quick = CountBounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
+    scene.look.long = CountBounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
     until = time.monotonic() + 60
     while not scene.ended and time.monotonic() < until:
         scene.look()
@@ -120,7 +120,7 @@ def test_one_that_can_not_be_counted_to_its_end_is_counted_apart_and_ends_at_the
 
 def test_a_large_one_is_counted_apart_and_goes_on(tmp_path: Path) -> None:
     scene = Scene(tmp_path, limit_bytes=10 * MIB)
-    scene.look.quick = Bounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
+    scene.look.quick = CountBounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
     for name in ("first", "second"):
         scene.write(name, 40)
         assert scene.ended == []

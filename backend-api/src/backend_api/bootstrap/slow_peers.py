@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 from backend_api.application import measures
 from backend_api.bootstrap.bounded_socket import BoundedSocket
 from backend_api.interfaces.trust import TRUST
-from contracts.listening.http import BoundedHttp
+from contracts.listening.http import BoundedHttpProtocol
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Patient(asyncio.Protocol):
         super().resume_writing()
 
 
-class HttpProtocol(Patient, BoundedHttp):
+class HttpProtocol(Patient, BoundedHttpProtocol):
     """HTTP with patience; who has logged in over a connection is no stranger on it any more."""
 
     kind = "http"

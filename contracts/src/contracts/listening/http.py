@@ -51,7 +51,7 @@ class _RefusedError(Exception):
     """Ends the parser; the answer is prepared."""
 
 
-class BoundedHttp(HttpToolsProtocol):
+class BoundedHttpProtocol(HttpToolsProtocol):
     """The server's protocol with bounds."""
 
     def __init__(

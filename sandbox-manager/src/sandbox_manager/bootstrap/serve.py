@@ -6,7 +6,7 @@ import socket
 
 import uvicorn
 
-from contracts.listening.http import BoundedHttp, Config
+from contracts.listening.http import BoundedHttpProtocol, Config
 from contracts.listening.peers import Peers
 from contracts.observation.logs import log_json_lines
 from contracts.tracing import traced
@@ -59,7 +59,7 @@ def serve(settings: Settings) -> int:
         app,
         # All who may call share a few addresses.
         peers=Peers(_CONNECTIONS, is_proxy=lambda _: True),
-        http=BoundedHttp,
+        http=BoundedHttpProtocol,
         ws="none",
         log_config=None,
         access_log=False,

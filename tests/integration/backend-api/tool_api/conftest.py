@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Generator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from backend_api.domain.sandbox.entity import Computer
 from backend_api.infrastructure.tool_api.doors import Doors
+from support.computers import a_computer
 from support.door import RunningDoor, running_door
 from support.door_tokens import FixedTokens
 
@@ -33,14 +33,7 @@ async def doors(tokens: FixedTokens) -> AsyncIterator[Doors]:
 
 @pytest.fixture
 def computer() -> Computer:
-    return Computer(
-        id="sandbox-1",
-        session_id="session-1",
-        generation=1,
-        has_desktop=False,
-        has_network=True,
-        expires_at=datetime.now(UTC) + timedelta(hours=1),
-    )
+    return a_computer()
 
 
 @pytest.fixture

@@ -19,10 +19,11 @@ from backend_api.domain.agent.tools import OnOutput, ToolOutcome
 from backend_api.domain.sandbox.content import image_type
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
+from backend_api.infrastructure.tool_api.door_faults import door_faults
 from backend_api.infrastructure.tool_api.doors import Door, Doors
 from backend_api.infrastructure.tool_api.problems import REFUSED, error_of, refusal
 from backend_api.infrastructure.tool_api.told_spans import tell_spans
-from contracts.bounded_http import Bounds, RefusedAnswerError, StreamedAnswer
+from contracts.bounded_http import Bounds, StreamedAnswer
 from contracts.bounded_json import MalformedJsonError, read_json
 from contracts.observation.spans import SPANS, Span
 from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
@@ -87,19 +88,16 @@ class DoorTools:
 
     async def _attempt(self, computer: Computer, call: _Call, span: Span) -> ToolOutcome | None:
         """None where the token is refused."""
-        try:
-            async with self._doors.open(computer, SCOPES) as door:
-                return await self._over(door, call, span)
-        except httpx.PoolTimeout as error:
-            raise ComputerUnavailableError("The computer is busy with other calls.") from error
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            await self._doors.forget(computer)
-            raise ComputerUnavailableError("The computer does not answer.") from error
-        except RefusedAnswerError as error:
-            raise ComputerLostError("The computer answered more than it may, or something else.") from error
-        except httpx.TransportError as error:
-            await self._doors.forget(computer)
-            raise ComputerLostError("The connection to the computer broke in the middle of the call.") from error
+        async with (
+            door_faults(
+                self._doors,
+                computer,
+                refused="The computer answered more than it may, or something else.",
+                broken="The connection to the computer broke in the middle of the call.",
+            ),
+            self._doors.open(computer, SCOPES) as door,
+        ):
+            return await self._over(door, call, span)
 
     async def _over(self, door: Door, call: _Call, span: Span) -> ToolOutcome | None:
         body = {"call_id": call.id, "arguments": call.arguments}

@@ -12,11 +12,12 @@ import httpx
 from pydantic import Field, TypeAdapter
 
 from backend_api.domain.sandbox.entity import Computer, Scope
-from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
+from backend_api.domain.sandbox.errors import ComputerLostError
 from backend_api.domain.sandbox.ports import Download, FileEntry, FilePreview, Upload
+from backend_api.infrastructure.tool_api.door_faults import door_faults
 from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.problems import error_of
-from contracts.bounded_http import Bounds, RefusedAnswerError, StreamedAnswer, declared_length
+from contracts.bounded_http import Bounds, StreamedAnswer, declared_length
 from contracts.bounded_json import MalformedJsonError, read_json
 from contracts.tools import MAX_LISTED, FileContent, Uploaded
 from contracts.tools import FileEntry as WireEntry
@@ -105,28 +106,20 @@ class DoorWorkspace:
         # A body that is a stream can be sent once only, so an upload gets no second attempt.
         attempts = 1 if "content" in fields else 2
         for attempt in range(1, attempts + 1):
-            try:
-                async with (
-                    self._doors.open(computer, SCOPES) as door,
-                    door.stream(method, path, bounds, **fields) as answer,
-                ):
-                    if answer.status == 401 and attempt < attempts:
-                        self._doors.refuse(computer)
-                        continue
-                    if not answer.is_success:
-                        raise error_of(answer.status, await answer.problem())
-                    yield answer
-                    return
-            except httpx.PoolTimeout as error:
-                raise ComputerUnavailableError("The computer is busy with other calls.") from error
-            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                await self._doors.forget(computer)
-                raise ComputerUnavailableError("The computer does not answer.") from error
-            except RefusedAnswerError as error:
-                raise ComputerLostError(_NOT_ANSWERED) from error
-            except httpx.TransportError as error:
-                await self._doors.forget(computer)
-                raise ComputerLostError("The connection to the computer broke.") from error
+            async with (
+                door_faults(
+                    self._doors, computer, refused=_NOT_ANSWERED, broken="The connection to the computer broke."
+                ),
+                self._doors.open(computer, SCOPES) as door,
+                door.stream(method, path, bounds, **fields) as answer,
+            ):
+                if answer.status == 401 and attempt < attempts:
+                    self._doors.refuse(computer)
+                    continue
+                if not answer.is_success:
+                    raise error_of(answer.status, await answer.problem())
+                yield answer
+                return
 
 
 _NOT_ANSWERED = "The computer answered something else than it was asked."

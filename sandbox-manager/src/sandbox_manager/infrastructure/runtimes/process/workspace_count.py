@@ -37,7 +37,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class CountBounds:
     """Of the count of one workspace, in seconds: processor time for its tree and for what it holds open, and how long
     the program that counts may say nothing."""
 
@@ -55,7 +55,7 @@ class Counted:
 
 
 def count_workspaces(
-    watched: Sequence[Watched], device: int, bounds: Bounds, *, may_unshare: bool
+    watched: Sequence[Watched], device: int, bounds: CountBounds, *, may_unshare: bool
 ) -> Generator[Counted]:
     """One after the other, each within the bounds."""
     members = trees(all_processes(), [one.root for one in watched])
@@ -84,7 +84,7 @@ def _sum(one: TreeSize, other: TreeSize) -> TreeSize:
     return TreeSize(one.bytes + other.bytes, one.files + other.files, one.complete and other.complete)
 
 
-def _sizes(folders: list[Path], bounds: Bounds, *, may_unshare: bool) -> Generator[tuple[TreeSize | None, float]]:
+def _sizes(folders: list[Path], bounds: CountBounds, *, may_unshare: bool) -> Generator[tuple[TreeSize | None, float]]:
     """By a program of its own: a million files would hold up the manager. None for one it got stuck in: it is started
     anew for those after that."""
     # As root of a namespace one's own folders are open, whatever their modes say.

@@ -23,7 +23,12 @@ from contracts.tree_size import TreeSize
 from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many, greediest
 from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, spared, trees
 from sandbox_manager.infrastructure.runtimes.process.watching import FaultBoundary
-from sandbox_manager.infrastructure.runtimes.process.workspace_count import Bounds, Counted, Watched, count_workspaces
+from sandbox_manager.infrastructure.runtimes.process.workspace_count import (
+    CountBounds,
+    Counted,
+    Watched,
+    count_workspaces,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -38,8 +43,8 @@ _SLACK = 10
 _SLACK_BYTES = 16 * 1024 * 1024
 _SLACK_FILES = 1000
 _GROWTH = 100
-QUICK = Bounds(tree_cpu_s=0.5, deleted_cpu_s=0.25, patience_s=3.0)
-LONG = Bounds(tree_cpu_s=20.0, deleted_cpu_s=2.0, patience_s=60.0)
+QUICK = CountBounds(tree_cpu_s=0.5, deleted_cpu_s=0.25, patience_s=3.0)
+LONG = CountBounds(tree_cpu_s=20.0, deleted_cpu_s=2.0, patience_s=60.0)
 _LONG_AT_ONCE = 3
 _UNCOUNTED = 3
 _OVER = "Its files took up more than they may, and went on growing."
@@ -71,8 +76,8 @@ class WorkspaceWatch:
     running: Callable[[], Mapping[str, Watched]]
     end: Callable[[str, str], None]
     look_s: float = _LOOK_S
-    quick: Bounds = QUICK
-    long: Bounds = LONG
+    quick: CountBounds = QUICK
+    long: CountBounds = LONG
     _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
     _waiting: dict[str, Watched] = field(default_factory=dict[str, Watched])
     _boundary: FaultBoundary = field(default_factory=FaultBoundary)
@@ -140,7 +145,7 @@ class WorkspaceWatch:
             with self._boundary.around(sandbox_id):
                 _hold_descriptors_of(sandbox_id, one, members[one.root])
 
-    def _count(self, watched: Sequence[Watched], bounds: Bounds) -> list[Counted]:
+    def _count(self, watched: Sequence[Watched], bounds: CountBounds) -> list[Counted]:
         device = self.folder.stat().st_dev
         return [*count_workspaces(watched, device, bounds, may_unshare=self.isolated)]
 
