@@ -7,17 +7,20 @@ import os
 import stat
 import zipfile
 from collections.abc import AsyncGenerator, Generator
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
 from tool_api.errors import FolderTooLargeError
 from tool_api.files.listing import HIDDEN, changed_at
+from tool_api.tree_walk import Folder, walk
 from tool_api.workspace import Workspace
 
 MAX_ZIP_ENTRIES = 20_000
 MAX_ZIP_BYTES = 2 * 1024**3
+MAX_ZIP_DEPTH = 100
 _PIECE_BYTES = 256 * 1024
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 _ZIP_END = (2107, 12, 31, 23, 59, 58)
@@ -37,10 +40,10 @@ async def download(workspace: Workspace, path: str) -> Response:
     if stat.S_ISDIR(state.st_mode):
         await asyncio.to_thread(_check_size, fd)
         headers["Content-Disposition"] = disposition(f"{name}.zip")
-        return StreamingResponse(_in_thread(_zip(fd)), headers=headers, media_type="application/zip")
+        return StreamingResponse(in_thread(_zip(fd)), headers=headers, media_type="application/zip")
     headers |= {"Content-Disposition": disposition(name), "Content-Length": str(state.st_size)}
     return StreamingResponse(
-        _in_thread(_file(fd, state.st_size)), headers=headers, media_type="application/octet-stream"
+        in_thread(_file(fd, state.st_size)), headers=headers, media_type="application/octet-stream"
     )
 
 
@@ -66,22 +69,50 @@ def _file(fd: int, size: int) -> Generator[bytes]:
 
 def _check_size(fd: int) -> None:
     """Closes the folder when it refuses it."""
-    entries = size = 0
+    budget = _Budget()
     try:
-        for _, folders, files, folder_fd in os.fwalk(".", dir_fd=fd, follow_symlinks=False):
-            folders[:] = [name for name in folders if name not in HIDDEN]
-            entries += len(folders) + len(files)
-            for name in files:
-                with suppress(OSError):
-                    size += os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_size
-            if entries > MAX_ZIP_ENTRIES or size > MAX_ZIP_BYTES:
-                raise FolderTooLargeError(
-                    f"This folder holds more than {MAX_ZIP_ENTRIES} files or {MAX_ZIP_BYTES // 1024**2} MB, too much "
-                    "for one download. Take a folder inside it, or let the agent pack what you need."
-                )
+        with closing(walk(_again(fd))) as folders:
+            for folder in folders:
+                budget.take_folder(folder)
+                for name in folder.files:
+                    with suppress(OSError):
+                        budget.take_bytes(os.stat(name, dir_fd=folder.fd, follow_symlinks=False).st_size)
     except BaseException:
         os.close(fd)
         raise
+
+
+def _again(fd: int) -> int:
+    return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=fd)
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What one download may hold; asked before its first byte, and while it is packed, as a folder may grow."""
+
+    entries: int = 0
+    size: int = 0
+
+    def take_folder(self, folder: Folder) -> None:
+        """Leave out what is hidden. Raises `FolderTooLargeError`."""
+        folder.folders[:] = [name for name in folder.folders if name not in HIDDEN]
+        self.entries += len(folder.folders) + len(folder.files)
+        if self.entries > MAX_ZIP_ENTRIES or (folder.depth >= MAX_ZIP_DEPTH and folder.folders):
+            raise _too_large()
+
+    def take_bytes(self, count: int) -> None:
+        """Raises `FolderTooLargeError`."""
+        self.size += count
+        if self.size > MAX_ZIP_BYTES:
+            raise _too_large()
+
+
+def _too_large() -> FolderTooLargeError:
+    return FolderTooLargeError(
+        f"This folder holds more than {MAX_ZIP_ENTRIES} files, {MAX_ZIP_BYTES // 1024**2} MB or {MAX_ZIP_DEPTH} "
+        "folders in one another, too much for one download. Take a folder inside it, or let the agent pack what you "
+        "need."
+    )
 
 
 class _Sink:
@@ -104,22 +135,25 @@ class _Sink:
 
 
 def _zip(fd: int) -> Generator[bytes]:
-    sink = _Sink()
+    sink, budget = _Sink(), _Budget()
     try:
-        with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:  # type: ignore[arg-type]
-            for folder, folders, files, folder_fd in os.fwalk(".", dir_fd=fd, follow_symlinks=False):
-                folders[:] = sorted(name for name in folders if name not in HIDDEN)
-                below = "" if folder == "." else f"{folder.removeprefix('./')}/"
+        with (
+            zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,  # type: ignore[arg-type]
+            closing(walk(_again(fd))) as folders,
+        ):
+            for folder in folders:
+                budget.take_folder(folder)
+                below = f"{folder.path}/" if folder.depth else ""
                 if below:
-                    archive.writestr(zipfile.ZipInfo(below, _ZIP_EPOCH), b"")
-                for name in sorted(files):
-                    yield from _add(archive, sink, folder_fd, name, below + name)
+                    archive.writestr(zipfile.ZipInfo(_text(below), _ZIP_EPOCH), b"")
+                for name in folder.files:
+                    yield from _add(archive, sink, budget, folder.fd, name, below + name)
         yield sink.take()
     finally:
         os.close(fd)
 
 
-def _add(archive: zipfile.ZipFile, sink: _Sink, folder: int, name: str, path: str) -> Generator[bytes]:
+def _add(archive: zipfile.ZipFile, sink: _Sink, budget: _Budget, folder: int, name: str, path: str) -> Generator[bytes]:
     try:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
@@ -129,19 +163,34 @@ def _add(archive: zipfile.ZipFile, sink: _Sink, folder: int, name: str, path: st
         if not stat.S_ISREG(state.st_mode):
             return
         changed = min(max(changed_at(state).timetuple()[:6], _ZIP_EPOCH), _ZIP_END)
-        info = zipfile.ZipInfo(path.encode("utf-8", "replace").decode(), changed)
+        info = zipfile.ZipInfo(_text(path), changed)
         info.compress_type = zipfile.ZIP_DEFLATED
         info.external_attr = stat.S_IMODE(state.st_mode) << 16
         with archive.open(info, "w", force_zip64=True) as entry:
             while piece := file.read(_PIECE_BYTES):
+                budget.take_bytes(len(piece))
                 entry.write(piece)
                 yield sink.take()
 
 
-async def _in_thread(pieces: Generator[bytes]) -> AsyncGenerator[bytes]:
+def _text(path: str) -> str:
+    """What an archive can hold of a path that is no UTF-8."""
+    return path.encode("utf-8", "replace").decode()
+
+
+async def in_thread(pieces: Generator[bytes]) -> AsyncGenerator[bytes]:
+    """The pieces, each made in a thread; a generator that is left is closed once its piece is made."""
+    step: asyncio.Task[bytes | None] | None = None
     try:
-        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+        while True:
+            step = asyncio.create_task(asyncio.to_thread(next, pieces, None))
+            if (piece := await asyncio.shield(step)) is None:
+                return
             if piece:
                 yield piece
     finally:
-        pieces.close()
+        if step is None or step.done():
+            pieces.close()
+        else:
+            # Whoever read is gone, while a thread is in the middle of a piece.
+            step.add_done_callback(lambda ended: (ended.exception(), pieces.close()))

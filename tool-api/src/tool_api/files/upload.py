@@ -14,6 +14,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tool_api.errors import DiskFullError, InvalidUploadError, TooLargeError
+from tool_api.files.placement import place_all
 from tool_api.keeping.disk import DiskWatch
 from tool_api.workspace import Located, Workspace
 
@@ -52,13 +53,14 @@ class _Part:
 class Upload:
     """Receives one multipart body into the folder of a place, by pieces."""
 
-    def __init__(self, place: Located, max_file_bytes: int, disk: DiskWatch, room: int | None) -> None:
+    def __init__(self, place: Located, max_file_bytes: int, disk: DiskWatch) -> None:
         self._fd = os.dup(place.folder)
         self._prefix = place.path.removesuffix(place.name)
         self._max = max_file_bytes
         self._disk = disk
-        self._room = room
         self._taken = 0
+        self._reserved_bytes = self._reserved_files = 0
+        self._kept_bytes = self._kept_files = 0
         self._parts: list[_Part] = []
         self._open: _Part | None = None
         self._header_name = bytearray()
@@ -95,22 +97,43 @@ class Upload:
             raise InvalidUploadError("The multipart body is cut off.")
         if not self._parts:
             raise InvalidUploadError(f"The body holds no file in the field {FIELD}.")
-        for part in self._parts:
-            try:
-                os.rename(part.temporary, part.name, src_dir_fd=self._fd, dst_dir_fd=self._fd)
-            except IsADirectoryError as error:
-                raise InvalidUploadError(f"{part.name} is a folder.") from error
-        self._disk.wrote(self._taken)
+        place_all(self._fd, [(part.temporary, part.name) for part in self._parts])
+        self._kept_bytes, self._kept_files = self._taken, len(self._parts)
         return [self._prefix + part.name for part in self._parts]
 
     def close(self) -> None:
         """Leave nothing half done behind."""
+        self._drop()
+        os.close(self._fd)
+
+    def _drop(self) -> None:
+        """Delete what has no place, and give back the room it took."""
         for part in self._parts:
             if part.fd >= 0:
                 os.close(part.fd)
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part.temporary, dir_fd=self._fd)
-        os.close(self._fd)
+        self._parts.clear()
+        self._open = None
+        self._disk.wrote(self._kept_bytes - self._reserved_bytes, self._kept_files - self._reserved_files)
+        self._reserved_bytes, self._reserved_files = self._kept_bytes, self._kept_files
+
+    async def take(self, parser: MultipartParser, piece: bytes) -> None:
+        """Write a piece of the body, once there is room for it: all that are on their way at once share it.
+
+        Raises:
+            FormParserError: the body is malformed.
+        """
+        try:
+            await self._disk.demand(len(piece))
+        except DiskFullError:
+            self._drop()
+            self._fault = DiskFullError(self._disk.notice or self._disk.refusal(self._taken + len(piece)))
+            return
+        self._reserved_bytes += len(piece)
+        await asyncio.to_thread(parser.write, piece)
+        self._disk.wrote(0, len(self._parts) - self._reserved_files)
+        self._reserved_files = len(self._parts)
 
     def _part_begins(self) -> None:
         self._disposition = b""
@@ -159,9 +182,6 @@ class Upload:
         if part.size > self._max:
             self._fault = TooLargeError(f"{part.name} is over the limit of {self._max} bytes.")
             return
-        if self._room is not None and self._taken > self._room:
-            self._fault = DiskFullError(self._disk.notice or self._disk.refusal(self._taken))
-            return
         view = memoryview(data)[start:end]
         while view:
             view = view[os.write(part.fd, view) :]
@@ -189,15 +209,14 @@ async def receive(
     boundary = options.get(b"boundary")
     if kind != b"multipart/form-data" or not boundary:
         raise InvalidUploadError("The body must be multipart/form-data.")
-    room = await disk.room(max_file_bytes)
     with workspace.locate(f"{subdir or '.'}/{FIELD}", follow=False, make_folders=True) as place:
-        upload = Upload(place, max_file_bytes, disk, room)
+        upload = Upload(place, max_file_bytes, disk)
     try:
         parser = upload.parser(boundary)
         drained = 0
         async for piece in body:
             if upload.fault is None:
-                await asyncio.to_thread(parser.write, piece)
+                await upload.take(parser, piece)
             else:
                 # A client still sending would take an early answer for a broken connection.
                 drained += len(piece)

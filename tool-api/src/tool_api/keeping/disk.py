@@ -36,6 +36,7 @@ class DiskWatch:
         self._free_at_look = (0, 0)
         self._stopped_at: tuple[int, int] | None = None
         self._deleted = TreeSize(0, 0)
+        self._came_bytes = self._came_files = 0
         self.used_bytes: int | None = None
         self.used_files: int | None = None
 
@@ -98,10 +99,13 @@ class DiskWatch:
             f"it may hold, and this takes {_megabytes(wanted)}. Delete files first, then try again."
         )
 
-    def wrote(self, count: int) -> None:
-        """So many bytes came in since the last look."""
-        if self.used_bytes is not None:
-            self.used_bytes += count
+    def wrote(self, count: int, files: int = 0) -> None:
+        """So many bytes and files came in since the last look; or, below zero, were taken out again."""
+        self._came_bytes += max(count, 0)
+        self._came_files += max(files, 0)
+        if self.used_bytes is not None and self.used_files is not None:
+            self.used_bytes = max(self.used_bytes + count, 0)
+            self.used_files = max(self.used_files + files, 0)
 
     async def watch(
         self, on_full: Callable[[], Awaitable[None]], *, look_s: float = _LOOK_S, tick_s: float = _TICK_S
@@ -141,9 +145,11 @@ class DiskWatch:
     async def _look(self) -> None:
         began = self._began_at = time.monotonic()
         self._free_at_look = self._free()
+        came_bytes, came_files = self._came_bytes, self._came_files
         found, self._work_s = await asyncio.to_thread(self._count)
-        self.used_bytes = found.bytes + self._deleted.bytes
-        self.used_files = found.files + self._deleted.files
+        # What came in while it looked it may have missed.
+        self.used_bytes = found.bytes + self._deleted.bytes + self._came_bytes - came_bytes
+        self.used_files = found.files + self._deleted.files + self._came_files - came_files
         self._looked_at = time.monotonic()
         self._cost_s = self._looked_at - began
 

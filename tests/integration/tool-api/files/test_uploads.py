@@ -1,0 +1,124 @@
+"""Uploads that are taken whole or not at all, and all at once no more than there is room for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from support.door import SOURCES
+from support.ordinary_user import UID, as_ordinary_user, hand_to_ordinary_user
+from tool_api.errors import DiskFullError, InvalidUploadError
+from tool_api.files.upload import receive
+from tool_api.keeping.disk import DiskWatch
+from tool_api.workspace import Workspace
+
+MIB = 1 << 20
+ROOM = 10 * MIB
+
+
+async def form(files: list[tuple[str, int]], *, cut: bool = False) -> AsyncGenerator[bytes]:
+    """A multipart body of files, each so many MiB, 64 KiB at once."""
+    for name, size in files:
+        yield f'--B\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'.encode()
+        for _ in range(size * 16):
+            yield b"x" * (MIB // 16)
+            await asyncio.sleep(0)
+        yield b"\r\n"
+    if not cut:
+        yield b"--B--\r\n"
+
+
+async def upload(
+    root: Path, watch: DiskWatch, *files: tuple[str, int], cut: bool = False, max_bytes: int = ROOM
+) -> list[str]:
+    kind = "multipart/form-data; boundary=B"
+    return await receive(Workspace(root), "", kind, form(list(files), cut=cut), max_bytes, watch)
+
+
+def on_disk(root: Path) -> int:
+    return sum(file.stat().st_size for file in root.iterdir())
+
+
+async def test_uploads_at_once_share_the_room_that_is_left(tmp_path: Path) -> None:
+    watch = DiskWatch(tmp_path, ROOM)
+    answers = await asyncio.gather(
+        *(upload(tmp_path, watch, (str(number), 9)) for number in range(8)), return_exceptions=True
+    )
+    refused = [answer for answer in answers if isinstance(answer, BaseException)]
+    assert all(isinstance(error, DiskFullError) for error in refused), refused
+    assert len(refused) >= 7
+    assert on_disk(tmp_path) <= ROOM
+
+
+async def test_what_was_refused_or_left_half_done_takes_no_room(tmp_path: Path) -> None:
+    watch = DiskWatch(tmp_path, ROOM)
+    for _ in range(5):
+        with pytest.raises(DiskFullError) as refused:
+            await upload(tmp_path, watch, ("over", 11), max_bytes=2 * ROOM)
+        assert "room for 10.0 MB more of the 10.0 MB" in refused.value.detail
+        with pytest.raises(InvalidUploadError):
+            await upload(tmp_path, watch, ("cut", 9), cut=True)
+        assert os.listdir(tmp_path) == []
+    assert await upload(tmp_path, watch, ("fits", 9)) == ["fits"]
+    assert watch.used_bytes == 9 * MIB
+
+
+async def test_files_count_as_they_come(tmp_path: Path) -> None:
+    watch = DiskWatch(tmp_path, 0, limit_files=150)
+    await upload(tmp_path, watch, *((f"a{number}", 0) for number in range(100)))
+    with pytest.raises(DiskFullError):
+        await upload(tmp_path, watch, *((f"b{number}", 0) for number in range(100)))
+    assert watch.used_files == 100
+    assert len(os.listdir(tmp_path)) == 100
+
+
+async def test_of_an_upload_that_can_not_be_whole_nothing_appears(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "old").write_text("as it was")
+    with pytest.raises(InvalidUploadError, match="folder is a folder"):
+        await upload(tmp_path, DiskWatch(tmp_path, 0), ("new", 1), ("old", 1), ("folder", 1))
+    assert sorted(os.listdir(tmp_path)) == ["folder", "old"]
+    assert (tmp_path / "old").read_text() == "as it was"
+
+
+FAILS_AT_LAST = """
+import os, sys
+from tool_api.files.placement import place_all
+folder = os.open(sys.argv[1], os.O_RDONLY)
+for name in ("1", "2", "3", "4"):
+    os.close(os.open(name, os.O_WRONLY | os.O_CREAT, dir_fd=folder))
+try:
+    place_all(folder, [("1", "new"), ("2", "old"), ("3", "link"), ("4", "new"), ("missing", "last")])
+except FileNotFoundError:
+    sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("is_owner", [True, False])
+def test_what_can_not_be_placed_at_last_leaves_all_as_it_was(tmp_path: Path, *, is_owner: bool) -> None:
+    """A file of somebody else may be moved in one's own folder, and given no second name."""
+    hand_to_ordinary_user(tmp_path)
+    (tmp_path / "old").write_text("as it was")
+    (tmp_path / "old").chmod(0o600)
+    (tmp_path / "link").symlink_to("old")
+    if is_owner and os.geteuid() == 0:
+        os.chown(tmp_path / "old", UID, UID)
+    command = as_ordinary_user([sys.executable, "-c", FAILS_AT_LAST, str(tmp_path)])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(SOURCES)}
+    assert subprocess.run(command, env=environment, check=False, timeout=30).returncode == 7
+    assert set(os.listdir(tmp_path)) - {"1", "2", "3", "4"} == {"link", "old"}
+    assert (tmp_path / "old").read_text() == "as it was"
+    assert os.readlink(tmp_path / "link") == "old"
+
+
+async def test_an_upload_replaces_files_and_leaves_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("as it was")
+    assert await upload(tmp_path, DiskWatch(tmp_path, 0), ("old", 1), ("new", 1), ("old", 2)) == ["old", "new", "old"]
+    assert sorted(os.listdir(tmp_path)) == ["new", "old"]
+    assert (tmp_path / "old").stat().st_size == 2 * MIB
