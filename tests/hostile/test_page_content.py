@@ -251,6 +251,19 @@ def attack(address: str) -> str:
 <div><template shadowrootmode="open"><a href="{to}/hosted">hosted</a></template></div></body></html>"""
 
 
+def mutations(address: str) -> list[str]:
+    """Documents in which a connection is opened only by what they become when they are written and parsed again."""
+    hint = f'<link rel="preconnect" href="http://{address}"><link rel="dns-prefetch" href="//{address}">'
+    quoted = f"<link rel=preconnect href=http://{address}>"
+    return [
+        f"<p>shown<form><math><mtext></form><form><mglyph><style></math>{hint}",
+        f'<p>shown<math><mtext><table><mglyph><style><!--</style><p title="--&gt;{quoted}">',
+        f'<p>shown<svg></p><style><p id="</style>{quoted}">',
+        f'<p>shown<noscript><p title="</noscript>{quoted}"></noscript>',
+        f"<p>shown<noembed>{hint}</noembed><noframes>{hint}</noframes><xmp>{hint}</xmp>",
+    ]
+
+
 @pytest.mark.timeout(120)
 async def test_an_html_file_is_shown_and_reaches_nothing(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     session = await gateway.session({})
@@ -294,6 +307,29 @@ async def test_an_html_file_is_shown_and_reaches_nothing(gateway: Gateway, monke
             assert context.pages == [page]
             assert await page.evaluate("() => [window.ran ?? null, localStorage.getItem('ran')]") == [None, None]
         assert was_told(server) == b""
+
+
+@pytest.mark.timeout(120)
+async def test_no_html_file_opens_a_connection_by_what_it_becomes(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await gateway.session({})
+    await gateway.client.post(f"/api/sessions/{session}/sandbox")
+    with listener() as (address, server):
+        names = [f"mutation-{number}.html" for number in range(len(mutations(address)))]
+        for name, source in zip(names, mutations(address), strict=True):
+            monkeypatch.setitem(FILES, name, text(source, "text/html"))
+        async with chromium() as browser:
+            page = await browser.new_page(viewport=WIDE, locale="en")
+            await page.goto(f"{gateway.url}/s/{session}")
+            await page.get_by_role("button", name="Show computer").click()
+            await page.get_by_role("tab", name="Files").click()
+            for name in names:
+                await page.locator("button[data-row]").filter(has=page.get_by_text(name, exact=True)).click()
+                await expect(page.frame_locator(f"iframe[title='{name}']").get_by_text("shown")).to_be_visible()
+                await page.wait_for_timeout(500)  # long enough for what should not be to arrive
+                assert not was_reached(server), name
+                await page.get_by_role("region", name=name).get_by_role("button", name="Back").click()
 
 
 async def reached(server: socket.socket) -> None:

@@ -54,7 +54,9 @@ export function usePreview(sessionId: () => string, path: () => string | null, v
       if (kind === 'html') {
         const whole = content.truncated ? await bytes(LARGEST_HTML_BYTES) : null
         const source = (await whole?.text()) ?? content.content ?? ''
-        html = { document: inertHtml(source), isCut: content.truncated && whole === null }
+        const document = inertHtml(source)
+        if (document !== null) html = { document, isCut: content.truncated && whole === null }
+        else kind = 'code'
       } else if (kind === 'image' || kind === 'pdf') {
         const whole = await bytes(LARGEST_SHOWN_BYTES)
         if (whole) url = kind === 'pdf' ? await pdfUrl(whole) : await pictureUrl(whole, content.name)
