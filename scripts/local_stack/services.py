@@ -119,9 +119,8 @@ def _mongod(stack: Stack) -> ChildSpec:
 def _redis(stack: Stack) -> ChildSpec:
     port, password = stack.ports["redis"], stack.secrets.redis_password
     # By standard input, since a command line can be read by every user of the machine.
-    config = (
-        f'bind {_LOOPBACK}\nport {port}\nsave ""\nappendonly no\ndir {stack.folder / "redis"}\nrequirepass {password}\n'
-    )
+    folder = quoted_for_redis(stack.folder / "redis")
+    config = f'bind {_LOOPBACK}\nport {port}\nsave ""\nappendonly no\ndir {folder}\nrequirepass {password}\n'
     return ChildSpec(
         name="redis",
         command=(str(find_server("redis-server")), "-"),
@@ -130,6 +129,13 @@ def _redis(stack: Stack) -> ChildSpec:
         is_ready=lambda: answers_redis(_LOOPBACK, port, password),
         stdin=config.encode(),
     )
+
+
+def quoted_for_redis(path: Path) -> str:
+    """As one word of its configuration, whatever bytes the path has."""
+    plain = (byte in range(0x20, 0x7F) and byte not in b'"\\' for byte in os.fsencode(path))
+    pairs = zip(os.fsencode(path), plain, strict=True)
+    return '"' + "".join(chr(byte) if is_plain else f"\\x{byte:02x}" for byte, is_plain in pairs) + '"'
 
 
 def _manager(stack: Stack) -> ChildSpec:
