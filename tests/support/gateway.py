@@ -18,7 +18,8 @@ from backend_api.domain.agent.tools import Tool
 from backend_api.domain.sandbox.ports import Workspace
 from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryScreens, MemoryWorkspace
 from backend_api.infrastructure.memory.snapshots import MemorySnapshots
-from backend_api.infrastructure.mongo.connection import Database, connect
+from backend_api.infrastructure.mongo.connection import connect
+from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens

@@ -26,7 +26,7 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import SessionId, Taker
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import Client
+from backend_api.infrastructure.mongo.database import Client
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from local_stack.services import mongo_uri
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.conversation.ports import WorkQueue
-from backend_api.infrastructure.mongo.connection import Database, connect
+from backend_api.infrastructure.mongo.connection import connect
+from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.redis.client import Redis, connect_redis
 from backend_api.infrastructure.redis.hub import Hub
 from backend_api.infrastructure.redis.job_queue import SaqWorkQueue

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from pymongo.errors import PyMongoError
 
 from backend_api.application import measures
-from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.database import Database
 from contracts.observation.exposition import exposition
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,8 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
 from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
-from backend_api.infrastructure.mongo.connection import Database, connect
+from backend_api.infrastructure.mongo.connection import connect
+from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.news_marks import MongoNewsMarks
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository

@@ -120,17 +120,6 @@ async def test_what_a_model_read_beside_a_picture_is_read_again_by_another_worke
     assert len(turns) > 3
 
 
-async def test_outputs_of_a_log_that_keeps_them_in_bodies_alone_are_read_there() -> None:
-    stage = Stage()
-    model = ScriptedModel([CALL, CALLS], [TextPart("Looked."), STOP], [TextPart("Two."), STOP])
-    session = await stage.open_session(title="named")
-    await drive(stage, worker_for(stage, model, box()), session, "one")
-    stage.store.sessions[session].outputs.clear()
-    await drive(stage, worker_for(stage, model, box()), session, "two")
-    once, again = ([turn for turn in asked.turns if isinstance(turn, ToolTurn)] for asked in model.requests[1:])
-    assert once == again
-
-
 async def test_a_history_the_log_does_not_know_is_not_believed() -> None:
     stage = Stage()
     model = ScriptedModel([TextPart("Hi."), STOP])

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from backend_api.domain.agent.events import Event, RunStarted, ToolFinished
-from backend_api.domain.agent.recorded import Body
-from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Thread, shorten
+from backend_api.domain.agent.events import Event, RunStarted
+from backend_api.domain.agent.thread import Thread
 from backend_api.domain.conversation.entity import Accepted, SessionId
-from backend_api.domain.conversation.ports import Entry, EventLog
+from backend_api.domain.conversation.ports import EventLog
 
 PAGE = 1_000
-BODIES_AT_ONCE = 16
 KEPT_CHARACTERS = 64_000_000
 KEPT_S = 300.0
 EVENT_CHARACTERS = 1_000
@@ -52,7 +49,8 @@ class History:
                 self._forget()
                 continue
             self._is_checked = True
-            await self._take(page[back:], log)
+            for entry in page[back:]:
+                self._add(entry.event, entry.output)
             if len(page) < PAGE:
                 return
 
@@ -68,18 +66,6 @@ class History:
         """Nobody reads it for now: it is compared with the log before it is believed again."""
         self.is_told = False
         self._is_checked = self._last is None
-
-    async def _take(self, entries: Sequence[Entry], log: EventLog) -> None:
-        bodies: dict[int, str] = {}
-
-        async def load(seq: int) -> None:
-            bodies[seq] = _read_of(await log.body(self.session_id, seq))
-
-        wanted = [entry.event.seq or 0 for entry in entries if entry.output is None and _has_text_beside(entry.event)]
-        for start in range(0, len(wanted), BODIES_AT_ONCE):
-            await asyncio.gather(*map(load, wanted[start : start + BODIES_AT_ONCE]))
-        for entry in entries:
-            self._add(entry.event, bodies.get(entry.event.seq or 0, entry.output))
 
     def _add(self, event: Event, output: str | None) -> None:
         self.thread.take(event, output)
@@ -140,17 +126,6 @@ class _Kept:
     history: History
     weight: int
     since: float
-
-
-def _read_of(body: Body) -> str:
-    return shorten(body.content.decode("utf-8", "replace"), MAX_RESULT_CHARACTERS)
-
-
-def _has_text_beside(event: Event) -> bool:
-    payload = event.payload
-    if not isinstance(payload, ToolFinished) or payload.body is None:
-        return False
-    return payload.body.media_type.startswith("text/")
 
 
 def _weight(event: Event) -> int:

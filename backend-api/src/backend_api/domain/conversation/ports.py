@@ -56,8 +56,7 @@ class SessionRepository(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A stored event. `output` is what the model read of a result, None where that is its preview, or where a text
-    stands in its body alone, as it did in logs of old."""
+    """A stored event. `output` is what the model read of a result, None where that is its preview."""
 
     event: Event
     output: str | None = None

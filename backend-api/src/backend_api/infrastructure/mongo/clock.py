@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 
 from pymongo.errors import PyMongoError
 
-from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.database import Database
 
 FOLLOW_S = 30.0
 

@@ -9,7 +9,7 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.domain.agent.events import Event
 from backend_api.domain.sandbox.news import ComputerNews, DiskNews
-from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.transactions import in_transaction
 

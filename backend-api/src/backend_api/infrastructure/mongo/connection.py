@@ -6,22 +6,19 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from typing import Any
 
 from beanie import init_beanie  # pyright: ignore[reportUnknownVariableType] -- its database is untyped
 from pymongo import AsyncMongoClient
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure, PyMongoError
 from pymongo.read_concern import ReadConcern
 
 from backend_api.domain.errors import StoreUnavailableError
+from backend_api.infrastructure.mongo.database import Client, Database
 from backend_api.infrastructure.mongo.documents import DOCUMENTS
+from backend_api.infrastructure.mongo.migrate import migrate
+from backend_api.infrastructure.mongo.migrations import MIGRATIONS
 
 logger = logging.getLogger(__name__)
-
-Document = dict[str, Any]
-Database = AsyncDatabase[Document]
-Client = AsyncMongoClient[Document]
 
 _NOT_YET_INITIALIZED = 94
 _ALREADY_INITIALIZED = 23
@@ -35,13 +32,15 @@ LOOK_AGAIN_S = 5.0
 
 @asynccontextmanager
 async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerator[Database]:
-    """A database whose documents and indexes exist. Raises `StoreUnavailableError` when it does not answer in time."""
+    """A database whose documents and indexes exist, of this program's version. Raises `StoreUnavailableError` when it
+    does not answer in time, or holds data of a later version."""
     client: Client = AsyncMongoClient(
         uri, tz_aware=True, serverSelectionTimeoutMS=5000, timeoutMS=None, maxPoolSize=100, appname="backend-api"
     )
     async with client:
         await ensure_replica_set(client, wait_s=wait_s)
         database = client.get_database(name, read_concern=DURABLE_READS)
+        await migrate(database, MIGRATIONS)
         try:
             await init_beanie(database=database, document_models=list(DOCUMENTS))
         except PyMongoError as error:
@@ -52,13 +51,6 @@ async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerato
         finally:
             binding.cancel()
             await asyncio.wait({binding})
-
-
-async def forget_connections(client: Client) -> None:
-    """Have what is asked from now on asked over new connections (docs/decisions/0021)."""
-    # The driver has no public way, and keeps what a connection was told when it was opened for as long as it lives.
-    for server in client._topology._servers.values():  # pyright: ignore[reportPrivateUsage]
-        await server.pool.reset_without_pause()
 
 
 async def ensure_replica_set(client: Client, *, wait_s: float) -> None:

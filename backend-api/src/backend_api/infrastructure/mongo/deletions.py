@@ -5,7 +5,7 @@ from __future__ import annotations
 from backend_api.domain.conversation.deletions import Deleted
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.transactions import store_errors
 
 DUE_S = 30.0

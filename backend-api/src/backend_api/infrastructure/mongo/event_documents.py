@@ -16,7 +16,7 @@ from backend_api.application.conversation.event_json import dump, payload_fields
 from backend_api.domain.agent.events import Event, MessageUser, StoredPayload
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.errors import SessionNotFoundError
-from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.transactions import store_errors, wrote
 
 PART_CHARACTERS = 60_000
@@ -168,6 +168,14 @@ async def insert_body(
         for index, start in enumerate(range(0, max(len(content), 1), BODY_PART_BYTES))
     ]
     await _insert(database["bodies"], session, parts)
+
+
+async def read_body(database: Database, session_id: str, seq: int) -> Body | None:
+    """The parts put together, None where there are none."""
+    parts = await database["bodies"].find({"session_id": session_id, "seq": seq}).sort("part", 1).to_list()
+    if not parts:
+        return None
+    return Body(content=b"".join(bytes(part["content"]) for part in parts), media_type=parts[0]["media_type"])
 
 
 async def _insert(

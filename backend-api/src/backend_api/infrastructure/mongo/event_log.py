@@ -13,8 +13,8 @@ from backend_api.domain.agent.recorded import Body
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError
 from backend_api.domain.conversation.ports import Entry
-from backend_api.infrastructure.mongo.connection import Database, Document
-from backend_api.infrastructure.mongo.event_documents import insert_events, number, read_events, read_up_to
+from backend_api.infrastructure.mongo.database import Database, Document
+from backend_api.infrastructure.mongo.event_documents import insert_events, number, read_body, read_events, read_up_to
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 
 PAGES_AT_ONCE = 4
@@ -99,8 +99,7 @@ class MongoEventLog:
     async def body(self, session_id: SessionId, seq: int) -> Body:
         """The parts put together."""
         async with store_errors():
-            cursor = self._database["bodies"].find({"session_id": session_id, "seq": seq}).sort("part", 1)
-            parts = [document async for document in cursor]
-        if not parts:
+            body = await read_body(self._database, session_id, seq)
+        if body is None:
             raise EventBodyNotFoundError("This event has no body.")
-        return Body(content=b"".join(bytes(part["content"]) for part in parts), media_type=parts[0]["media_type"])
+        return body

@@ -12,7 +12,7 @@ from backend_api.application.conversation.event_json import format_time
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.feed import NUMBERS, SHOWN, ChangeType, SessionChange
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import Document
+from backend_api.infrastructure.mongo.database import Document
 
 _EPOCH_S = 1_577_836_800
 _ORDINAL_BITS, _NTH_BITS = 18, 4

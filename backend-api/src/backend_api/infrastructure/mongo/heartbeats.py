@@ -11,7 +11,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 
 from backend_api.domain.conversation.entity import Lease, OwnerMessage
 from backend_api.domain.conversation.errors import LeaseLostError
-from backend_api.infrastructure.mongo.connection import Document
+from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.run_documents import messages_from
 from backend_api.infrastructure.mongo.run_queries import held_run
 from backend_api.infrastructure.mongo.transactions import store_errors

@@ -11,7 +11,7 @@ from typing import TypeVar
 from pymongo.asynchronous.collection import AsyncCollection
 
 from backend_api.domain.errors import InvalidError
-from backend_api.infrastructure.mongo.connection import Document
+from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.transactions import store_errors
 
 _Item = TypeVar("_Item")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.transactions import store_errors
 
 _NEWS = "computer_news"

@@ -7,7 +7,7 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.session_repository import session_from
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 

@@ -9,7 +9,7 @@ from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.identity.entity import RefreshGrant, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
-from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.transactions import DURABLE, store_errors
 
 _HOLDS: Document = {"revoked": False, "$expr": {"$gt": ["$expires_at", "$$NOW"]}}

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from backend_api.domain.conversation.entity import OwnerMessage, Run, RunId, RunStatus, SessionId, Taker
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import Document
+from backend_api.infrastructure.mongo.database import Document
 from contracts.observation.context import current_work
 from contracts.observation.spans import current_traceparent
 

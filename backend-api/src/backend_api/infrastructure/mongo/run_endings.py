@@ -14,7 +14,7 @@ from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import Lease, Run, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_events, insert_recorded, number
 from backend_api.infrastructure.mongo.run_documents import left_for_owner, queued_run, run_from
 from backend_api.infrastructure.mongo.run_queries import more_unread, waiting_after

@@ -31,7 +31,7 @@ from backend_api.domain.conversation.entity import (
 )
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError, TooManyWaitingError
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import (
     insert_events,
     insert_recorded,

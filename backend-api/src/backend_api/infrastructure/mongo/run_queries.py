@@ -7,7 +7,7 @@ from typing import Any
 
 from backend_api.domain.agent.events import MessageCompleted, RunStarted, StoredPayload
 from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionStatus, Taker
-from backend_api.infrastructure.mongo.connection import Document
+from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.run_documents import messages_from, run_from
 
 IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from backend_api.domain.conversation.jobs import JobStatus, RunPage
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.newest_first import newest_first
 from backend_api.infrastructure.mongo.run_documents import run_from
 

@@ -18,7 +18,7 @@ from backend_api.domain.conversation.errors import FeedLostError, SlowReaderErro
 from backend_api.domain.conversation.feed import SessionChange
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.feed_documents import (
     PIPELINE,
     change_from,

@@ -12,7 +12,7 @@ from backend_api.domain.conversation.errors import SessionNotFoundError, Session
 from backend_api.domain.conversation.ports import SessionPage
 from backend_api.domain.errors import ConflictError
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.deletions import remove_contents
 from backend_api.infrastructure.mongo.newest_first import newest_first
 from backend_api.infrastructure.mongo.transactions import store_errors

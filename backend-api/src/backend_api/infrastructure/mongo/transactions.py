@@ -18,7 +18,7 @@ from backend_api.application import measures
 from backend_api.application.runs.stored_events import count_stored
 from backend_api.domain.agent.events import Event
 from backend_api.domain.errors import StoreUnavailableError
-from backend_api.infrastructure.mongo.connection import Database, forget_connections
+from backend_api.infrastructure.mongo.database import Database, forget_connections
 
 DURABLE = WriteConcern("majority")
 """Waits for the journal of a majority: nothing shown is lost with a server."""

@@ -7,7 +7,7 @@ import json
 from backend_api.domain.agent.events import Event, Usage
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.usage import total_usage
-from backend_api.infrastructure.mongo.connection import Database
+from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_documents import read_events, read_up_to
 from backend_api.infrastructure.mongo.transactions import store_errors
 

@@ -11,7 +11,7 @@ from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.identity.entity import Account, User, UserId
 from backend_api.domain.identity.errors import UsernameTakenError
-from backend_api.infrastructure.mongo.connection import Database, Document
+from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.transactions import DURABLE, store_errors
 
 NOTED_WITH_USER = 100

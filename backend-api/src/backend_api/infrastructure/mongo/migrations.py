@@ -1,0 +1,49 @@
+"""The changes, in order. One that stands here is never altered: data out there has been through it."""
+
+from __future__ import annotations
+
+from pymongo import UpdateOne
+
+from backend_api.domain.agent.events import Event, ToolFinished
+from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, shorten
+from backend_api.infrastructure.mongo.database import Database, Document
+from backend_api.infrastructure.mongo.event_documents import read_body, read_events
+from backend_api.infrastructure.mongo.migrate import Migration
+
+_BATCH = 100
+
+
+async def _outputs_beside_their_events(database: Database) -> None:
+    """What a model read of a long result was made from its body each time."""
+    wanted: Document = {"type": "tool.finished", "output": {"$exists": False}, "data": {"$regex": r'"body":\{'}}
+    batch: list[Document] = []
+    async for document in database["events"].find(wanted, batch_size=_BATCH):
+        batch.append(document)
+        if len(batch) == _BATCH:
+            await _set_outputs(database, batch)
+            batch = []
+    await _set_outputs(database, batch)
+
+
+async def _set_outputs(database: Database, documents: list[Document]) -> None:
+    changes: list[UpdateOne] = []
+    for document in documents:
+        (event,) = await read_events(database, [document])
+        output = await _output(database, event)
+        if output is not None:
+            changes.append(UpdateOne({"_id": document["_id"]}, {"$set": {"output": output}}))
+    if changes:
+        await database["events"].bulk_write(changes, ordered=False)
+
+
+async def _output(database: Database, event: Event) -> str | None:
+    payload = event.payload
+    if not isinstance(payload, ToolFinished) or payload.body is None:
+        return None
+    if not payload.body.media_type.startswith("text/"):
+        return None
+    body = await read_body(database, event.session_id, event.seq or 0)
+    return None if body is None else shorten(body.content.decode("utf-8", "replace"), MAX_RESULT_CHARACTERS)
+
+
+MIGRATIONS = (Migration("what a model read of a result stands with its event", _outputs_beside_their_events),)

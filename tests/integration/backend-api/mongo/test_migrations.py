@@ -1,0 +1,176 @@
+"""Data of former versions opens in this one: changed once, whoever starts, and read as it was read before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bson import json_util
+from pymongo import AsyncMongoClient
+
+from backend_api.domain.agent.events import RunFinished, ToolFinished
+from backend_api.domain.agent.model import FinishPart, TextPart, Turn
+from backend_api.domain.agent.thread import Thread
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import EventLog
+from backend_api.domain.errors import StoreUnavailableError
+from backend_api.infrastructure.mongo.connection import connect
+from backend_api.infrastructure.mongo.database import Database
+from backend_api.infrastructure.mongo.migrate import Migration, migrate
+from backend_api.infrastructure.mongo.migrations import MIGRATIONS
+from support.backend_stores import mongo_stores
+from support.scripted import ScriptedModel
+from support.servers import Server
+from support.stage import Stage, worker_for
+
+FORMER = Path(__file__).parents[3] / "data" / "stored_before_openings.json"
+"""A gateway's whole database with four sessions, one of them in the middle of a run, and what its program sent a model
+of each."""
+
+
+@asynccontextmanager
+async def opened(server: Server, name: str) -> AsyncGenerator[Database]:
+    async with AsyncMongoClient[dict[str, Any]](server.uri, tz_aware=True) as client:
+        yield client[name]
+
+
+async def fill(database: Database) -> dict[str, Any]:
+    stored: dict[str, Any] = json_util.loads(FORMER.read_text(encoding="utf-8"))
+    conversations = stored.pop("conversations")
+    for name, documents in stored.items():
+        if documents:
+            await database[name].insert_many(documents)
+    return conversations
+
+
+async def thread_of(log: EventLog, session: str) -> Thread:
+    thread = Thread()
+    for entry in await log.read_entries(SessionId(session), after=0, limit=1000):
+        thread.take(entry.event, entry.output)
+    return thread
+
+
+def as_told(turn: Turn) -> Any:
+    """Without what a thought has got since."""
+    fields = asdict(turn)
+    for thought in fields.get("thinking", ()):
+        assert thought.pop("offset") == 0
+    return json.loads(json.dumps([type(turn).__name__, fields]))
+
+
+async def test_conversations_of_a_former_version_read_as_they_did(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with opened(mongo_server, mongo_database_name) as database:
+        conversations = await fill(database)
+    assert len(conversations) == 4
+    async with mongo_stores(mongo_server.uri, mongo_database_name) as stores:
+        for session, former in conversations.items():
+            now = (await thread_of(stores.log, session)).conversation(former["run_id"])
+            assert [as_told(turn) for turn in now.turns] == former["turns"]
+            assert (now.next_turn, now.is_answered, now.seen_seq) == (
+                former["next_turn"],
+                former["is_answered"],
+                former["seen_seq"],
+            )
+
+
+async def test_a_run_that_was_at_work_in_a_former_version_goes_on(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with opened(mongo_server, mongo_database_name) as database:
+        await fill(database)
+    async with mongo_stores(mongo_server.uri, mongo_database_name) as stores:
+        lease = await stores.ledger.claim("w", lease_s=30, model="m")
+        assert lease is not None
+        assert lease.resumed
+        stage = Stage(ledger=stores.ledger, log=stores.log)  # type: ignore[arg-type]
+        stage.sessions = stores.sessions  # type: ignore[assignment]
+        await worker_for(stage, ScriptedModel([TextPart("Done."), FinishPart("stop")])).driver.drive(lease)
+        entries = await stores.log.read_entries(lease.run.session_id, after=9, limit=100)
+        payloads = [entry.event.payload for entry in entries]
+        types = [payload.type for payload in payloads]
+        assert types[-4:] == ["context.note", "message.completed", "usage.updated", "run.finished"]
+        assert [one.success for one in payloads if isinstance(one, ToolFinished)] == [False]
+        assert [one.status for one in payloads if isinstance(one, RunFinished)] == ["completed"]
+
+
+async def test_each_change_is_made_once_by_many_that_start_at_once(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    made: list[int] = []
+
+    def change(number: int) -> Migration:
+        async def run(database: Database) -> None:
+            made.append(number)
+            await asyncio.sleep(0.1)
+
+        return Migration(f"change {number}", run)
+
+    async with opened(mongo_server, mongo_database_name) as database:
+        await database["sessions"].insert_one({"_id": "s"})
+        await asyncio.gather(*(migrate(database, [change(1), change(2)]) for _ in range(5)))
+        assert made == [1, 2]
+        await migrate(database, [change(1), change(2), change(3)])
+        assert made == [1, 2, 3]
+
+
+async def test_a_change_whose_process_ended_is_begun_again_and_those_before_it_are_not(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    made: list[str] = []
+    begun = asyncio.Event()
+
+    async def first(database: Database) -> None:
+        made.append("first")
+
+    async def second(database: Database) -> None:
+        made.append("second")
+        begun.set()
+        if made.count("second") == 1:
+            await asyncio.Event().wait()
+
+    changes = [Migration("first", first), Migration("second", second)]
+    async with opened(mongo_server, mongo_database_name) as database:
+        await database["sessions"].insert_one({"_id": "s"})
+        dying = asyncio.create_task(migrate(database, changes))
+        await begun.wait()
+        waiting = asyncio.create_task(migrate(database, changes))
+        dying.cancel()
+        await asyncio.wait({dying})
+        await asyncio.wait_for(waiting, 30)
+        assert made == ["first", "second", "second"]
+
+
+async def test_the_lock_of_a_process_that_was_killed_lapses(mongo_server: Server, mongo_database_name: str) -> None:
+    async with opened(mongo_server, mongo_database_name) as database:
+        await fill(database)
+        until = {"$dateAdd": {"startDate": "$$NOW", "unit": "second", "amount": 2}}
+        lock: list[dict[str, Any]] = [{"$set": {"owner": "killed", "until": until}}]
+        await database["schema"].update_one({"_id": "lock"}, lock, upsert=True)
+        await asyncio.wait_for(migrate(database, MIGRATIONS), 30)
+        assert await database["schema"].find_one({"_id": "version"}) == {"_id": "version", "version": len(MIGRATIONS)}
+        assert await database["schema"].find_one({"_id": "lock"}) is None
+
+
+async def test_data_of_a_later_version_is_refused_and_left_alone(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with opened(mongo_server, mongo_database_name) as database:
+        later = len(MIGRATIONS) + 1
+        await database["schema"].insert_one({"_id": "version", "version": later})
+        with pytest.raises(StoreUnavailableError, match=f"of version {later}"):
+            async with connect(mongo_server.uri, mongo_database_name):
+                pass
+        assert await database.list_collection_names() == ["schema"]
+
+
+async def test_fresh_data_is_of_this_version(mongo_server: Server, mongo_database_name: str) -> None:
+    async with connect(mongo_server.uri, mongo_database_name) as database:
+        assert await database["schema"].find_one({"_id": "version"}) == {"_id": "version", "version": len(MIGRATIONS)}
