@@ -172,8 +172,11 @@ async def test_a_sandbox_that_goes_on_filling_its_workspace_ends_whatever_its_to
         watching = asyncio.create_task(neighbour())
         try:
             assert "went on growing" in await _is_over(intruder, 90)
+            assert not watching.done(), "a call of the sandbox beside it has failed"
         finally:
             watching.cancel()
+            (failure,) = await asyncio.gather(watching, return_exceptions=True)
+        assert isinstance(failure, asyncio.CancelledError), failure
         assert answered
         assert sorted(answered)[len(answered) // 2] < 1, "the sandbox beside it goes on"
 

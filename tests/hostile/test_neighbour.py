@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from support.stack import Stack, run_stack, start_stack
 from support.stream_load import mongo_uri_of
 
 Client = pymongo.MongoClient[dict[str, Any]]
+OPEN = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")}
+"""The last answers this machine itself where no token is set for it."""
 UNAUTHORIZED = 13
 AUTHENTICATION_FAILED = 18
 
@@ -74,10 +77,18 @@ def test_redis_answers_nobody_without_its_password(stack: Stack) -> None:
             client.keys("*")
 
 
-def test_the_manager_answers_nobody_without_its_token(stack: Stack) -> None:
+@pytest.mark.parametrize("token", ["", "Bearer", "Bearer guessed", "Basic Z3Vlc3NlZA=="])
+def test_the_manager_answers_nobody_without_its_token(stack: Stack, token: str) -> None:
     manager = f"http://127.0.0.1:{ports_of(stack.data_dir)['manager']}"
-    for path in ("/sandboxes", "/workspaces", "/stats", "/events"):
-        assert httpx.get(manager + path, trust_env=False).status_code in (401, 404), path
+    described = httpx.get(f"{manager}/openapi.json", trust_env=False).raise_for_status().json()
+    routes = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
+    assert len(routes) > len(OPEN), "it has others"
+    assert routes >= OPEN
+    headers = {"Authorization": token} if token else {}
+    for method, path in sorted(routes - OPEN):
+        named = re.sub(r"\{\w+\}", "1", path)
+        answer = httpx.request(method, manager + named, headers=headers, trust_env=False)
+        assert answer.status_code == 401, (method, path)
 
 
 def test_all_that_listens_on_loopback_is_accounted_for(stack: Stack) -> None:

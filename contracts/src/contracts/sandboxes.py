@@ -131,8 +131,8 @@ class TokenRequest(BaseModel):
 class DoorToken(BaseModel):
     """A signed token for one generation of one sandbox and the address of its door.
 
-    `door` is `http://host:port`, or `unix:/absolute/path.sock` (the connecting side must refuse symlinks:
-    the sandbox owns the folder the socket stands in).
+    `door` is `http://host:port`, or `unix:/absolute/path.sock`: the manager makes that socket in a folder no sandbox
+    sees, and the connecting side refuses symlinks all the same. What answers there may be anything the sandbox runs.
     """
 
     token: str

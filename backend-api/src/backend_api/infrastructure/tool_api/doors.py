@@ -1,4 +1,4 @@
-"""Connections to the doors of sandboxes, over TCP or a unix socket the sandbox may have tampered with.
+"""Connections to the doors of sandboxes, over TCP or a unix socket the manager made where no sandbox sees it.
 
 Behind a door anything may answer: what is read from there is read through `BoundedHttp`, or `screens.py`.
 """
