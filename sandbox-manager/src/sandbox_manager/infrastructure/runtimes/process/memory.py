@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from contracts.open_files import tasks
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, stat_fields
@@ -15,6 +16,7 @@ _KIB = 1024
 _IN_MEMORY = ("/tmp", "/var/tmp", "/home/agent", "/dev/shm", "/run")
 _INODE_BYTES = 1024
 _LOOKS = 5
+_OWN = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
 _STATUS_BYTES = 4096
 
 
@@ -83,7 +85,10 @@ def spared(root: ProcessRef, members: list[Member]) -> set[ProcessRef]:
 
 
 def own_bytes(pid: int) -> int | None:
-    """Memory of a process that is no file's, pages it shares counted by its share; None when it can't be told."""
+    """Memory and swap of a process that is no file's, pages it shares counted by its share.
+
+    None when it can't be told.
+    """
     for task in (pid, *tasks(pid)):
         found = _own_bytes(task)
         if found is not None:
@@ -92,29 +97,47 @@ def own_bytes(pid: int) -> int | None:
 
 
 def _own_bytes(task: int) -> int | None:
-    total, told = 0, False
     try:
         with open(f"/proc/{task}/smaps_rollup", "rb") as lines:
-            for line in lines:
-                if line.startswith((b"Pss_Anon:", b"Pss_Shmem:")):
-                    total, told = total + int(line.split()[1]) * _KIB, True
+            return own_bytes_told(lines)
     except (OSError, ValueError):
         return None
-    return total if told else None
 
 
-def table_bytes(pid: int) -> int:
-    """Memory that a process takes up by the tables of its own, for as much as it has mapped."""
+def own_bytes_told(lines: Iterable[bytes]) -> int | None:
+    """Of what the kernel sums up for a process: in memory and swapped out. Raises `ValueError`."""
+    found = [int(line.split()[1]) * _KIB for line in lines if line.startswith(_OWN)]
+    return sum(found) if found else None
+
+
+class Beside(NamedTuple):
+    """What a process takes up besides what it has in memory; of swap what is shared counts for each who shares it."""
+
+    tables: int
+    swapped: int
+
+
+def bytes_beside(pid: int) -> Beside:
+    """Of the tables of its own, for as much as it has mapped, and of its swap."""
     for task in (pid, *tasks(pid)):
         with contextlib.suppress(OSError, IndexError, ValueError):
             file = os.open(f"/proc/{task}/status", os.O_RDONLY | os.O_CLOEXEC)
             try:
-                told = os.read(file, _STATUS_BYTES).partition(b"\nVmPTE:")[2]
+                told = os.read(file, _STATUS_BYTES)
             finally:
                 os.close(file)
-            if told:
-                return int(told.split(None, 1)[0]) * _KIB
-    return 0
+            if b"\nVmPTE:" in told:
+                return bytes_beside_told(told)
+    return Beside(0, 0)
+
+
+def bytes_beside_told(status: bytes) -> Beside:
+    """Raises `IndexError`, `ValueError`."""
+    tables, swapped = (
+        int(status.partition(name)[2].split(None, 1)[0]) * _KIB if name in status else 0
+        for name in (b"\nVmPTE:", b"\nVmSwap:")
+    )
+    return Beside(tables, swapped)
 
 
 def file_bytes(pid: int) -> int:

@@ -27,12 +27,13 @@ from sandbox_manager.infrastructure.runtimes.process.descriptors import (
     memory_files,
 )
 from sandbox_manager.infrastructure.runtimes.process.memory import (
+    Beside,
     Member,
     all_processes,
+    bytes_beside,
     file_bytes,
     own_bytes,
     spared,
-    table_bytes,
     trees,
 )
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
@@ -157,12 +158,12 @@ class MemoryWatch:
         for pid in [one.process.pid for one in members]:
             by_inode |= known.descriptors.get(pid, {})
         files = file_bytes(root.pid) + sum(by_inode.values())
-        tables = {one.process: table_bytes(one.process.pid) for one in members}
-        most = files + sum(one.resident_bytes for one in members) + sum(tables.values())
+        beside = {one.process: bytes_beside(one.process.pid) for one in members}
+        most = files + sum(one.resident_bytes + sum(beside[one.process]) for one in members)
         if most <= self.memory_bytes or (now < known.exact_again_at and not hurried):
             return
         began = time.thread_time()
-        sizes = {one: size + tables[one] for one, size in _sizes(members).items()}
+        sizes = {one: size + beside[one].tables for one, size in _sizes(members, beside).items()}
         known.exact_again_at = time.monotonic() + (time.thread_time() - began) * _REST
         over = files + sum(sizes.values()) - self.memory_bytes
         if over > 0:
@@ -218,13 +219,15 @@ class MemoryWatch:
         self._killed.clear()
 
 
-def _sizes(members: list[Member]) -> dict[ProcessRef, int]:
-    """What each has for itself, the largest first; for those there is no time left for, all that it has in memory."""
+def _sizes(members: list[Member], beside: Mapping[ProcessRef, Beside]) -> dict[ProcessRef, int]:
+    """What each has for itself, the largest first; for those there is no time left for, all that it has in memory and
+    in swap."""
     until = time.thread_time() + _EXACT_CPU_S
     found: dict[ProcessRef, int] = {}
-    for member in sorted(members, key=lambda one: one.resident_bytes, reverse=True):
-        own = own_bytes(member.process.pid) if time.thread_time() <= until else None
-        found[member.process] = member.resident_bytes if own is None else own
+    most = {one.process: one.resident_bytes + beside[one.process].swapped for one in members}
+    for process in sorted(most, key=lambda one: most[one], reverse=True):
+        own = own_bytes(process.pid) if time.thread_time() <= until else None
+        found[process] = most[process] if own is None else own
     return found
 
 

@@ -6,6 +6,8 @@ import contextlib
 import logging
 import os
 import shutil
+import threading
+import time
 from pathlib import Path
 
 from sandbox_manager.domain.errors import EngineUnavailableError
@@ -19,6 +21,7 @@ _log = logging.getLogger(__name__)
 RESOLVER = "10.0.2.3"
 _OWN = "10.0.2.0/24"
 _TUN = "/dev/net/tun"
+_RENEW_S = 10.0
 _READY_FD, _EXIT_FD = 3, 4
 _NAMESPACE = ("unshare", "--user", "--map-root-user", "--net")
 
@@ -52,7 +55,9 @@ class NetworkRules:
     def __init__(self, blocked_subnets: tuple[str, ...], fib_trie: Path) -> None:
         self._blocked = networks_of([_OWN, *blocked_subnets])
         self._host_networks = HostNetworks(fib_trie)
-        self._in_place: dict[int, tuple[ProcessRef, str]] = {}
+        self._renewing = threading.Lock()
+        self._in_place: dict[ProcessRef, str] = {}
+        self._failed: dict[ProcessRef, int] = {}
 
     def wanted(self) -> str:
         """Of the network's own resolver only the port of names is open: its others are those of the machine that
@@ -62,23 +67,38 @@ class NetworkRules:
     def renew(self, running: list[ProcessRef]) -> None:
         """Renew the rules of all sandboxes with a network, by their first processes, where they are others by now.
 
-        What fails is logged, and tried again with the next call.
+        What fails, or is not done in time, is left to the next call, which begins with those that failed least. One
+        thread at a time does it; others leave it to that one.
         """
+        if not self._renewing.acquire(blocking=False):
+            return
+        try:
+            self._renew(running, time.monotonic() + _RENEW_S)
+        finally:
+            self._renewing.release()
+
+    def _renew(self, running: list[ProcessRef], until: float) -> None:
         try:
             wanted = self.wanted() if running else ""
         except EngineUnavailableError as error:
             _log.error("rules not renewed", extra={"reason": error.detail})
             return
-        known = self._in_place
-        self._in_place = {one.pid: known[one.pid] for one in running if known.get(one.pid, (None,))[0] == one}
-        for first in running:
-            if self._in_place.get(first.pid) == (first, wanted):
+        self._in_place = {one: known for one, known in self._in_place.items() if one in running}
+        self._failed = {one: times for one, times in self._failed.items() if one in running}
+        for first in sorted(running, key=lambda one: self._failed.get(one, 0)):
+            if self._in_place.get(first) == wanted:
                 continue
+            if time.monotonic() > until:
+                _log.warning("rules not renewed in time")
+                return
             refused = _set_rules(first, wanted)
             if refused is None:
-                self._in_place[first.pid] = (first, wanted)
-            elif first.lives:
-                _log.warning("rules not renewed", extra={"pid": first.pid, "reason": refused})
+                self._in_place[first] = wanted
+                self._failed.pop(first, None)
+            else:
+                self._failed[first] = self._failed.get(first, 0) + 1
+                if first.lives:
+                    _log.warning("rules not renewed", extra={"pid": first.pid, "reason": refused})
 
 
 def _set_rules(inside: ProcessRef, wanted: str) -> str | None:

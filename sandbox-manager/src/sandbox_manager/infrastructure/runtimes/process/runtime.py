@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 
 from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
@@ -29,6 +29,7 @@ from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError
 from sandbox_manager.infrastructure.runtimes.process.store import Live, State, Store
 from sandbox_manager.infrastructure.runtimes.process.terminals import bound_terminals
 from sandbox_manager.infrastructure.runtimes.process.watches import NOT_HELD, Watches
+from sandbox_manager.infrastructure.runtimes.process.watching import Watch
 from sandbox_manager.infrastructure.runtimes.threads import Pools, pools
 
 _log = logging.getLogger(__name__)
@@ -62,12 +63,15 @@ class ProcessRuntime:
         self._has_network = has_network
         self._rules = network.NetworkRules(options.blocked_subnets, options.host_fib_trie)
         self._place = ""
+        self._watches: list[Watch] = []
         self.archives = ProcessArchives(options, self._store, pools, isolated=isolated)
 
-    def watches(self) -> contextlib.AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def watched(self) -> Generator[None]:
         """Hold what limits of single processes do not, for the length of the block."""
         watches = Watches(self._options.folder, self._options.stack, self._store, self._limits, self._isolated)
-        return watches.running()
+        with watches.running() as self._watches:
+            yield
 
     async def place(self) -> str:
         if not self._place:
@@ -81,6 +85,10 @@ class ProcessRuntime:
     async def check(self) -> None:
         if not self._options.python.exists():
             raise EngineUnavailableError(f"SANDBOX_PYTHON: {self._options.python} does not exist.")
+        for watch in self._watches:
+            # Without it a sandbox has more than it may: none is started, and another manager is asked.
+            if (trouble := watch.trouble()) is not None:
+                raise EngineUnavailableError(trouble)
 
     async def start(self, spec: SandboxSpec) -> Started:
         await self.check()
@@ -268,7 +276,7 @@ async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRunt
             _log.warning("sandboxes are not isolated", extra={"reason": trouble})
         if limits.kind == "rlimit":
             _log.warning("memory and processes of sandboxes are watched, not held", extra={"not_held": NOT_HELD})
-        with runtime.watches():
+        with runtime.watched():
             yield runtime
 
 

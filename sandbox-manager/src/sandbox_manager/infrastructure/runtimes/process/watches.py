@@ -12,7 +12,7 @@ from sandbox_manager.infrastructure.runtimes.process import memory_watch, worksp
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 from sandbox_manager.infrastructure.runtimes.process.store import Store
-from sandbox_manager.infrastructure.runtimes.process.watching import watching
+from sandbox_manager.infrastructure.runtimes.process.watching import Watch, watching
 from sandbox_manager.infrastructure.runtimes.process.workspace_count import Watched
 
 _log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class Watches:
     isolated: bool
 
     @contextlib.contextmanager
-    def running(self) -> Generator[None]:
+    def running(self) -> Generator[list[Watch]]:
         """For the length of the block; of several managers of a folder one watches."""
         inside = self.limits.inside
         files = workspace_watch.WorkspaceWatch(
@@ -47,12 +47,14 @@ class Watches:
             end=self._end,
         )
         with contextlib.ExitStack() as stack:
-            stack.enter_context(watching("workspaces", self._lock("workspaces"), files, workspace_watch.TICK_S))
+            lock = self._lock("workspaces")
+            started = [stack.enter_context(watching("workspaces", lock, files, workspace_watch.TICK_S))]
             # Without isolation a sandbox's files in memory are the machine's, and its processes anybody's.
             if self.limits.kind == "rlimit" and self.isolated:
                 memory = memory_watch.MemoryWatch(inside.memory_bytes, inside.pids, self._roots, self._end)
-                stack.enter_context(watching("memory", self._lock("memory"), memory, memory_watch.TICK_S))
-            yield
+                lock = self._lock("memory")
+                started.append(stack.enter_context(watching("memory", lock, memory, memory_watch.TICK_S)))
+            yield started
 
     def _lock(self, name: str) -> Path:
         return self.folder / f"watch-{name}-{self.stack}.lock"

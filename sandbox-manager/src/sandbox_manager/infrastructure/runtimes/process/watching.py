@@ -17,6 +17,7 @@ _log = logging.getLogger(__name__)
 _JOIN_S = 5.0
 _TRY_AGAIN_S = 1.0
 _TOLD_AGAIN_S = 60.0
+_LASTING_S = 15.0
 
 
 @dataclass(slots=True)
@@ -39,37 +40,79 @@ class FaultBoundary:
                 _log.exception("a watch failed with one sandbox", extra=fields)
 
 
-@contextlib.contextmanager
-def watching(name: str, lock: Path, work: Callable[[], None], pause_s: float) -> Generator[None]:
-    """Do it for the length of the block; the lock is held by whichever manager does it and ends with that."""
-    stopping = threading.Event()
-    thread = threading.Thread(target=_repeat, args=(lock, work, pause_s, stopping), name=name, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stopping.set()
-        thread.join(_JOIN_S)
+@dataclass(slots=True)
+class Watch:
+    """Work that is done again and again, whatever goes wrong with it."""
 
+    name: str
+    _thread: threading.Thread | None = None
+    _failing_since: float | None = None
+    _told_at: float = float("-inf")
 
-def _repeat(lock: Path, work: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:
-    held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    failed = ""
-    try:
-        while not _taken(held):
+    def trouble(self) -> str | None:
+        """What keeps it from being done for a while now, or for good."""
+        since = self._failing_since
+        if self._thread is not None and not self._thread.is_alive():
+            return f"The watch over sandboxes' {self.name} has ended."
+        if since is not None and time.monotonic() - since > _LASTING_S:
+            return f"The watch over sandboxes' {self.name} fails again and again."
+        return None
+
+    def start(self, lock: Path, work: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:
+        """In a thread of its own, until it is to stop."""
+        arguments = (lock, work, pause_s, stopping)
+        self._thread = threading.Thread(target=self._repeat, args=arguments, name=self.name, daemon=True)
+        self._thread.start()
+
+    def join(self) -> None:
+        if self._thread is not None:
+            self._thread.join(_JOIN_S)
+
+    def _repeat(self, lock: Path, work: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:
+        while True:
+            with self._faults_told():
+                self._repeat_locked(lock, work, pause_s, stopping)
             if stopping.wait(_TRY_AGAIN_S):
                 return
-        while not stopping.wait(pause_s):
-            try:
-                work()
-                failed = ""
-            except Exception as error:  # noqa: BLE001 - edge of an owned thread
-                told = repr(error)
-                if told != failed:
-                    failed = told
-                    _log.exception("a watch over sandboxes failed", extra={"watch": threading.current_thread().name})
+
+    def _repeat_locked(self, lock: Path, work: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:
+        held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            while not _taken(held):
+                self._failing_since = None  # another manager sees to it
+                if stopping.wait(_TRY_AGAIN_S):
+                    return
+            while not stopping.wait(pause_s):
+                with self._faults_told():
+                    work()
+                    self._failing_since = None
+        finally:
+            os.close(held)
+
+    @contextlib.contextmanager
+    def _faults_told(self) -> Generator[None]:
+        """Log what the block raises, once a minute while it lasts."""
+        try:
+            yield
+        except Exception:  # noqa: BLE001 - edge of an owned thread
+            now = time.monotonic()
+            if self._failing_since is None:
+                self._failing_since = now
+            if now - self._told_at >= _TOLD_AGAIN_S:
+                self._told_at = now
+                _log.exception("a watch over sandboxes failed", extra={"watch": self.name})
+
+
+@contextlib.contextmanager
+def watching(name: str, lock: Path, work: Callable[[], None], pause_s: float) -> Generator[Watch]:
+    """Do it for the length of the block; the lock is held by whichever manager does it and ends with that."""
+    stopping, watch = threading.Event(), Watch(name)
+    watch.start(lock, work, pause_s, stopping)
+    try:
+        yield watch
     finally:
-        os.close(held)
+        stopping.set()
+        watch.join()
 
 
 def _taken(held: int) -> bool:

@@ -1,0 +1,141 @@
+"""A watch that something goes wrong with goes on, says so, and is not taken for one that works."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.infrastructure.runtimes.process import watching
+from sandbox_manager.infrastructure.runtimes.process.confinement import Confinement
+from sandbox_manager.infrastructure.runtimes.process.limits import Limits
+from sandbox_manager.infrastructure.runtimes.process.runtime import ProcessRuntime
+from sandbox_manager.infrastructure.runtimes.process.workspace_watch import WorkspaceWatch
+from sandbox_manager.infrastructure.runtimes.threads import pools
+from support.sandboxes import inside, process_options
+
+WITHIN_S = 10.0
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "_TRY_AGAIN_S", 0.02)
+    monkeypatch.setattr(watching, "_LASTING_S", 0.2)
+
+
+def becomes(so: Callable[[], bool]) -> None:
+    until = time.monotonic() + WITHIN_S
+    while not so():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+class Looks:
+    """Counts, and fails as long as it is told to."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.fails = False
+
+    def __call__(self) -> None:
+        self.count += 1
+        if self.fails:
+            raise RuntimeError(f"look {self.count}")
+
+
+@pytest.mark.parametrize("failing", ["flock", "open"])
+def test_a_lock_that_can_not_be_taken_once_is_tried_again(
+    failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    module, real = (fcntl, fcntl.flock) if failing == "flock" else (os, os.open)
+    lock, calls = tmp_path / "x.lock", 0
+
+    def failing_at_first(*given: object, **more: object) -> object:
+        nonlocal calls
+        if threading.current_thread().name == "memory":
+            calls += 1
+            if calls <= 2:
+                raise OSError(errno.ENOLCK, "No locks available")
+        return real(*given, **more)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+    monkeypatch.setattr(module, failing, failing_at_first)
+    looks = Looks()
+    with watching.watching("memory", lock, looks, 0.01) as watch:
+        becomes(lambda: looks.count > 3)
+        assert watch.trouble() is None
+
+    assert [record.message for record in caplog.records] == ["a watch over sandboxes failed"]
+
+
+def test_a_lasting_failure_is_told_again_and_known_until_it_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(watching, "_TOLD_AGAIN_S", 0.3)
+    looks = Looks()
+    with watching.watching("memory", tmp_path / "x.lock", looks, 0.01) as watch:
+        becomes(lambda: looks.count > 1)
+        assert watch.trouble() is None
+        looks.fails = True
+        becomes(lambda: watch.trouble() is not None)
+        becomes(lambda: len(caplog.records) > 1)
+        told, failed = len(caplog.records), looks.count
+        looks.fails = False
+        becomes(lambda: watch.trouble() is None)
+
+    assert told < failed / 4
+
+
+def test_who_waits_for_another_manager_is_in_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, tried = Looks(), Looks(), Looks()
+    taken = watching._taken
+
+    def counted(held: int) -> bool:
+        tried()
+        return taken(held)
+
+    with watching.watching("memory", tmp_path / "x.lock", first, 0.01):
+        becomes(lambda: first.count > 0)
+        monkeypatch.setattr(watching, "_taken", counted)
+        with watching.watching("memory", tmp_path / "x.lock", second, 0.01) as waiting:
+            becomes(lambda: tried.count > 20)
+            assert waiting.trouble() is None
+            assert second.count == 0
+
+
+async def checked_again_and_again(runtime: ProcessRuntime) -> None:
+    async with asyncio.timeout(WITHIN_S):
+        while True:
+            await runtime.check()
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("how", ["fails", "ends"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_manager_whose_watch_fails_or_has_ended_is_not_ready(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bad(_: object) -> None:
+        if how == "ends":
+            raise SystemExit
+        raise RuntimeError("same each time")
+
+    options = replace(process_options(tmp_path, inside()), python=Path(sys.executable))
+    async with pools("test", 1) as own:
+        runtime = ProcessRuntime(
+            options, Limits("rlimit", inside()), own, isolated=True, confinement=Confinement(), has_network=False
+        )
+        with runtime.watched():
+            await runtime.check()
+            monkeypatch.setattr(WorkspaceWatch, "__call__", bad)
+            with pytest.raises(EngineUnavailableError, match="watch over sandboxes' workspaces"):
+                await checked_again_and_again(runtime)
