@@ -209,3 +209,11 @@ def test_a_pipe_in_the_workspace_hangs_nobody(door: RunningDoor, name: str) -> N
     os.mkfifo(door.workspace / name)
     for tool, more in (("file_read", {}), ("file_write", {"content": "x"}), ("file_append", {"content": "x"})):
         assert not door.call(tool, path=name, **more).success
+
+
+def test_an_edit_does_not_make_a_file_larger_than_it_may_be(door: RunningDoor, name: str) -> None:
+    door.call("file_write", path=name, content="a" * 100_000)
+    edited = door.call("file_edit", path=name, old="a", new="b" * 100_000, replace_all=True)
+    assert not edited.success
+    assert "too big to edit" in edited.output
+    assert door.call("file_read", path=name).output.startswith("aaa")

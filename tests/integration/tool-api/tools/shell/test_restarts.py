@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from support.door import RunningDoor
@@ -23,3 +25,16 @@ def test_a_variable_that_is_no_text_is_kept_as_it_was(door: RunningDoor) -> None
     door.call("shell_exec", shell="odd", command="exit", timeout_s=10)
     told = door.call("shell_exec", shell="odd", command='echo $SMALL; printf "$ODD" | od -An -tx1', timeout_s=10)
     assert told.output.split() == ["kept", "61", "ff", "62"]
+
+
+def test_what_a_command_writes_to_the_pipes_of_its_shell_fills_no_memory(door: RunningDoor) -> None:
+    def most_memory() -> int:
+        status = Path(f"/proc/{door.process.pid}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+    before = most_memory()
+    for what in ("head -c 300000000 /dev/zero | tr '\\0' x", "printf 'x\\0x\\0x\\0'", "printf '%5000d\\0/\\0\\0' 1"):
+        assert door.call("shell_exec", shell="forger", command=f"{what} > /proc/$$/fd/250", timeout_s=5).output
+    assert most_memory() - before < 64 * 1024 * 1024
+    door.call("shell_exec", shell="forger", command="exit", timeout_s=5)
+    assert door.call("shell_exec", shell="forger", command="echo next", timeout_s=5).output == "next\n"

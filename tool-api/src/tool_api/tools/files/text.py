@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import dataclass
 
+from tool_api.tools.files.diff import unified_diff
 from tool_api.workspace import Located
 
 MAX_READ_CHARACTERS = 200_000
 MAX_SCANNED_BYTES = 256 * 1024 * 1024
 MAX_EDIT_BYTES = 10 * 1024 * 1024
-MAX_DIFF_CHARACTERS = 100_000
 _LINE_BYTES = 1024 * 1024
 _SNIFF_BYTES = 8192
 
@@ -86,20 +85,8 @@ def replace_text(place: Located, old: str, new: str, *, every: bool) -> Replaced
     found = before.count(old)
     if found == 0 or (found > 1 and not every):
         return Replaced(found)
+    if len(data) + found * (len(new.encode()) - len(old.encode())) > MAX_EDIT_BYTES:
+        raise NotTextError(f"{place.path} would become over {MAX_EDIT_BYTES} bytes, too big to edit.")
     after = before.replace(old, new)
     place.write(after.encode())
     return Replaced(found, unified_diff(place.path, before, after))
-
-
-def unified_diff(path: str, before: str, after: str) -> str:
-    """What changed, bounded."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm="")
-    text: list[str] = []
-    room = MAX_DIFF_CHARACTERS
-    for line in lines:
-        room -= len(line) + 1
-        if room < 0:
-            text.append("[... the rest of the diff is left out ...]")
-            break
-        text.append(line)
-    return "\n".join(text)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import secrets
 import shlex
 import signal
@@ -26,6 +27,9 @@ from tool_api.tools.shell.streams import Streams, open_streams
 _SENTINEL_WAIT_S = 0.5
 _INTERRUPT_WAIT_S = 0.15
 _READ_BYTES = 65536
+# More than any program could be started with. Whatever runs beside bash may write to its pipes, too.
+_MAX_STATUS_BYTES = 4 * 1024 * 1024
+_CODE = re.compile(rb"\d{1,3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +205,13 @@ class Bash:
             return
         self._status_bytes += data
         if self._status_bytes.count(0) < 3:
+            if len(self._status_bytes) > _MAX_STATUS_BYTES:
+                self._status_bytes.clear()
             return
         code, folder, exports = bytes(self._status_bytes).split(b"\0")[:3]
         self._status_bytes.clear()
+        if not _CODE.fullmatch(code):
+            return
         self.state = ShellState(folder=os.fsdecode(folder), exports=os.fsdecode(exports))
         self._pending_exit = int(code)
         if self._decoder is None or self._decoder.is_finished:
