@@ -187,7 +187,7 @@ async def test_the_demo_tour_runs_to_its_end(doors: Doors, computer: Computer, f
     stage = Stage()
     async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, doors, computer))):
         session = await stage.open_session()
-        finished = await stage.until_finished(await stage.say(session, "Hello!"), within_s=20)
+        finished = await stage.until_finished(await stage.say(session, "Show me what you can do"), within_s=20)
     assert finished.status == "completed"
     assert (folder / "notes" / "tour.md").read_text().startswith("# Notes")
     assert set(finished.files) == {"notes/tour.md", "notes/tour.html"}

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,7 @@ from backend_api.domain.agent.tools import Tool
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
 from backend_api.infrastructure.llm.demo import DemoModel
 
+ROOT = Path(__file__).parents[4]
 ALL = ("shell_exec", "file_write", "file_list", "browser_navigate", "browser_view", "web_search")
 
 
@@ -35,6 +38,14 @@ async def say(turns: list[Turn], tools: tuple[str, ...] = ALL) -> tuple[str, lis
     assert isinstance(parts[-1], FinishPart)
     text = "".join(part.text for part in parts if isinstance(part, TextPart))
     return text, [part.request for part in parts if isinstance(part, ToolCallPart)]
+
+
+def suggestion(language: str) -> str:
+    """What the front page sends for "see it work"."""
+    texts = (ROOT / "frontend" / "src" / "i18n" / language).read_text()
+    found = re.search(r"demo: \{.*?text1: '([^']+)'", texts, re.DOTALL)
+    assert found
+    return found.group(1)
 
 
 async def play(asked: str, succeeds: Callable[[str], bool] = lambda name: True) -> tuple[str, list[ToolRequest]]:
@@ -79,8 +90,20 @@ async def test_plain_requests_are_understood(asked: str, tool: str, arguments: d
     assert text
 
 
-async def test_anything_else_is_a_tour_that_ends_with_links() -> None:
-    text, calls = await play("What can you do?")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Show me what you can do",
+        "show me what you can do.",
+        "Please give me a tour",
+        "Tour",
+        "展示你能做什么",
+        "请演示一下你能做什么",
+        *(suggestion("en.ts"), suggestion("zh.ts")),
+    ],
+)
+async def test_the_tour_is_given_when_asked_for_and_ends_with_links(asked: str) -> None:
+    text, calls = await play(asked)
     assert [call.name for call in calls] == [
         "shell_exec",
         "file_write",
@@ -92,8 +115,35 @@ async def test_anything_else_is_a_tour_that_ends_with_links() -> None:
     assert "OPENAI_API_KEY" in text
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "hello, what is 2+2?",
+        "what is in note.txt?",
+        "What can you do?",
+        "",
+        "Open the door, please",
+        "tourists in Rome",
+    ],
+)
+async def test_what_it_does_not_know_gets_one_short_answer_and_no_action(asked: str) -> None:
+    text, calls = await play(asked)
+    assert calls == []
+    assert "did not understand" in text
+    assert "OPENAI_API_KEY" in text
+    assert "show me what you can do" in text
+    assert len(text) < 700
+
+
+async def test_it_says_so_in_chinese_and_later_in_a_conversation() -> None:
+    text, calls = await play("二加二等于几？")
+    assert (calls, "没有听懂" in text, "展示你能做什么" in text) == ([], True, True)
+    turns: list[Turn] = [UserTurn(text="stream 1"), AssistantTurn(text="word1"), UserTurn(text="thanks")]
+    assert "OPENAI_API_KEY" in (await say(turns))[0]
+
+
 async def test_the_tour_names_what_failed() -> None:
-    text, _ = await play("hi", succeeds=lambda name: not name.startswith("browser"))
+    text, _ = await play("show me what you can do", succeeds=lambda name: not name.startswith("browser"))
     assert "could not open the page" in text
     assert "opened the page in" not in text
 
@@ -104,9 +154,10 @@ async def test_a_failed_command_is_told_as_failed() -> None:
 
 
 async def test_chinese_is_answered_in_chinese() -> None:
-    text, _ = await play("你好，你能做什么？")
-    assert "演示模型" in text
-    assert "demo model" not in text
+    for asked in ("你好，你能做什么？", "带我看看你的电脑"):
+        text, _ = await play(asked)
+        assert "演示模型" in text
+        assert "demo model" not in text
 
 
 async def test_a_report_is_written_to_a_file() -> None:
@@ -115,6 +166,30 @@ async def test_a_report_is_written_to_a_file() -> None:
     assert calls[-1].arguments is not None
     assert calls[-1].arguments["path"] == "reports/sea-otters.md"
     assert "(reports/sea-otters.md)" in text
+
+
+def written(calls: list[ToolRequest]) -> str:
+    assert calls[-1].arguments is not None
+    return str(calls[-1].arguments["content"])
+
+
+async def test_a_report_has_a_title_and_says_what_a_search_did_not_find() -> None:
+    _, calls = await play("Make a report about this computer", succeeds=lambda name: name != "web_search")
+    content = written(calls)
+    assert content.startswith("# This computer\n")
+    assert content.endswith("Nothing: the search gave no answer.\n")
+    _, calls = await play("Make a report about this computer")
+    assert written(calls).endswith("## What a search found\n\nout of web_search\n")
+
+
+async def test_a_report_without_a_search_has_no_word_of_one() -> None:
+    turns: list[Turn] = [UserTurn(text="make a report about otters")]
+    without = tuple(name for name in ALL if name != "web_search")
+    text, calls = await say(turns, without)
+    turns += [AssistantTurn(text=text, calls=tuple(calls))]
+    turns += [ToolTurn(call_id=calls[0].call_id, name=calls[0].name, output="facts", success=True)]
+    _, calls = await say(turns, without)
+    assert "search" not in written(calls)
 
 
 async def test_a_long_answer_is_the_same_each_time() -> None:

@@ -1,7 +1,7 @@
 """The demo model: a scripted `ChatModel` for a machine without a key. It really drives the tools.
 
 A state machine over the conversation alone: the same turns give the same answer, nothing is kept between calls. It
-understands a handful of plain requests (see `demo_script.PLANS`) and else gives a short tour.
+understands a handful of plain requests (see `demo_script.PLANS`) and says so of anything else.
 """
 
 from __future__ import annotations

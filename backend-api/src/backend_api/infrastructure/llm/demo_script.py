@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend_api.domain.agent.model import AssistantTurn, ToolRequest, ToolTurn, Turn, UserTurn
-from backend_api.infrastructure.llm.demo_texts import REPORT, TOUR_NOTES, TOUR_PAGE, Words, words_for
+from backend_api.infrastructure.llm.demo_texts import (
+    REPORT,
+    REPORT_FOUND,
+    REPORT_NO_ANSWER,
+    TOUR_NOTES,
+    TOUR_PAGE,
+    Words,
+    words_for,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +52,7 @@ def next_step(turns: Sequence[Turn], tools: frozenset[str]) -> Step:
     since = turns[last_user + 1 :]
     spoken = [turn for turn in since if isinstance(turn, AssistantTurn)]
     found = ((pattern.search(asked), plan) for pattern, plan in PLANS)
-    match, plan = next(((match, plan) for match, plan in found if match), (None, _tour))
+    match, plan = next(((match, plan) for match, plan in found if match), (None, _not_understood))
     scene = Scene(
         words=words_for(asked),
         asked=asked,
@@ -59,7 +67,7 @@ def next_step(turns: Sequence[Turn], tools: frozenset[str]) -> Step:
     missing = [call.name for call in step.calls if call.name not in tools]
     if missing:
         step = Step(text=scene.words.no_tool.format(tools=", ".join(missing)))
-    notice = scene.words.notice + "\n\n" if scene.is_first else ""
+    notice = scene.words.notice + "\n\n" if scene.is_first or plan is _not_understood else ""
     return Step(text=notice + step.text, calls=step.calls)
 
 
@@ -126,14 +134,21 @@ def _report(scene: Scene) -> Step:
                 ),
             )
         case 1:
-            facts = scene.results[0].output if scene.results and scene.results[0].success else "-"
-            found = scene.results[1].output if len(scene.results) > 1 and scene.results[1].success else "-"
-            content = REPORT.format(topic=topic, facts=facts.strip(), found=found.strip()[:6000])
-            return Step(text=scene.words.report_write, calls=(_call(scene, "file_write", path=path, content=content),))
+            call = _call(scene, "file_write", path=path, content=_report_text(topic, scene.results))
+            return Step(text=scene.words.report_write, calls=(call,))
         case _:
             failed = [result for result in scene.results if not result.success]
             note = scene.words.report_gaps if failed and scene.results[-1].success else ""
             return Step(text=_outcome(scene, scene.words.report_done.format(path=path)).text + note)
+
+
+def _report_text(topic: str, results: Sequence[ToolTurn]) -> str:
+    facts = results[0].output.strip() if results and results[0].success else "-"
+    text = REPORT.format(topic=topic[:1].upper() + topic[1:], facts=facts)
+    if len(results) < 2:
+        return text
+    found = results[1].output.strip()[:6000] if results[1].success else ""
+    return text + REPORT_FOUND.format(found=found or REPORT_NO_ANSWER)
 
 
 def _stream(scene: Scene) -> Step:
@@ -175,11 +190,28 @@ def _tour(scene: Scene) -> Step:
             return Step(text=trouble + words.tour_end.format(lines="\n".join(f"- {line}" for line in lines)))
 
 
+def _not_understood(scene: Scene) -> Step:
+    return Step(text=scene.words.not_understood)
+
+
 def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE | re.DOTALL)
 
 
 PLANS: tuple[tuple[re.Pattern[str], Plan], ...] = (
+    (
+        _pattern(
+            r"^(?:please\s+)?(?:show\s+me\s+(?:what\s+you\s+can\s+do|your\s+computer|around)|"
+            r"(?:(?:give|show)\s+me|take\s+me\s+on|start|begin)\s+(?:a|the)\s+(?:short\s+)?tour|(?:a\s+|the\s+)?tour\b)"
+        ),
+        _tour,
+    ),
+    (
+        _pattern(
+            r"^请?(?:给我|向我)?(?:展示|演示|看看)(?:一下)?你(?:能做什么|会做什么|能做的事)|^请?(?:带我)?(?:看看|参观)(?:一下)?你的电脑|^请?(?:开始)?演示(?:一下)?[。！!.]?$"
+        ),
+        _tour,
+    ),
     (_pattern(r"^(?:please\s+)?stream\s+(?P<count>\d{1,6})\b"), _stream),
     (_pattern(r"^(?:please\s+|请)?(?:run|execute|运行|执行)(?:命令)?\s*[:：]?\s+(?P<command>.+)$"), _run),
     (_pattern(r"^(?:please\s+|请)?(?:运行|执行)(?:命令)?\s*[:：]?\s*(?P<command>.+)$"), _run),
@@ -207,6 +239,11 @@ PLANS: tuple[tuple[re.Pattern[str], Plan], ...] = (
         _report,
     ),
     (_pattern(r"^请?(?:写|做|制作|生成)(?:一份|一个)?关于\s*(?P<topic>.{1,200}?)的?报告[。.]?$"), _report),
-    (_pattern(r"^(?:please\s+)?(?:open|go\s+to|visit|browse(?:\s+to)?)\s+(?:the\s+page\s+)?(?P<url>\S+)"), _open),
+    (
+        _pattern(
+            r"^(?:please\s+)?(?:open|go\s+to|visit|browse(?:\s+to)?)\s+(?:the\s+page\s+)?(?P<url>\S*[\w\]][.:/]\S+)"
+        ),
+        _open,
+    ),
     (_pattern(r"^请?(?:打开|访问)(?:网页|页面)?\s*(?P<url>[^\s，。]+)"), _open),
 )

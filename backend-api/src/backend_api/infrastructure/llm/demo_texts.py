@@ -10,6 +10,7 @@ class Words:
     """One language. `{output}` is filled after all other fields."""
 
     notice: str
+    not_understood: str
     no_tool: str
     failed: str
     run: str
@@ -39,6 +40,10 @@ ENGLISH = Words(
     notice=(
         "*I am the demo model: a script, not a language model. What I do on the computer is real. To talk to a real "
         "model, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` in `.env` and start again.*"
+    ),
+    not_understood=(
+        "I did not understand that: I only know a few requests. Try `show me what you can do`, `run ls -la`, "
+        "`write a file hello.txt saying hello`, `open example.com`, `list the files` or `make a report about otters`."
     ),
     no_tool="I would need tools that are not available here: {tools}.",
     failed="That did not work. The tool says:\n\n{output}",
@@ -87,6 +92,10 @@ CHINESE = Words(
     notice=(
         "*我是演示模型：一段脚本，不是语言模型。但我在电脑上做的一切都是真实的。要使用真正的模型，请在 `.env` 中设置 "
         "`OPENAI_API_KEY` 或 `ANTHROPIC_API_KEY` 后重新启动。*"
+    ),
+    not_understood=(
+        "我没有听懂：我只认识几种请求。可以试试：`展示你能做什么`、`运行 ls -la`、`写文件 hello.txt 内容是你好`、"
+        "`打开 example.com`、`列出文件`，或者`写一份关于水獭的报告`。"
     ),
     no_tool="我需要的工具在这里不可用:{tools}。",
     failed="没有成功。工具返回：\n\n{output}",
@@ -175,11 +184,14 @@ A report gathered by the demo model. It collects facts; it does not judge them.
 ```
 {facts}
 ```
+"""
 
+REPORT_FOUND = """
 ## What a search found
 
 {found}
 """
+REPORT_NO_ANSWER = "Nothing: the search gave no answer."
 
 
 def words_for(text: str) -> Words:
