@@ -64,8 +64,8 @@ class TreeCursor:
         """Go into a folder of this one. Raises `OSError`: it is none, or closed."""
         fd = os.open(name, _FOLDER, dir_fd=self.fd)
         self._way.append(_Level(name, fd, _identity(fd)))
-        # The first one stays open: it is nobody's to give back but ours.
-        if len(self._way) > _OPEN and (far := self._way[-_OPEN]) is not self._way[0]:
+        # The first one stays open: it is nobody's to give back but ours. One that was gone beyond before is closed.
+        if len(self._way) > _OPEN and (far := self._way[-_OPEN]) is not self._way[0] and far.fd >= 0:
             os.close(far.fd)
             far.fd = -1
 

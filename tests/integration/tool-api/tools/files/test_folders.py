@@ -87,6 +87,19 @@ def test_what_lies_too_deep_is_told_to_be_left_out(root: Path) -> None:
     assert len(os.listdir("/proc/self/fd")) == open_before
 
 
+@pytest.mark.parametrize("depth", [30, 31, 32, 33, 40])
+def test_siblings_below_many_folders_are_all_found_and_deleted(root: Path, depth: int) -> None:
+    bottom = root.joinpath("top", *["d"] * depth)
+    for name in "abcde":
+        (bottom / name).mkdir(parents=True)
+        (bottom / name / "needle.txt").touch()
+    found, is_cut = find(root, "**/needle.txt")
+    assert sorted(found) == [f"{bottom.relative_to(root)}/{name}/needle.txt" for name in "abcde"]
+    assert not is_cut
+    delete(root, "top")
+    assert os.listdir(root) == []
+
+
 def test_only_folders_that_can_lead_to_a_match_are_gone_into(root: Path) -> None:
     nest(root, DEEP)
     (root / "src").mkdir()
