@@ -230,6 +230,7 @@ export default {
     lost: 'The desktop can’t be shown',
     watching: 'Watching live',
     driving: '{who} is driving',
+    worksOn: 'The agent keeps working',
     takeControl: 'Take control',
     handBack: 'Hand back',
     enlarge: 'Enlarge the desktop',

@@ -230,6 +230,7 @@ const zh: typeof en = {
     lost: '无法显示桌面',
     watching: '实时观看',
     driving: '{who} 正在操作',
+    worksOn: '智能体仍在继续工作',
     takeControl: '接管操作',
     handBack: '交还',
     enlarge: '放大桌面',

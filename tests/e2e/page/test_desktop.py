@@ -1,4 +1,5 @@
-"""The desktop on small and large screens: typed on without a keyboard, enlarged and put back."""
+"""The desktop on small and large screens: typed on without a keyboard, enlarged and put back, and steady under the hand
+of who drives it."""
 
 from __future__ import annotations
 
@@ -14,6 +15,27 @@ PATIENT_MS = 60_000
 KEY_EVENT = 4
 RETURN, BACKSPACE, ESCAPE = 0xFF0D, 0xFF08, 0xFF1B
 CHINESE = 0x01000000
+WATCHER = """
+window.sockets = []
+window.WebSocket = new Proxy(WebSocket, {
+    construct(plain, given) {
+        const socket = new plain(...given)
+        window.sockets.push(socket)
+        return socket
+    },
+})
+// Frames in which no picture of the desktop is seen.
+window.watchForBlanks = () => {
+    window.blanks = 0
+    const look = () => {
+        const drawn = [...document.querySelectorAll('section[aria-label=Desktop] canvas')]
+        const isSeen = (one) => one.width > 0 && one.checkVisibility({ visibilityProperty: true })
+        if (!drawn.some(isSeen)) window.blanks += 1
+        requestAnimationFrame(look)
+    }
+    look()
+}
+"""
 
 
 def typed_on(page: Page) -> list[int]:
@@ -114,6 +136,77 @@ async def test_what_is_composed_arrives_as_characters_alone(stack: Stack) -> Non
             )
         await screen.send("Input.insertText", {"text": "你好"})
         await until(pressed, [CHINESE + ord("你"), CHINESE + ord("好")])
+
+
+async def look_again(page: Page) -> None:
+    """Let the page's next look at the computer come now, and be answered."""
+    async with page.expect_response(lambda answer: answer.url.endswith("/sandbox")):
+        await page.clock.fast_forward(21_000)
+    await page.wait_for_timeout(300)
+
+
+@pytest.mark.timeout(180)
+async def test_who_drives_keeps_connection_picture_and_keys(stack: Stack) -> None:
+    async with chromium() as browser:
+        page = await browser.new_page(viewport=WIDE, locale="en")
+        await page.clock.install()
+        await page.add_init_script(WATCHER)
+        pressed, tickets = typed_on(page), list[str]()
+        page.on("request", lambda asked: tickets.append(asked.url) if asked.url.endswith("/vnc/ticket") else None)
+        await page.goto(stack.base_url)
+        await say(page, "run echo hello")
+        watching = page.get_by_role("application", name="Watching live")
+        driving = page.get_by_role("application", name="is driving")
+        await expect(watching).to_be_visible(timeout=PATIENT_MS)
+        await page.evaluate("window.watchForBlanks()")
+        del tickets[:]
+        await look_again(page)
+        await look_again(page)
+        assert tickets == []
+
+        await page.get_by_role("button", name="Take control").click()
+        await expect(driving).to_be_visible(timeout=PATIENT_MS)
+        await expect(page.locator("section[aria-label=Desktop] canvas").first).to_be_focused()
+        await page.keyboard.type("ab")
+        await look_again(page)
+        await page.keyboard.type("cd")
+        await look_again(page)
+        await page.keyboard.type("ef")
+        await until(pressed, [*map(ord, "abcdef")])
+        assert len(tickets) == 1
+
+        await page.evaluate("window.sockets.filter((one) => one.url.includes('/vnc?')).at(-1).close()")
+        await expect(page.get_by_text("Reconnecting to the desktop").first).to_be_visible()
+        await expect(driving).to_be_visible(timeout=PATIENT_MS)
+        await expect(page.locator("section[aria-label=Desktop] canvas").first).to_be_focused()
+        await page.keyboard.type("gh")
+        await until(pressed, [*map(ord, "abcdefgh")])
+
+        await page.get_by_role("button", name="Hand back").click()
+        await expect(watching).to_be_visible(timeout=PATIENT_MS)
+        assert await page.evaluate("window.blanks") == 0
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(
+    ("locale", "take", "words"),
+    [("en", "Take control", "The agent keeps working"), ("zh-CN", "接管操作", "智能体仍在继续工作")],
+)
+async def test_who_drives_is_told_that_the_agent_keeps_working(
+    stack: Stack, locale: str, take: str, words: str
+) -> None:
+    async with chromium() as browser:
+        page = await browser.new_page(viewport=PHONE, locale=locale, has_touch=True, is_mobile=True)
+        await page.goto(stack.base_url)
+        field = page.get_by_role("textbox")
+        await field.fill("run sleep 15")
+        await field.press("Enter")
+        await page.get_by_role("tab").last.tap()
+        await page.get_by_role("button", name=take).tap(timeout=PATIENT_MS)
+        told = page.get_by_text(words)
+        await expect(told).to_be_visible()
+        assert await told.evaluate("(element) => element.scrollWidth <= element.clientWidth"), "it is cut off"
+        await expect(told).to_be_hidden(timeout=PATIENT_MS)
 
 
 async def width(page: Page) -> float:

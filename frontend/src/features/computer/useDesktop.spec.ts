@@ -1,12 +1,12 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { effectScope, ref, type EffectScope } from 'vue'
+import { effectScope, nextTick, ref, shallowRef, type EffectScope } from 'vue'
 import { ApiError } from '@/api/problems'
 import { json, problem, startFakeServer, type FakeServer } from '@/shared/testing/fakeServer'
 import { useDesktop } from './useDesktop'
 
-const picture = vi.hoisted(() => ({ isThere: true }))
-vi.mock('./picture', () => ({ hasPicture: () => picture.isThere }))
+const picture = vi.hoisted(() => ({ isThere: true, focused: 0 }))
+vi.mock('./picture', () => ({ hasPicture: () => picture.isThere, copyPicture: () => picture.isThere }))
 
 /** A viewer that is connected as soon as its socket stands. */
 vi.mock('@novnc/novnc', () => ({
@@ -16,7 +16,9 @@ vi.mock('@novnc/novnc', () => ({
       socket.addEventListener('open', () => this.dispatchEvent(new Event('connect')))
     }
     disconnect(): void {}
-    focus(): void {}
+    focus(): void {
+      picture.focused += 1
+    }
   },
 }))
 
@@ -44,6 +46,7 @@ beforeEach(() => {
   tickets = 0
   isDown = false
   picture.isThere = true
+  picture.focused = 0
   vi.stubGlobal('WebSocket', FakeSocket)
   server = startFakeServer({
     'POST /sessions/s/vnc/ticket': () => {
@@ -59,15 +62,10 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-async function watched() {
-  const element = ref<HTMLElement | null>(document.createElement('div'))
-  const desktop = scope.run(() =>
-    useDesktop(
-      element,
-      () => 's',
-      () => true,
-    ),
-  )!
+async function watched(isReady = () => true, sessionId = () => 's') {
+  const element = shallowRef<HTMLElement | null>(document.createElement('div'))
+  const still = shallowRef<HTMLCanvasElement | null>(document.createElement('canvas'))
+  const desktop = scope.run(() => useDesktop(element, still, sessionId, isReady))!
   await socket(1)
   return desktop
 }
@@ -80,6 +78,51 @@ async function socket(number: number): Promise<FakeSocket> {
 const ticketOf = (one: FakeSocket): string | null => one.address.searchParams.get('ticket')
 
 describe('the desktop', () => {
+  it('stays connected when the computer is told anew without a change', async () => {
+    const computer = shallowRef({ status: 'ready' })
+    const { state } = await watched(() => computer.value.status === 'ready')
+    for (let look = 0; look < 3; look += 1) {
+      computer.value = { status: 'ready' }
+      await nextTick()
+      expect(state.value).toBe('live')
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect([tickets, FakeSocket.opened.length]).toEqual([1, 1])
+  })
+  it('shows the last picture until the next connection has drawn, and the focus goes back to it', async () => {
+    const { state, hasStill, setControl } = await watched()
+    expect(hasStill.value).toBe(false)
+    setControl(true)
+    expect([state.value, hasStill.value]).toEqual(['connecting', true])
+    await socket(2)
+    expect([state.value, hasStill.value]).toEqual(['live', false])
+    await vi.waitFor(() => expect(picture.focused).toBe(1))
+    FakeSocket.opened[1]!.closed(1012)
+    expect([state.value, hasStill.value]).toEqual(['reconnecting', true])
+    await socket(3)
+    expect(hasStill.value).toBe(false)
+    await vi.waitFor(() => expect(picture.focused).toBe(2))
+  })
+  it('takes the focus from nobody who writes elsewhere by now', async () => {
+    const { setControl } = await watched()
+    setControl(true)
+    const field = document.body.appendChild(document.createElement('textarea'))
+    field.focus()
+    await socket(2)
+    await nextTick()
+    expect(picture.focused).toBe(0)
+    field.remove()
+  })
+  it('shows no picture of one conversation in another', async () => {
+    const id = ref('s')
+    const { hasStill } = await watched(
+      () => true,
+      () => id.value,
+    )
+    id.value = 'other'
+    await nextTick()
+    expect(hasStill.value).toBe(false)
+  })
   it('comes back with a ticket of its own when the gateway drains', async () => {
     const { state } = await watched()
     expect(state.value).toBe('live')

@@ -1,10 +1,10 @@
 import { useDocumentVisibility, useEventListener } from '@vueuse/core'
-import { onScopeDispose, ref, shallowRef, watch, type Ref } from 'vue'
+import { nextTick, onScopeDispose, ref, shallowRef, watch, type Ref } from 'vue'
 import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import type { VncTicket } from '@/api/types'
 import type RFB from '@novnc/novnc'
-import { hasPicture } from './picture'
+import { copyPicture, hasPicture } from './picture'
 
 export type DesktopState = 'off' | 'connecting' | 'live' | 'reconnecting' | 'failed' | 'absent'
 const NO_DESKTOP = 4404
@@ -15,12 +15,18 @@ const LOOK_MS = 50
 
 /**
  * The live desktop in `target` while `isWanted`: a fresh one-use ticket for each connection, view only unless
- * `control` is asked for, reconnecting when cut, and silent when nobody looks.
+ * `control` is asked for, reconnecting when cut, and silent when nobody looks. Between two connections `still` holds the last picture.
  */
-export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => string, isWanted: () => boolean) {
+export function useDesktop(
+  target: Ref<HTMLElement | null>,
+  still: Ref<HTMLCanvasElement | null>,
+  sessionId: () => string,
+  isWanted: () => boolean,
+) {
   const state = ref<DesktopState>('off')
   const control = ref(false)
   const problem = shallowRef<unknown>(null)
+  const hasStill = ref(false)
   const visibility = useDocumentVisibility()
   const isHiddenLong = ref(false)
   let screen: RFB | null = null
@@ -37,8 +43,13 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
     screen = null
   }
 
+  function keepPicture(): void {
+    if (state.value === 'live' && target.value && still.value) hasStill.value = copyPicture(target.value, still.value)
+  }
+
   function again(mine: number): void {
     if (mine !== attempt) return
+    keepPicture()
     state.value = 'reconnecting'
     const delay = Math.min(500 * 2 ** failures, LONGEST_DELAY_MS) * (0.5 + Math.random() / 2)
     failures += 1
@@ -55,7 +66,15 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
     failures = 0
     state.value = 'live'
     problem.value = null
-    if (control.value && !isFocusKept) screen?.focus()
+    hasStill.value = false
+    if (control.value && !isFocusKept) void takeFocus(mine, element)
+  }
+  /** What is hidden takes no focus, so once it is shown; and never from where somebody writes by now. */
+  async function takeFocus(mine: number, element: HTMLElement): Promise<void> {
+    await nextTick()
+    const holder = document.activeElement ?? document.body
+    const isFree = holder === document.body || element.closest('section')?.contains(holder)
+    if (mine === attempt && isFree) screen?.focus()
   }
 
   async function connect(): Promise<void> {
@@ -104,6 +123,7 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
   }
 
   function retry(): void {
+    keepPicture()
     failures = 0
     state.value = 'connecting'
     void connect()
@@ -128,13 +148,16 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
     if (now === 'visible') isHiddenLong.value = false
     else if (!control.value) hiddenTimer = window.setTimeout(() => (isHiddenLong.value = true), HIDDEN_MS)
   })
+  // A getter each, also for the element: an array of its own, or a shallow ref among the sources, counts as changed
+  // whenever the computer is told anew, and would cut the connection.
   watch(
-    () => [isWanted() && !isHiddenLong.value, sessionId(), target.value] as const,
+    [() => isWanted() && !isHiddenLong.value, sessionId, () => target.value],
     ([wanted, , element]) => {
       leave()
+      state.value = 'off'
+      hasStill.value = false
       if (!wanted) control.value = false
       if (wanted && element) retry()
-      else state.value = 'off'
     },
     { immediate: true, flush: 'post' },
   )
@@ -142,5 +165,5 @@ export function useDesktop(target: Ref<HTMLElement | null>, sessionId: () => str
     clearTimeout(hiddenTimer)
     leave()
   })
-  return { state, control, problem, retry, setControl, press, keepFocus }
+  return { state, control, problem, hasStill, retry, setControl, press, keepFocus }
 }
