@@ -17,6 +17,7 @@ from backend_api.application.files.own_computer import OwnComputer
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_driver import RunDriver, RunOptions
 from backend_api.application.runs.worker import Worker
+from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.events import Event, LivePayload, MessageCompleted, RunFinished
 from backend_api.domain.agent.model import ChatModel
 from backend_api.domain.agent.tools import ToolBox
@@ -160,8 +161,9 @@ def worker_for(
     places: int = 50,
     poll_s: float = 0.05,
     clock: Callable[[], datetime] = utc_now,
+    **bounds: int,
 ) -> Worker:
-    """A worker on the stage; retries don't wait, their delays go to `sleeps`."""
+    """A worker on the stage; retries don't wait, their delays go to `sleeps`. `bounds` are those of a run."""
     ids = count(1)
 
     async def no_sleep(seconds: float) -> None:
@@ -177,6 +179,7 @@ def worker_for(
         sessions=stage.sessions,
         catalogue=OneModel(chat=model),
         tools=tools or HandlerBox(),
+        capabilities=capabilities(**bounds),
         options=options or RunOptions(),
         clock=clock,
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",

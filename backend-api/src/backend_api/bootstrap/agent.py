@@ -17,8 +17,8 @@ from pydantic import SecretStr
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.runs.run_driver import RunDriver, RunOptions
 from backend_api.application.runs.worker import Worker
+from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
-from backend_api.domain.agent.budget import Budget
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.retry import RetryPolicy
 from backend_api.domain.agent.tools import Tool
@@ -115,8 +115,8 @@ async def open_agent(
             sessions=ports.sessions,
             catalogue=catalogue,
             tools=tools,
+            capabilities=capabilities(max_turns=settings.max_turns, max_tokens=settings.max_token_budget),
             options=RunOptions(
-                budget=Budget(max_turns=settings.max_turns, max_tokens=settings.max_token_budget),
                 retry=RetryPolicy(
                     max_retries=settings.llm_max_retries,
                     base_delay_s=settings.llm_retry_base_delay,

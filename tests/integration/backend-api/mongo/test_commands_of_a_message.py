@@ -17,6 +17,7 @@ from backend_api.application.files.own_computer import OwnComputer
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_driver import RunDriver, RunOptions
 from backend_api.application.runs.worker import Worker
+from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.conversation.entity import RunId, SessionId, Taker
@@ -112,6 +113,7 @@ async def conversation(
             sessions=stores.sessions,
             catalogue=OneModel(chat=ScriptedModel([TextPart("Hello."), until_beaten, FinishPart("stop")])),
             tools=HandlerBox(),
+            capabilities=capabilities(),
             options=RunOptions(heartbeat_s=30),
             clock=lambda: datetime.now(UTC),
             new_id=lambda kind: f"{kind}_{next(ids)}",

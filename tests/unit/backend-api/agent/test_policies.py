@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.budget import Budget, add_usage, combine
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
     FinishPart,
@@ -18,9 +16,8 @@ from backend_api.domain.agent.model import (
     TextPart,
 )
 from backend_api.domain.agent.phrase import render_phrase
-from backend_api.domain.agent.prompt import day_note, system_prompt
 from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
-from backend_api.domain.agent.tools import Tool
+from backend_api.domain.agent.usage import add_usage, combine
 from support.scripted import ScriptedModel
 
 REQUEST = ModelRequest(model="m", system="", turns=[], tools=[], max_output_tokens=1)
@@ -66,17 +63,6 @@ async def test_nothing_is_retried_after_the_first_part_nor_what_will_not_pass() 
         assert sleeps == []
 
 
-def test_budgets_count_what_is_read_anew_and_written() -> None:
-    budget = Budget(max_turns=2, max_tokens=100)
-    assert budget.exceeded(2, Usage(input=1_000, cached=950, output=40)) is None
-    over = budget.exceeded(2, Usage(input=1_000, cached=950, output=50))
-    assert over is not None
-    assert "MAX_TOKEN_BUDGET" in (over.reason or "")
-    late = budget.exceeded(3, Usage())
-    assert late is not None
-    assert "MAX_TURNS" in (late.reason or "")
-
-
 def test_usage_adds_up_by_model() -> None:
     total = add_usage(Usage(), Usage(input=1, output=2, cost=0.5), "a")
     total = add_usage(total, Usage(input=10, output=20), "b")
@@ -104,11 +90,3 @@ def test_a_phrase_is_short() -> None:
     phrase = render_phrase("Writing {content}", {"content": "x" * 1_000_000})
     assert len(phrase) == len("Writing ") + 80
     assert phrase.endswith("…")
-
-
-def test_the_day_is_a_note_and_thinking_is_named_only_where_it_can_be_done() -> None:
-    now = datetime(2026, 3, 5, 23, 59, tzinfo=UTC)
-    think = Tool(name="think", description="", parameters={}, phrase="", read_only=True)
-    assert "Thursday, 05 March 2026" in day_note(now).text
-    assert "`think`" not in system_prompt([])
-    assert "`think`" in system_prompt([think])

@@ -7,7 +7,6 @@ from typing import Any
 from backend_api.application import measures
 from backend_api.application.runs.run_driver import RunOptions
 from backend_api.application.runs.title import title_of
-from backend_api.domain.agent.budget import Budget
 from backend_api.domain.agent.events import (
     ErrorEvent,
     FilesChanged,
@@ -285,12 +284,12 @@ async def test_a_crash_in_a_run_ends_it_and_the_worker_goes_on(caplog: Any) -> N
 
 
 async def test_turn_and_token_budgets_end_the_run_with_a_reason() -> None:
-    for budget, code in ((Budget(max_turns=3), "turn_budget"), (Budget(max_tokens=25), "token_budget")):
+    for bounds, code in (({"max_turns": 3}, "turn_budget"), ({"max_tokens": 25}, "token_budget")):
         stage = Stage()
         box = HandlerBox()
         box.add("write", echo)
         model = ScriptedModel([call("write"), UsagePart(Usage(input=20, cached=10, output=2)), CALLS])
-        async with working(worker_for(stage, model, box, options=RunOptions(budget=budget))):
+        async with working(worker_for(stage, model, box, **bounds)):
             session = await stage.open_session()
             finished = await stage.until_finished(await stage.say(session, "go"))
         assert finished.status == "failed"

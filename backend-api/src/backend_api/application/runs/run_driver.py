@@ -15,13 +15,13 @@ from backend_api.application.runs.owner import Owner
 from backend_api.application.runs.run_journal import HandOver, RunJournal
 from backend_api.application.runs.title import name_session
 from backend_api.application.runs.watched_run import watched_run
-from backend_api.domain.agent.budget import Budget, Ending
+from backend_api.domain.agent.capability import Capabilities, Capability, Setup
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
+from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import ErrorEvent, Notice, RunFinished
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import ModelError, UnknownModelError
 from backend_api.domain.agent.opening import Opening
-from backend_api.domain.agent.prompt import day_note, system_prompt
 from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import ToolBox
@@ -55,7 +55,6 @@ TOO_OFTEN = "The run was interrupted {attempts} times in a row before it came an
 class RunOptions:
     """Bounds of a run. A lease lapses `lease_s` after the last heartbeat."""
 
-    budget: Budget = field(default_factory=Budget)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     max_output_tokens: int = 16_384
     max_attempts: int = 3
@@ -75,6 +74,7 @@ class RunDriver:
     sessions: SessionRepository
     catalogue: ModelCatalogue
     tools: ToolBox
+    capabilities: Sequence[Capability]
     options: RunOptions
     clock: Callable[[], datetime]
     new_id: Callable[[str], str]
@@ -236,13 +236,13 @@ class RunDriver:
         chosen = await self._choose(lease, journal)
         chat = RetryingModel(inner=chosen.chat, policy=self.options.retry, sleep=self.sleep, jitter=self.jitter)
         tools = self.tools.tools()
+        capabilities = Capabilities(self.capabilities, Setup(tools=tools, now=self.clock, max_turns=lease.max_turns))
         return AgentLoop(
             model=ChosenModel(info=chosen.info, chat=chat),
             tools=ToolRunner(box=self.tools, journal=journal, new_id=self.new_id),
             journal=journal,
-            budget=self.options.budget.for_session(lease.max_turns),
-            opening=Opening(model=chosen.info.id, system=system_prompt(tools), tools=tools),
-            notes=lambda: [day_note(self.clock())],
+            capabilities=capabilities,
+            opening=Opening(model=chosen.info.id, system=capabilities.system_prompt(), tools=tools),
             max_output_tokens=self.options.max_output_tokens,
             new_id=self.new_id,
         )

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from backend_api.domain.agent.budget import add_usage
 from backend_api.domain.agent.events import Continuation, MessageCompleted, StoredPayload, ThinkingCompleted, Usage
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import (
@@ -22,9 +21,7 @@ from backend_api.domain.agent.model import (
     Turn,
     UsagePart,
 )
-
-CONTINUE = "Your answer was cut at the length limit. Go on exactly where it stops, without repeating anything."
-SAY_SOMETHING = "Your last answer was empty. Tell the person the result of what you did, or go on working."
+from backend_api.domain.agent.usage import add_usage
 
 
 @dataclass(slots=True)
@@ -57,15 +54,6 @@ class Answer:
     @property
     def text(self) -> str:
         return "".join(self._texts)
-
-    @property
-    def follow_up(self) -> str | None:
-        """What to tell the model so that it completes this turn, None when it is complete."""
-        if self.calls or self.reason == "refusal":
-            return None
-        if self.reason == "length":
-            return CONTINUE
-        return None if self.text.strip() else SAY_SOMETHING
 
     def go_on(self, note: str) -> list[Turn]:
         """Continue it with another call; what the model is to read of it by then."""

@@ -6,22 +6,23 @@ over goes on from its last recorded step by the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from backend_api.domain.agent.answer import Answer
-from backend_api.domain.agent.budget import Budget, Ending, combine
+from backend_api.domain.agent.capability import Capabilities, GiveUp, GoOn
 from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.events import ContextNote, Notice, Usage, UsageUpdated
+from backend_api.domain.agent.ending import Ending
+from backend_api.domain.agent.events import Usage, UsageUpdated
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ModelRequest, NoteTurn, Turn
 from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import Conversation, without_thinking
 from backend_api.domain.agent.tool_runner import ToolRunner
+from backend_api.domain.agent.usage import combine
 
-MAX_FOLLOW_UPS = 3
 REFUSED = Ending(status="failed", reason="The model refused to answer this request.", code="model_refusal")
 
 
@@ -32,12 +33,10 @@ class AgentLoop:
     model: ChosenModel
     tools: ToolRunner
     journal: Journal
-    budget: Budget
+    capabilities: Capabilities
     opening: Opening
-    notes: Callable[[], Sequence[ContextNote]]
     max_output_tokens: int
     new_id: Callable[[str], str]
-    follow_ups_left: int = MAX_FOLLOW_UPS
 
     async def run(self) -> Ending:
         """Go on from what is recorded. Raises the `ModelError` family, `UnavailableError`, `LeaseLostError`."""
@@ -46,7 +45,7 @@ class AgentLoop:
             await self.tools.settle(dangling)
             conversation = await self.journal.conversation()
         while not conversation.is_answered:
-            if ending := self.budget.exceeded(conversation.next_turn, conversation.usage):
+            if ending := self.capabilities.brake(conversation):
                 return ending
             answer = await self._ask(conversation)
             announced = self.tools.announce(answer.calls, turn=answer.turn, seen_seq=answer.seen_seq)
@@ -73,14 +72,14 @@ class AgentLoop:
         self.journal.open_message(answer.message_id, turn=answer.turn, seen_seq=answer.seen_seq, preface=preface)
         while True:
             await self._call(turns, answer)
-            follow_up = answer.follow_up
-            if follow_up is None:
-                return answer
-            if self.follow_ups_left == 0:
-                await self.journal.record([Notice(text="The answer was cut at the length limit.", code="length")])
-                return answer
-            self.follow_ups_left -= 1
-            turns = [*turns, *answer.go_on(follow_up)]
+            match self.capabilities.closing(conversation, answer):
+                case None:
+                    return answer
+                case GiveUp(notice):
+                    await self.journal.record([notice])
+                    return answer
+                case GoOn(note):
+                    turns = [*turns, *answer.go_on(note)]
 
     def _told(self, conversation: Conversation) -> tuple[list[Recorded], list[Turn]]:
         """What is to be recorded before the answer, and the conversation with it."""
@@ -90,7 +89,7 @@ class AgentLoop:
             body = Body(content=self.opening.body(), media_type=BODY_MEDIA_TYPE)
             preface.append(Recorded(payload=opened, body=body))
             turns = without_thinking(turns)
-        fresh = [note for note in self.notes() if conversation.notes.get(note.kind) != note.text]
+        fresh = [note for note in self.capabilities.notes() if conversation.notes.get(note.kind) != note.text]
         preface += [Recorded(payload=note) for note in fresh]
         return preface, [*turns, *(NoteTurn(text=note.text) for note in fresh)]
 

@@ -37,13 +37,15 @@ NO_RESULT = (
 class Conversation:
     """What the model reads next. `seen_seq` is the last user message in it, `next_turn` the number of the run's next
     model call, `is_answered` whether the run's last step already is a whole answer to all of it, `usage` what the run
-    used so far. `opened` is what stands before it, and `notes` what the model was told last of each kind."""
+    used so far, `continuations` how often it went on with an answer. `opened` is what stands before it, and `notes`
+    what the model was told last of each kind."""
 
     turns: list[Turn]
     seen_seq: int
     next_turn: int
     is_answered: bool
     usage: Usage = field(default_factory=Usage)
+    continuations: int = 0
     opened: ContextOpened | None = None
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -59,6 +61,7 @@ class RunProgress:
     files: list[str] = field(default_factory=list[str])
     open_calls: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
     starts_in_vain: int = 0
+    continuations: int = 0
 
     def take(self, event: Event) -> None:
         """Add the next event of this run."""
@@ -67,6 +70,8 @@ class RunProgress:
         match payload:
             case RunStarted():
                 self.starts_in_vain += 1
+            case MessageCompleted():
+                self.continuations += len(payload.continuations)
             case ToolCalled():
                 self.open_calls[payload.call_id] = payload
             case ToolFinished():
@@ -217,6 +222,7 @@ class Thread:
             next_turn=progress.last_turn + 1,
             is_answered=is_whole and not unread,
             usage=progress.usage,
+            continuations=progress.continuations,
             opened=self._opened,
             notes={**self._known},
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from backend_api.domain.agent.prompt import THINK_TOOL
+from backend_api.domain.agent.capabilities.verification import THINK_TOOL
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
 from backend_api.infrastructure.tools.local import Arguments, LocalTool
 

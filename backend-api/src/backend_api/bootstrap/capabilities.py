@@ -1,0 +1,25 @@
+"""What the agent can beside its loop, in the order in which it is told of it. A new one is a file and a line here."""
+
+from __future__ import annotations
+
+from backend_api.domain.agent.capabilities.budget import budget
+from backend_api.domain.agent.capabilities.computer import COMPUTER
+from backend_api.domain.agent.capabilities.conduct import CONDUCT
+from backend_api.domain.agent.capabilities.continuation import CONTINUATION
+from backend_api.domain.agent.capabilities.day import DAY
+from backend_api.domain.agent.capabilities.identity import IDENTITY
+from backend_api.domain.agent.capabilities.verification import VERIFICATION
+from backend_api.domain.agent.capability import Capability
+
+
+def capabilities(*, max_turns: int = 50, max_tokens: int = 200_000) -> tuple[Capability, ...]:
+    """The deployment's."""
+    return (
+        IDENTITY,
+        COMPUTER,
+        CONDUCT,
+        VERIFICATION,
+        DAY,
+        budget(max_turns=max_turns, max_tokens=max_tokens),
+        CONTINUATION,
+    )

@@ -1,0 +1,27 @@
+"""It goes on with an answer that was cut at its length, and says something where it said nothing."""
+
+from __future__ import annotations
+
+from backend_api.domain.agent.answer import Answer
+from backend_api.domain.agent.capability import Capability, GiveUp, GoOn
+from backend_api.domain.agent.events import Notice
+from backend_api.domain.agent.thread import Conversation
+
+MOST = 3
+"""In a run."""
+CUT = "Your answer was cut at the length limit. Go on exactly where it stops, without repeating anything."
+EMPTY = "Your last answer was empty. Tell the person the result of what you did, or go on working."
+
+
+def _closing(conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:
+    if answer.calls or answer.reason == "refusal":
+        return None
+    is_cut = answer.reason == "length"
+    if not is_cut and answer.text.strip():
+        return None
+    if conversation.continuations + len(answer.continuations) >= MOST:
+        return GiveUp(Notice(text="The answer was cut at the length limit.", code="length"))
+    return GoOn(CUT if is_cut else EMPTY)
+
+
+CONTINUATION = Capability(name="continuation", closing=_closing)

@@ -1,0 +1,15 @@
+"""It knows what day it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backend_api.domain.agent.capability import Capability, Setup
+from backend_api.domain.agent.events import ContextNote
+
+
+def _notes(setup: Setup) -> Sequence[ContextNote]:
+    return [ContextNote(kind="day", text=f"Today is {setup.now():%A, %d %B %Y} (UTC).")]
+
+
+DAY = Capability(name="day", notes=_notes)

@@ -1,0 +1,75 @@
+"""What the agent does beside asking, calling, recording and deciding to stop: each a value in a file of its own.
+
+A capability keeps nothing: what it must remember is in the log, so that another worker goes on the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from backend_api.domain.agent.answer import Answer
+from backend_api.domain.agent.ending import Ending
+from backend_api.domain.agent.events import ContextNote, Notice
+from backend_api.domain.agent.thread import Conversation
+from backend_api.domain.agent.tools import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What an agent works with. `max_turns` is the session's choice, None for the deployment's."""
+
+    tools: Sequence[Tool]
+    now: Callable[[], datetime]
+    max_turns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """The answer is not whole: ask again, after this note."""
+
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The answer is not whole and stays so, which is said."""
+
+    notice: Notice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capability:
+    """`sections` of the system prompt, frozen at an opening; `notes` told before an answer; a `brake` that may end the
+    run before a turn; a `closing` that may go on with an answer. The order of capabilities is that of what they say."""
+
+    name: str
+    sections: Callable[[Setup], Sequence[str]] = lambda _: ()
+    notes: Callable[[Setup], Sequence[ContextNote]] = lambda _: ()
+    brake: Callable[[Setup, Conversation], Ending | None] = lambda _setup, _conversation: None
+    closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] = lambda _conversation, _answer: None
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """All of an agent's, in their order, for one setup."""
+
+    all: Sequence[Capability]
+    setup: Setup
+
+    def system_prompt(self) -> str:
+        """The same whenever it is asked for."""
+        return "\n\n".join(text for one in self.all for text in one.sections(self.setup))
+
+    def notes(self) -> list[ContextNote]:
+        """What the model is to know now, whether it was told or not."""
+        return [note for one in self.all for note in one.notes(self.setup)]
+
+    def brake(self, conversation: Conversation) -> Ending | None:
+        """The ending if the next turn may not begin."""
+        return next((ending for one in self.all if (ending := one.brake(self.setup, conversation))), None)
+
+    def closing(self, conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:
+        """What follows a model call that asked for no tool; None where the answer is whole."""
+        return next((what for one in self.all if (what := one.closing(conversation, answer))), None)

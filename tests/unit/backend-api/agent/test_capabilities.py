@@ -1,0 +1,97 @@
+"""Each capability alone, and what the table makes of them together."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from backend_api.bootstrap.capabilities import capabilities
+from backend_api.domain.agent.capabilities.budget import budget
+from backend_api.domain.agent.capabilities.day import DAY
+from backend_api.domain.agent.capabilities.verification import VERIFICATION
+from backend_api.domain.agent.capability import Capabilities, Capability, Setup
+from backend_api.domain.agent.events import ContextNote, MessageCompleted, Notice, Usage
+from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
+from backend_api.domain.agent.thread import Conversation
+from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolOutcome
+from support.scripted import HandlerBox, ScriptedModel
+from support.stage import Stage, worker_for, working
+
+THINK = Tool(name="think", description="", parameters={}, phrase="", read_only=True)
+
+
+def setup(*tools: Tool, at: datetime | None = None, max_turns: int | None = None) -> Setup:
+    return Setup(tools=tools, now=lambda: at or datetime(2026, 1, 1, tzinfo=UTC), max_turns=max_turns)
+
+
+def conversation(turn: int = 1, **usage: Any) -> Conversation:
+    return Conversation(turns=[], seen_seq=1, next_turn=turn, is_answered=False, usage=Usage(**usage))
+
+
+def test_a_budget_counts_what_is_read_anew_and_written() -> None:
+    limit = budget(max_turns=2, max_tokens=100)
+    assert limit.brake(setup(), conversation(2, input=1_000, cached=950, output=40)) is None
+    over = limit.brake(setup(), conversation(2, input=1_000, cached=950, output=50))
+    assert over is not None
+    assert "MAX_TOKEN_BUDGET" in (over.reason or "")
+    late = limit.brake(setup(), conversation(3))
+    assert late is not None
+    assert "MAX_TURNS" in (late.reason or "")
+    assert limit.brake(setup(max_turns=3), conversation(3)) is None
+
+
+def test_the_day_is_a_note() -> None:
+    (note,) = DAY.notes(setup(at=datetime(2026, 3, 5, 23, 59, tzinfo=UTC)))
+    assert "Thursday, 05 March 2026" in note.text
+
+
+def test_it_is_told_to_verify_only_where_it_can_think_aloud() -> None:
+    assert not VERIFICATION.sections(setup())
+    assert "`think`" in "".join(VERIFICATION.sections(setup(THINK)))
+
+
+def test_the_prompt_is_the_sections_in_the_order_of_the_table_and_the_same_on_any_day() -> None:
+    days = [datetime(2026, 3, day, tzinfo=UTC) for day in (5, 6)]
+    first, second = (Capabilities(capabilities(), setup(THINK, at=day)).system_prompt() for day in days)
+    assert first == second
+    places = [first.index(words) for words in ("You are an agent", "Your computer", "How to work", "Before you finish")]
+    assert places == sorted(places)
+
+
+def test_the_first_that_brakes_or_goes_on_decides_and_every_note_is_told() -> None:
+    one, other = (ContextNote(kind="day", text=text) for text in ("one", "other"))
+    table = [
+        Capability(name="one", notes=lambda _: [one]),
+        Capability(name="other", notes=lambda _: [other]),
+        budget(max_turns=1, max_tokens=1),
+        budget(max_turns=0, max_tokens=1),
+    ]
+    together = Capabilities(table, setup())
+    assert together.notes() == [one, other]
+    ending = together.brake(conversation(2))
+    assert ending is not None
+    assert "limit of 1 turns" in (ending.reason or "")
+
+
+async def test_answers_are_continued_three_times_in_a_run_however_many_turns_it_takes() -> None:
+    stage, box = Stage(), HandlerBox()
+    box.add("look", look)
+    cut = [TextPart("x"), FinishPart("length")]
+    call = ToolCallPart(ToolRequest(call_id="c", name="look", arguments={}))
+    model = ScriptedModel(cut, [call, FinishPart("tool_calls")], cut)
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session(title="named")
+        finished = await stage.until_finished(await stage.say(session, "count"))
+    assert finished.status == "completed"
+    assert [len(said.continuations) for said in stage.payloads(session, MessageCompleted)] == [1, 2]
+    assert len(model.requests) == 5
+    assert [notice.code for notice in stage.payloads(session, Notice)] == ["length"]
+
+
+async def look(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    return ToolOutcome(success=True, output="seen")
+
+
+def test_no_two_capabilities_of_the_table_have_one_name() -> None:
+    names = [one.name for one in capabilities()]
+    assert len(set(names)) == len(names)
