@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,6 +36,25 @@ def test_an_uploaded_name_is_one_safe_path_part_or_refused(given_name: str) -> N
     assert "\0" not in name
     assert name not in ("", ".", "..")
     assert len(name.encode()) <= 255
+
+
+@given(st.text(alphabet="aé你😀.", max_size=400))
+def test_a_name_too_long_loses_the_end_of_its_stem_first(given_name: str) -> None:
+    expected = given_name
+    while len(expected.encode()) > 255:
+        stem, dot, suffix = expected.rpartition(".")
+        expected = f"{stem[:-1]}{dot}{suffix}" if stem else expected[:-1]
+    if expected in ("", ".", ".."):
+        return
+    assert safe_name(given_name) == expected
+
+
+@pytest.mark.parametrize("given_name", ["a" * 16_000 + ".txt", "." + "é" * 8_000, "你" * 5_000])
+def test_a_very_long_name_takes_no_time(given_name: str) -> None:
+    began = time.process_time()
+    for _ in range(100):
+        safe_name(given_name)
+    assert time.process_time() - began < 0.5
 
 
 @pytest.mark.parametrize("given_name", ["", "..", "a/..", "\x00", "C:\\", "/"])

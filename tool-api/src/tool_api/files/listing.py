@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
@@ -14,6 +15,7 @@ from tool_api.workspace import Workspace
 HIDDEN = frozenset({".agent", ".transcripts", ".tasks", ".team"})
 MAX_PREVIEW_BYTES = 100 * 1024
 MAX_LISTED = 5000
+_LINKS_S = 2.0
 _SNIFF_BYTES = 8192
 _EARLIEST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
 _LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
@@ -41,23 +43,27 @@ def changed_at(state: os.stat_result) -> datetime:
 
 
 def list_entries(workspace: Workspace, path: str) -> list[FileEntry]:
-    """The entries of a folder, folders first; links that lead out of the workspace, or nowhere, are left out."""
+    """The entries of a folder, folders first; links that lead out of the workspace, or nowhere, are left out, and those
+    there is no time to follow."""
     with workspace.locate(path) as place:
         fd = place.open_folder()
         prefix = "" if place.path == "." else f"{place.path}/"
     try:
         with os.scandir(fd) as entries:
             names = sorted(entry.name for entry in entries if entry.name not in HIDDEN)[:MAX_LISTED]
-        found = [_entry(workspace, fd, prefix, name) for name in names]
+        until = time.monotonic() + _LINKS_S
+        found = [_entry(workspace, fd, prefix, name, until) for name in names]
     finally:
         os.close(fd)
     return sorted((entry for entry in found if entry is not None), key=lambda entry: (not entry.is_dir, entry.name))
 
 
-def _entry(workspace: Workspace, folder: int, prefix: str, name: str) -> FileEntry | None:
+def _entry(workspace: Workspace, folder: int, prefix: str, name: str, until: float) -> FileEntry | None:
     try:
         state = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISLNK(state.st_mode):
+            if time.monotonic() > until:
+                return None
             with workspace.locate(prefix + name) as target:
                 state = target.stat()
     except (OSError, PathForbiddenError):

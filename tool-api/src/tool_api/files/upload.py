@@ -32,12 +32,19 @@ def safe_name(given: str) -> str:
         InvalidUploadError: nothing usable is left of it.
     """
     name = _UNSAFE.sub("", given.replace("\\", "/").rsplit("/", 1)[-1]).strip()
-    while len(name.encode()) > _MAX_NAME_BYTES:
-        stem, dot, suffix = name.rpartition(".")
-        name = f"{stem[:-1]}{dot}{suffix}" if stem else name[:-1]
+    stem = name.rpartition(".")[0]
+    suffix = name[len(stem) :]
+    # What a name ends with is kept as long as there is room for it.
+    room = _MAX_NAME_BYTES - len(suffix.encode())
+    name = _cut(stem, room) + suffix if room >= 0 else _cut(suffix, _MAX_NAME_BYTES)
     if name in ("", ".", ".."):
         raise InvalidUploadError("An uploaded file needs a name.")
     return name
+
+
+def _cut(text: str, size: int) -> str:
+    """The beginning of a text that is at most so many bytes of UTF-8."""
+    return text.encode()[:size].decode("utf-8", "ignore")
 
 
 @dataclass(slots=True)

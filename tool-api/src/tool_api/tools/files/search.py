@@ -14,12 +14,19 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tool_api.tools.files import search_process
+import tool_api
 from tool_api.workspace import Located
 
 MAX_OUTPUT_BYTES = 200_000
 _SEARCH_S = 30.0
-_NO_MATCH, _BAD_PATTERN = 1, 2
+# A bad pattern, which is complained of, or something that could not be looked into.
+_FAILED = 2
+_SOURCES = str(Path(tool_api.__file__).parent.parent)
+# The interpreter is started without its packages, and so without ours.
+_WITHOUT_RIPGREP = (
+    "import sys; sys.path.append(sys.argv.pop(1)); "
+    "from tool_api.tools.files import search_process; sys.exit(search_process.main())"
+)
 
 
 class BadPatternError(Exception):
@@ -65,12 +72,14 @@ async def search(place: Located, pattern: str, *, ignore_case: bool) -> Found:
 def _command(pattern: str, target: str, *, ignore_case: bool) -> list[str]:
     ripgrep = shutil.which("rg")
     if ripgrep is None:
-        return [sys.executable, "-I", "-S", search_process.__file__, pattern, target, "i" if ignore_case else ""]
+        flags = "i" if ignore_case else ""
+        return [sys.executable, "-I", "-S", "-c", _WITHOUT_RIPGREP, _SOURCES, pattern, target, flags]
     options = ["--line-number", "--no-heading", "--with-filename", "--color=never", "--max-columns=500", "--hidden"]
     options += [
         "--max-columns-preview",
         "--no-ignore",
         "--no-config",
+        "--no-messages",
         "--sort=path",
         "--glob=!.git",
         "--glob=!node_modules",
@@ -92,7 +101,8 @@ async def _collect(process: asyncio.subprocess.Process, folder: str) -> Found:
                     break
             if not is_cut:
                 complaint = await process.stderr.read(4096)
-                if await process.wait() == _BAD_PATTERN and not output:
+                is_cut = await process.wait() == _FAILED
+                if is_cut and complaint and not output:
                     raise BadPatternError(complaint.decode("utf-8", "replace").strip())
     except TimeoutError:
         is_cut = True

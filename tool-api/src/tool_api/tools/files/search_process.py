@@ -1,41 +1,60 @@
-"""Regular-expression search where ripgrep is missing: `search_process.py <pattern> <target> <i or nothing>`.
+"""Regular-expression search where ripgrep is missing; its arguments: `<pattern> <target> <i or nothing>`.
 
-Prints as ripgrep does: `path:number:text`; exit code 1 for no match, 2 for a bad pattern.
+Prints as ripgrep does: `path:number:text`; exit code 1 for no match, 2 for a bad pattern, or when folders were
+moved meanwhile.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
-from pathlib import Path
+from collections.abc import Generator
+
+from tool_api.tree_walk import TreeChangedError, walk
 
 _SKIPPED = {".git", "node_modules"}
 _MAX_COLUMNS = 500
 _MAX_LINE = 100_000
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def _files(target: str) -> list[str]:
-    if os.path.isfile(target):
-        return [target]
-    found: list[str] = []
-    for folder, folders, names in os.walk(target):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-        found += [f"{folder}/{name}" for name in sorted(names) if not Path(folder, name).is_symlink()]
-    return found
+def _files(target: str) -> Generator[tuple[str, int]]:
+    """The regular files of a target, each opened, for the reader to close."""
+    if not os.path.isdir(target):
+        yield from _opened(target, target, None)
+        return
+    for folder in walk(os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)):
+        folder.folders[:] = [name for name in folder.folders if name not in _SKIPPED]
+        path = f"{target}/{folder.path}" if folder.depth else target
+        for name in folder.files:
+            yield from _opened(f"{path}/{name}", name, folder.fd)
 
 
-def _search(path: str, pattern: re.Pattern[str]) -> bool:
+def _opened(path: str, name: str, folder: int | None) -> Generator[tuple[str, int]]:
+    try:
+        fd = os.open(name, _FILE, dir_fd=folder)
+    except OSError:
+        return
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        yield path, fd
+    else:
+        os.close(fd)
+
+
+def _search(path: str, fd: int, pattern: re.Pattern[str]) -> bool:
     has_match = False
     try:
-        with Path(path).open("rb") as file:
+        with os.fdopen(fd, "rb") as file:
             if b"\0" in file.read(8192):
                 return False
             file.seek(0)
             for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE), b""), 1):
                 text = line.decode("utf-8", "replace").rstrip("\r\n")
                 if pattern.search(text):
-                    sys.stdout.write(f"{path}:{number}:{text[:_MAX_COLUMNS]}\n")
+                    # As bytes: a path need not be text.
+                    sys.stdout.buffer.write(os.fsencode(path) + f":{number}:{text[:_MAX_COLUMNS]}\n".encode())
                     has_match = True
     except OSError:
         return has_match
@@ -43,15 +62,17 @@ def _search(path: str, pattern: re.Pattern[str]) -> bool:
 
 
 def main() -> int:
+    """Answers the exit code."""
     pattern, target, flags = sys.argv[1:4]
     try:
         compiled = re.compile(pattern, re.IGNORECASE if flags else 0)
     except re.error as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    matches = [_search(path, compiled) for path in _files(target) if os.path.isfile(path)]
-    return 0 if any(matches) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    has_match = False
+    try:
+        for path, fd in _files(target):
+            has_match |= _search(path, fd, compiled)
+    except TreeChangedError:
+        return 2
+    return 0 if has_match else 1

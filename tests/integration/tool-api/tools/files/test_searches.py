@@ -1,0 +1,109 @@
+"""Searching in trees no honest program makes, by ripgrep and without it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tool_api.tools.files.search import BadPatternError, Found, search
+from tool_api.workspace import Workspace
+
+DEEP = 1500
+# Paths may have 4,096 bytes, and more is only reached folder by folder.
+BEYOND_PATHS = 3000
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    # In memory: thousands of folders are made.
+    root = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    yield root
+    subprocess.run(["rm", "-rf", str(root)], check=True)
+
+
+def _nowhere(_: str) -> None:
+    return None
+
+
+@pytest.fixture(params=["rg", "python"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param == "python":
+        monkeypatch.setattr(shutil, "which", _nowhere)
+    elif shutil.which("rg") is None:
+        pytest.skip("ripgrep is missing")
+    return request.param
+
+
+def nest(root: Path, depth: int) -> None:
+    """So many folders in one another, and two beside each other at their end, each with a file that says `needle`."""
+    fd = os.open(root, os.O_RDONLY)
+    for _ in range(depth):
+        fd = into(fd, "d")
+    for name in "ab":
+        inner = into(os.dup(fd), name)
+        file = os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=inner)
+        os.write(file, b"a needle\n")
+        os.close(file)
+        os.close(inner)
+    os.close(fd)
+
+
+def into(fd: int, name: str) -> int:
+    os.mkdir(name, dir_fd=fd)
+    inner = os.open(name, os.O_RDONLY, dir_fd=fd)
+    os.close(fd)
+    return inner
+
+
+def found(root: Path, pattern: str, path: str = ".") -> Found:
+    with Workspace(root).locate(path) as place:
+        return asyncio.run(search(place, pattern, ignore_case=False))
+
+
+@pytest.mark.parametrize("depth", [33, DEEP])
+def test_what_lies_deep_is_searched(root: Path, way: str, depth: int) -> None:
+    nest(root, depth)
+    below = "d/" * depth
+    assert found(root, "needle") == Found([f"{below}{name}/file:1:a needle" for name in "ab"], is_cut=False)
+
+
+def test_what_lies_beyond_any_path_is_searched_or_told_to_be_left_out(root: Path, way: str) -> None:
+    nest(root, BEYOND_PATHS)
+    result = found(root, "needle")
+    assert result.is_cut or len(result.lines) == 2
+    assert way == "rg" or len(result.lines) == 2
+
+
+@pytest.mark.usefixtures("way")
+def test_a_bad_pattern_is_told_from_a_search_without_a_match(root: Path) -> None:
+    nest(root, 2)
+    with pytest.raises(BadPatternError):
+        found(root, "(")
+    assert found(root, "nothing") == Found([], is_cut=False)
+
+
+@pytest.mark.usefixtures("way")
+def test_names_that_are_no_text_links_and_pipes_spoil_no_search(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("a needle\n")
+    (root / "link").symlink_to(tmp_path)
+    (root / "file-link").symlink_to(tmp_path / "outside")
+    os.mkfifo(root / "pipe")
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff.txt")).write_text("a needle\n")
+    (root / "plain").write_text("a needle\n")
+    assert sorted(found(root, "needle").lines) == ["plain:1:a needle", "\ufffd.txt:1:a needle"]
+    assert found(root, "needle", "plain").lines == ["plain:1:a needle"]
+
+
+def test_a_module_in_the_folder_that_is_searched_is_not_run(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", _nowhere)
+    for name in ("re.py", "os.py", "tool_api.py", "sitecustomize.py"):
+        (root / name).write_text("open('run', 'w')\n# needle\n")
+    assert len(found(root, "needle").lines) == 4
+    assert not (root / "run").exists()
