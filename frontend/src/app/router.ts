@@ -1,5 +1,6 @@
 import { createRouter, createWebHistory } from 'vue-router'
 import { LoginPage, useAuth } from '@/features/auth'
+import { letBackClose } from '@/shared/lib/backCloses'
 import UnreachablePage from './UnreachablePage.vue'
 import WorkspacePage from './WorkspacePage.vue'
 
@@ -30,6 +31,7 @@ export const router = createRouter({
   ],
 })
 
+letBackClose(router)
 router.beforeEach(async (to) => {
   if (to.path === '/unreachable') return true
   const auth = useAuth()

@@ -248,6 +248,7 @@ export default {
     download: 'Download {name}',
     downloadAll: 'Download everything as zip',
     empty: 'No files yet. Drop some here, or ask the agent to make one.',
+    emptyTouch: 'No files yet. Upload some, or ask the agent to make one.',
     loading: 'Loading…',
     open: 'Open',
     back: 'Back to files',

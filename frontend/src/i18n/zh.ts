@@ -248,6 +248,7 @@ const zh: typeof en = {
     download: '下载 {name}',
     downloadAll: '全部下载（zip）',
     empty: '还没有文件。把文件拖到这里，或者让智能体写一个。',
+    emptyTouch: '还没有文件。可以上传文件，或让智能体生成。',
     loading: '加载中…',
     open: '打开',
     back: '返回文件列表',

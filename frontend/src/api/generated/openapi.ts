@@ -27,6 +27,7 @@ export interface AuthStatusBody {
   mode: 'password' | 'local'
   has_users: boolean
   registration_open: boolean
+  max_upload_bytes: number
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

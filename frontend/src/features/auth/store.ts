@@ -3,6 +3,7 @@ import { computed, ref } from 'vue'
 import { call, enter, leave, onSignedOut } from '@/api/client'
 import { dropLogIn, dropLogInLater, hasLogIn, isLeaving as isStillLeaving, onLogInChanged } from '@/api/tokens'
 import type { AuthStatus, AuthUser } from '@/api/types'
+import { knowUploadLimit } from '@/api/uploadLimit'
 
 export interface Credentials {
   username: string
@@ -47,6 +48,7 @@ export const useAuth = defineStore('auth', () => {
   async function start(): Promise<void> {
     if (status.value) return
     status.value = await call<AuthStatus>('GET', '/auth/status', { open: true })
+    knowUploadLimit(status.value.max_upload_bytes)
     if (status.value.mode === 'local') dropLogIn()
     else if (isStillLeaving() && (await leave())) dropLogIn()
     if (isSignedIn.value) user.value = await call<AuthUser>('GET', '/auth/me').catch(() => null)

@@ -61,6 +61,31 @@ function start() {
 }
 
 describe('a conversation', () => {
+  it('takes a message while it is still being opened, once', async () => {
+    let loaded: (answer: Response) => void = () => undefined
+    const server = startFakeServer({
+      'GET /sessions/s/state': () => new Promise((resolve) => (loaded = resolve)),
+      'GET /sessions/s/events': ({ path, signal }) => {
+        if (path.includes('format=json')) return json({ items: [user(1, 'earlier')], last_seq: 1, has_more: false })
+        const stream = openFakeStream(signal)
+        streams.push(stream)
+        return stream.response
+      },
+      'POST /sessions/s/messages': () => json({ seq: 2 }, 202),
+    })
+    const opening = conversation.open('s')
+    await conversation.send('in between')
+    loaded(json({ session, sandbox, last_seq: 1 }))
+    await opening
+    await vi.waitFor(() => expect(streams).toHaveLength(1))
+    const sent = server.calls.filter(({ method }) => method === 'POST')
+    const ids = sent.map(({ body }) => (body as { client_message_id: string }).client_message_id)
+    expect([...new Set(sent.map(({ path }) => path))]).toEqual(['/sessions/s/messages'])
+    expect(new Set(ids).size).toBe(1)
+    expect(conversation.outbox.map(({ text }) => text)).toEqual(['in between'])
+    streams[0]?.send(frame(user(2, 'in between', ids[0] ?? null)))
+    await vi.waitFor(() => expect(conversation.outbox).toEqual([]))
+  })
   it('shows what was said and follows after it', async () => {
     const server = start()
     await conversation.open('s')

@@ -1,6 +1,7 @@
 import { computed } from 'vue'
 import { isTooLarge } from '@/api/problems'
 import { uploadFiles } from '@/api/upload'
+import { refuseTooLarge } from '@/api/uploadLimit'
 import { createId } from '@/shared/lib/ids'
 import type { Upload, UploadTray } from './drafts'
 
@@ -20,6 +21,7 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
     aborts.set(upload.id, abort)
     change(where, upload.id, { problem: null, progress: 0 })
     try {
+      refuseTooLarge(upload.file)
       const paths = await uploadFiles(where.sessionId ?? (await begin()), [upload.file], {
         signal: abort.signal,
         onProgress: (progress) => change(where, upload.id, { progress }),

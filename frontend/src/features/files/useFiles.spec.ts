@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { effectScope, type EffectScope } from 'vue'
 import { ApiError } from '@/api/problems'
 import type { UploadOptions } from '@/api/upload'
+import { knowUploadLimit } from '@/api/uploadLimit'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import { useFiles } from './useFiles'
 
@@ -71,6 +72,14 @@ describe('upload', () => {
     ])
     expect(files.progress.value).toBeNull()
     expect(server.calls.map((call) => call.path)).toEqual(['/sessions/s/files?path='])
+  })
+  it('sends nothing of a file that is known to be too large', async () => {
+    const { files } = open()
+    knowUploadLimit(4)
+    await files.upload([new File(['large'], 'large.bin'), ...named('fits.bin')], '')
+    knowUploadLimit(Infinity)
+    expect(sent.map(({ names }) => names)).toEqual([['fits.bin']])
+    expect(files.notUploaded.value.map(({ file }) => file.name)).toEqual(['large.bin'])
   })
   it('tries again what may succeed, and goes on telling what can not', async () => {
     const { files } = open()

@@ -4,6 +4,7 @@ import { ApiError, isTooLarge } from '@/api/problems'
 import type { FileEntry, FileLink } from '@/api/types'
 import { saved } from '@/shared/lib/shownContent'
 import { uploadFiles } from '@/api/upload'
+import { refuseTooLarge } from '@/api/uploadLimit'
 
 export interface TreeRow {
   readonly entry: FileEntry
@@ -96,6 +97,7 @@ export function useFiles(sessionId: () => string, version: () => number, isReady
         progress.value = total > 0 ? (done + share * file.size) / total : 0
       }
       try {
+        refuseTooLarge(file)
         await uploadFiles(id, [file], { subdir: subdir || undefined, onProgress })
         arrived += 1
       } catch (error) {

@@ -132,9 +132,10 @@ async def me(caller: CurrentCaller) -> MeBody:
 
 @router.get("/status")
 async def status(calls: Calls, options: Options) -> AuthStatusBody:
-    """How to log in here."""
+    """How to log in here, and what this server takes."""
     return AuthStatusBody(
         mode="local" if options.is_local else "password",
         has_users=await calls.users.has_any(),
         registration_open=calls.register.is_open,
+        max_upload_bytes=options.max_upload_bytes,
     )

@@ -77,3 +77,5 @@ class AuthStatusBody(AnswerBody):
     mode: Literal["password", "local"]
     has_users: bool
     registration_open: bool
+    max_upload_bytes: int
+    """Of one file: a larger one need not be sent."""
