@@ -65,8 +65,22 @@ def unlinked_size(
     deadline_s: float = float("inf"),
     clock: Callable[[], float] = time.monotonic,
 ) -> TreeSize:
+    """What the files found by `unlinked_files` take up together."""
+    sizes, complete = unlinked_files(pids, device, under, deadline_s=deadline_s, clock=clock)
+    return TreeSize(sum(sizes.values()), len(sizes), complete=complete)
+
+
+def unlinked_files(
+    pids: Iterable[int],
+    device: int,
+    under: str = "",
+    *,
+    deadline_s: float = float("inf"),
+    clock: Callable[[], float] = time.monotonic,
+) -> tuple[dict[int, int], bool]:
     """What files of a device take up that have no name any more and are held by these processes; only those that were
-    below a folder, where one is given as they see it. Looking ends at the deadline by the clock.
+    below a folder, where one is given as they see it: bytes by inode, and whether all were looked at. Looking
+    ends at the deadline by the clock.
 
     The size of a file that is held by a mapping alone is told to root only; for others it counts as one of no bytes.
     """
@@ -76,8 +90,7 @@ def unlinked_size(
     for look in (found.look_at_descriptors, found.look_at_mappings):
         for pid in held:
             look(pid)
-    sizes = found.sizes
-    return TreeSize(sum(sizes.values()), len(sizes), complete=found.complete)
+    return found.sizes, found.complete
 
 
 class _Unlinked:

@@ -7,13 +7,15 @@ start no other, so looking again until two looks in a row find nobody running ha
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
+from contracts.open_files import tasks
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, stat_fields
 
@@ -25,14 +27,20 @@ _STILL = frozenset((b"T", b"t", b"Z", b"X"))
 
 @dataclass(frozen=True, slots=True)
 class Freezer:
-    """Of one sandbox: its cgroups, and its outermost process of those that are to be held."""
+    """Of one sandbox: its cgroups, its outermost process of those that are to be held, and the file whose lock keeps a
+    look at it apart from its pauses."""
 
     folders: list[Path]
     root: ProcessRef
+    lock: Path | None = None
 
     @property
     def frozen(self) -> bool:
-        """Whether it is held, or was told to be."""
+        """Whether it is held, or was told to be; not for a look only."""
+        with self._alone():
+            return self._is_frozen()
+
+    def _is_frozen(self) -> bool:
         switch = self._switch()
         if switch is None:
             return _state(self.root.pid) in (b"T", b"t")
@@ -42,22 +50,69 @@ class Freezer:
 
     def freeze(self) -> None:
         """Hold all of them; on failure none is held. Raises `EngineUnavailableError`."""
+        with self._alone():
+            self._freeze()
+
+    def _freeze(self) -> None:
         try:
             switch = self._switch()
             done = self._stop_all() if switch is None else self._turn(switch, frozen=True)
         except OSError as error:
-            self.thaw()
+            self._thaw()
             raise EngineUnavailableError(f"The sandbox could not be paused: {error.strerror}.") from error
         if not done:
-            self.thaw()
+            self._thaw()
             raise EngineUnavailableError("The sandbox could not be paused; it is tried again.")
 
     def thaw(self) -> None:
         """Let them go on. Raises `EngineUnavailableError`."""
+        with self._alone():
+            self._thaw()
+
+    @contextlib.contextmanager
+    def held(self, within_s: float) -> Generator[bool]:
+        """Hold all of them for the length of the block, unless they are already; answers whether that was done in time.
+
+        What was stopped before stays stopped. Raises `OSError`, `EngineUnavailableError`.
+        """
+        with self._alone():
+            if self._is_frozen():
+                yield True
+                return
+            switch, stopped = self._switch(), list[int]()
+            try:
+                if switch is None:
+                    yield _stopped(self.root, within_s, stopped)
+                else:
+                    yield self._turn(switch, frozen=True, within_s=within_s)
+            finally:
+                if switch is not None:
+                    self._thaw()
+                # Children first: a shell that goes on earlier would take them for stopped by somebody.
+                for pid in reversed(stopped):
+                    _send(pid, signal.SIGCONT)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Generator[None]:
+        if self.lock is None:
+            yield
+            return
+        try:
+            file = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:  # the folder of one that is being removed
+            yield
+            return
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(file)
+
+    def _thaw(self) -> None:
         try:
             switch = self._switch()
             if switch is None:
-                for pid in _tree(self.root):
+                for pid in reversed(_tree(self.root)):
                     _send(pid, signal.SIGCONT)
             elif not self._turn(switch, frozen=False):
                 raise EngineUnavailableError("The sandbox could not be resumed; it is tried again.")
@@ -68,10 +123,10 @@ class Freezer:
         places = (folder / name for folder in self.folders for name in ("freezer.state", "cgroup.freeze"))
         return next((place for place in places if place.exists()), None)
 
-    def _turn(self, switch: Path, *, frozen: bool) -> bool:
+    def _turn(self, switch: Path, *, frozen: bool, within_s: float = _DEADLINE_S) -> bool:
         is_v1 = switch.name == "freezer.state"
         wanted = ("FROZEN" if frozen else "THAWED") if is_v1 else str(int(frozen))
-        until = time.monotonic() + _DEADLINE_S
+        until = time.monotonic() + within_s
         while True:
             switch.write_text(wanted)
             if is_v1:
@@ -97,7 +152,33 @@ class Freezer:
         return True
 
 
-def _tree(root: ProcessRef) -> Iterable[int]:
+def _stopped(root: ProcessRef, within_s: float, stopped: list[int]) -> bool:
+    """Stop whoever runs, parents first, and note whom; whether nobody is left that does.
+
+    Who waits in the kernel, as for a program it is starting, stops before it does anything else.
+    """
+    until = time.monotonic() + within_s
+    quiet = 0
+    while quiet < _QUIET_LOOKS:
+        running = [pid for pid in _tree(root) if not _is_still(pid, told=pid in stopped)]
+        for pid in running:
+            if pid not in stopped:
+                stopped.append(pid)
+            _send(pid, signal.SIGSTOP)
+        quiet = 0 if running else quiet + 1
+        if time.monotonic() > until:
+            return False
+    return True
+
+
+def _is_still(pid: int, *, told: bool) -> bool:
+    state = _state(pid)
+    if state in _STILL:
+        return True
+    return told and state == b"D" and all(_state(task) in _STILL | {b"D"} for task in tasks(pid))
+
+
+def _tree(root: ProcessRef) -> list[int]:
     """The process and all its descendants; an orphan inside belongs to the first process of its namespace."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):

@@ -206,7 +206,9 @@ class ProcessRuntime:
         return self._freezer(identity, state)
 
     def _freezer(self, identity: Identity, state: State) -> Freezer:
-        return Freezer(self._limits.folders(identity.sandbox_id), state.root)
+        return Freezer(
+            self._limits.folders(identity.sandbox_id), state.root, self._store.live(identity.sandbox_id).hold
+        )
 
     async def hand_over(self, identity: Identity) -> None:
         await self._threads.run(lambda: self._hand_over(identity))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox_manager.infrastructure.runtimes.process import memory_watch, workspace_watch
+from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 from sandbox_manager.infrastructure.runtimes.process.store import Store
@@ -51,7 +52,9 @@ class Watches:
             started = [stack.enter_context(watching("workspaces", lock, files, workspace_watch.TICK_S))]
             # Without isolation a sandbox's files in memory are the machine's, and its processes anybody's.
             if self.limits.kind == "rlimit" and self.isolated:
-                memory = memory_watch.MemoryWatch(inside.memory_bytes, inside.pids, self._roots, self._end)
+                memory = memory_watch.MemoryWatch(
+                    inside.memory_bytes, inside.pids, self._roots, self._end, self._freezer
+                )
                 lock = self._lock("memory")
                 started.append(stack.enter_context(watching("memory", lock, memory, memory_watch.TICK_S)))
             yield started
@@ -68,8 +71,16 @@ class Watches:
         for identity in self.store.identities():
             state, session_id = self.store.state(identity.sandbox_id), self.store.session_of(identity)
             if state is not None and state.root.lives:
-                found[identity.sandbox_id] = Watched(session_id, self.store.workspace(session_id), state.root)
+                found[identity.sandbox_id] = Watched(
+                    session_id,
+                    self.store.workspace(session_id),
+                    state.root,
+                    self._freezer(identity.sandbox_id, state.root),
+                )
         return found
+
+    def _freezer(self, sandbox_id: str, root: ProcessRef) -> Freezer:
+        return Freezer(self.limits.folders(sandbox_id), root, self.store.live(sandbox_id).hold)
 
     def _end(self, sandbox_id: str, reason: str) -> None:
         state = self.store.state(sandbox_id)

@@ -14,26 +14,35 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
 from contracts import tree_size as program
-from contracts.open_files import descriptor_folders, unlinked_size
+from contracts.open_files import descriptor_folders, unlinked_files
 from contracts.tree_size import TreeSize
+from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import hidden_files, hides
-from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
+from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, trees
+from sandbox_manager.infrastructure.runtimes.process.moments import Moment, this_moment
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 
 _log = logging.getLogger(__name__)
 
 _LINE_BYTES = 4096
 _END_S = 2.0
+_LISTED_S = 0.1
+_HELD_CPU_S = 0.25
+_HELD_PATIENCE_S = 1.0
+_STOP_S = 0.5
 _NOTHING = TreeSize(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """One running sandbox: whose workspace it has, and its outermost process."""
+    """One running sandbox: whose workspace it has, its outermost process, and what holds it still for a look; without
+    that, files its processes hand on meanwhile are not seen."""
 
     session_id: str
     workspace: Path
     root: ProcessRef
+    freezer: Freezer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,36 +57,76 @@ class CountBounds:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How much it is, unless the machine was too slow to tell, and how many seconds it took."""
+    """How much it is, unless the machine was too slow to tell, how many seconds it took, and how much of it was
+    deleted."""
 
     size: TreeSize | None
     took_s: float
+    deleted_bytes: int = 0
 
 
 def count_workspaces(
     watched: Sequence[Watched], device: int, bounds: CountBounds, *, may_unshare: bool
 ) -> Generator[Counted]:
     """One after the other, each within the bounds."""
-    members = trees(all_processes(), [one.root for one in watched])
+    listing = _Listing([one.root for one in watched])
     sizes = _sizes([one.workspace for one in watched], bounds, may_unshare=may_unshare)
     for one, (size, took_s) in zip(watched, sizes, strict=True):
         began = time.thread_time()
-        pids = [member.process.pid for member in members[one.root]]
         try:
-            deleted = unlinked_size(pids, device, deadline_s=bounds.deleted_cpu_s, clock=time.thread_time)
-            deleted = _sum(deleted, _hidden_size(pids, device, bounds.patience_s))
+            deleted = _deleted_size(one, listing, device, bounds)
         except Exception:  # noqa: BLE001 - one of many; the others are counted
             _log.exception("what a sandbox holds open could not be counted", extra={"session_id": one.session_id})
             size, deleted = None, _NOTHING
         took_s += time.thread_time() - began
-        yield Counted(None if size is None else _sum(size, deleted), took_s)
+        yield Counted(None if size is None else _sum(size, deleted), took_s, deleted.bytes)
 
 
-def _hidden_size(pids: Sequence[int], device: int, patience_s: float) -> TreeSize:
-    """Of deleted files that only processes hold which let us not look into them."""
+class _Listing:
+    """The processes of all sandboxes, listed anew where the last list is no longer fresh."""
+
+    def __init__(self, roots: list[ProcessRef]) -> None:
+        self._roots = roots
+        self._listed_at = float("-inf")
+        self._members: dict[ProcessRef, list[Member]] = {}
+        self._moment = this_moment()
+
+    def of(self, root: ProcessRef) -> tuple[list[Member], Moment]:
+        """Those of one, and from when the list is."""
+        if time.monotonic() - self._listed_at > _LISTED_S:
+            self._moment = this_moment()
+            self._members = trees(all_processes(), self._roots)
+            self._listed_at = time.monotonic()
+        return self._members[root], self._moment
+
+
+def _deleted_size(one: Watched, listing: _Listing, device: int, bounds: CountBounds) -> TreeSize:
+    """Where somebody was started meanwhile, the sandbox is held still and all that are new in it looked at too: a file
+    may be handed on from process to process, each of which ends before it is looked at."""
+    members, moment = listing.of(one.root)
+    sizes, complete = _deleted(members, device, bounds.deleted_cpu_s, bounds.patience_s)
+    if one.freezer is None or moment.is_last:
+        return TreeSize(sum(sizes.values()), len(sizes), complete)
+    try:
+        with one.freezer.held(_STOP_S) as is_held:
+            now = trees(all_processes(), [one.root])[one.root]
+            new = [member for member in now if moment.precedes(member)]
+            more, is_all = _deleted(new, device, min(bounds.deleted_cpu_s, _HELD_CPU_S), _HELD_PATIENCE_S)
+    except (OSError, EngineUnavailableError):
+        # It may have ended meanwhile; one that goes on is counted again.
+        more, is_all, is_held = {}, not one.root.lives, True
+    sizes |= more
+    return TreeSize(sum(sizes.values()), len(sizes), complete and is_all and is_held)
+
+
+def _deleted(
+    members: Sequence[Member], device: int, deadline_s: float, patience_s: float
+) -> tuple[dict[int, int], bool]:
+    """Bytes of deleted files by inode, also of those that only processes hold which let us not look into them."""
+    pids = [member.process.pid for member in members]
+    sizes, complete = unlinked_files(pids, device, deadline_s=deadline_s, clock=time.thread_time)
     found, untold = hidden_files([pid for pid in pids if any(map(hides, descriptor_folders(pid)))], patience_s)
-    sizes = {one.inode: one.bytes for one in found if one.device == device}
-    return TreeSize(sum(sizes.values()), len(sizes), not untold)
+    return sizes | {one.inode: one.bytes for one in found if one.device == device}, complete and not untold
 
 
 def _sum(one: TreeSize, other: TreeSize) -> TreeSize:

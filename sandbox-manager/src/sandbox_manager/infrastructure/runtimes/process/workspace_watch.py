@@ -54,10 +54,11 @@ _COUNTLESS = "Its files could not be counted: there were too many, or they were 
 @dataclass(slots=True)
 class _Known:
     """What stays of one workspace between looks: its size while it is over its limit, counts in a row that were not
-    complete, and when it is to be counted next, also in a hurry."""
+    complete, whether deleted files alone are over the limit, and when it is to be counted next, also in a hurry."""
 
     over: TreeSize | None = None
     uncounted: int = 0
+    is_hoarding: bool = False
     is_large: bool = False
     is_being_counted: bool = False
     due_at: float = float("-inf")
@@ -96,7 +97,7 @@ class WorkspaceWatch:
         self._take_long_counts()
         self._begin_long_counts()
         since = time.monotonic() - self._looked_at
-        hurried = self._has_gulped()
+        hurried = self._has_gulped() or any(known.is_hoarding for known in self._known.values())
         if self.look_s > 0 and since < (max(_HURRIED_S, self._took_s) if hurried else self.look_s):
             return
         began = time.monotonic()
@@ -196,14 +197,20 @@ class WorkspaceWatch:
         if size is None:
             _log.warning("a workspace could not be counted", extra={"sandbox_id": sandbox_id})
             return
+        has_hoarded, known.is_hoarding = known.is_hoarding, self._hoards(counted)
         if self._is_countless(known, size):
             _log.warning("ended a sandbox whose workspace can't be counted", extra={"sandbox_id": sandbox_id})
             known.uncounted = 0
             self.end(sandbox_id, _COUNTLESS)
-        elif self._goes_on_filling(known, size):
+        elif self._goes_on_filling(known, size) or (has_hoarded and known.is_hoarding):
+            known.is_hoarding = False
             fields = {"sandbox_id": sandbox_id, "bytes": size.bytes, "files": size.files}
             _log.warning("ended a sandbox that went on filling its workspace", extra=fields)
             self.end(sandbox_id, _OVER)
+
+    def _hoards(self, counted: Counted) -> bool:
+        """Whether it is over its limit by what nobody can delete any more."""
+        return self.limit_bytes > 0 and counted.deleted_bytes > self._most_bytes
 
     def _is_countless(self, known: _Known, size: TreeSize) -> bool:
         known.uncounted = 0 if size.complete else known.uncounted + 1

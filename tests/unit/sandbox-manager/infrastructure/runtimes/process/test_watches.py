@@ -14,7 +14,6 @@ from types import MappingProxyType
 
 import pytest
 
-from contracts.tree_size import TreeSize
 from sandbox_manager.infrastructure.runtimes.process import workspace_count
 from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.memory_watch import MemoryWatch
@@ -144,15 +143,15 @@ def test_one_that_can_not_be_ended_keeps_no_other_from_being_held_to_its_files(
 def test_what_one_holds_open_and_can_not_be_counted_keeps_no_other_from_being_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = workspace_count.unlinked_size
+    count = workspace_count.unlinked_files
     with crowd(0) as first, crowd(0) as second:
 
-        def failing(pids: list[int], device: int, **bounds: object) -> TreeSize:
+        def failing(pids: list[int], device: int, **bounds: object) -> tuple[dict[int, int], bool]:
             if first.pid in pids:
                 raise ValueError("not a line of maps")
             return count(pids, device)
 
-        monkeypatch.setattr(workspace_count, "unlinked_size", failing)
+        monkeypatch.setattr(workspace_count, "unlinked_files", failing)
         watched = [Watched(name, tmp_path, root) for name, root in (("bad", first), ("good", second))]
         bounds = workspace_count.CountBounds(tree_cpu_s=5, deleted_cpu_s=5, patience_s=30)
         found = list(workspace_count.count_workspaces(watched, 0, bounds, may_unshare=False))
