@@ -126,6 +126,11 @@ export default {
     handedOver: 'The work was interrupted and goes on from the last finished step.',
     notSent: 'Not sent: {reason}',
     sendAgain: 'Send again',
+    sendsOnceOnline: 'Will be sent when you are back online.',
+    cutsInOnceOnline: 'Will be sent when you are back online, and interrupts the agent then.',
+    sendsOnceThere: 'Will be sent when the server can be reached.',
+    cutsInOnceThere: 'Will be sent when the server can be reached, and interrupts the agent then.',
+    cancel: 'Cancel',
   },
   end: {
     completed: 'Done',

@@ -127,6 +127,11 @@ const zh: typeof en = {
     handedOver: '工作中断过，现在从上一个完成的步骤继续。',
     notSent: '未发送：{reason}',
     sendAgain: '重新发送',
+    sendsOnceOnline: '恢复网络后自动发送。',
+    cutsInOnceOnline: '恢复网络后自动发送，并打断智能体。',
+    sendsOnceThere: '连上服务器后自动发送。',
+    cutsInOnceThere: '连上服务器后自动发送，并打断智能体。',
+    cancel: '取消',
   },
   end: {
     completed: '完成',

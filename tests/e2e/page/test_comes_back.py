@@ -112,13 +112,13 @@ async def test_databases_and_a_network_that_were_away_are_told_and_lose_no_messa
         await context.set_offline(True)
         await expect(page.get_by_text("You are offline")).to_be_visible(timeout=PATIENT_MS)
         await say(page, "run echo from far")
-        await expect(page.get_by_text("Not sent")).to_be_visible(timeout=PATIENT_MS)
+        await expect(page.get_by_text("Will be sent")).to_be_visible(timeout=PATIENT_MS)
         await asyncio.gather(own.kill("redis"), own.kill("mongod"))
         await context.set_offline(False)
 
         await expect(page.get_by_text("You are offline")).to_be_hidden(timeout=PATIENT_MS)
         await expect(transcript(page).locator("[data-kind=end]")).to_have_count(1, timeout=PATIENT_MS)
-        await expect(page.get_by_text("Not sent")).to_be_hidden()
+        await expect(page.get_by_text("Will be sent")).to_be_hidden()
         said = [one["text"] for one in await api.stored_events(session) if one["type"] == "message.user"]
         assert said == ["run echo from far"]
         await page.reload()

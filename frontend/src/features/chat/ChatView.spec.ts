@@ -1,4 +1,5 @@
 // @vitest-environment happy-dom
+import { userEvent } from '@testing-library/user-event'
 import { cleanup, render, screen } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -32,6 +33,19 @@ describe('ChatView', () => {
   it('offers to write where a conversation may begin', async () => {
     await show(null)
     expect(field()).not.toBeNull()
+  })
+  it('says on the start page too that one is offline, and that a first message waits', async () => {
+    vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)
+    await show(null)
+    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no network')))
+    expect(screen.getByText(/^You are offline/)).toBeTruthy()
+    await userEvent.type(field()!, 'hello{Enter}')
+    expect(await screen.findByText('Will be sent when you are back online.')).toBeTruthy()
+    expect(screen.getByText('hello')).toBeTruthy()
+    expect(screen.queryByText('The server can’t be reached.')).toBeNull()
+    await userEvent.click(screen.getByRole('button', { name: 'Cancel' }))
+    expect(screen.queryByText('hello')).toBeNull()
+    vi.restoreAllMocks()
   })
   it.each([
     [404, 'This conversation is not here'],

@@ -135,7 +135,7 @@ describe('ComposerBox', () => {
     expect(screen.getByRole('button', { name: 'Send' })).toHaveProperty('disabled', true)
     expect(screen.getByRole('button', { name: 'Upload late.txt again' })).toBeTruthy()
   })
-  it('says of a file that is too large how large it is and may be, and lets go of it', async () => {
+  it('says of a file that is too large how large it is and may be, and keeps it on show until it is removed', async () => {
     const { emitted } = show({ sessionId: 'large' })
     const picker = screen.getByLabelText('Attach files', { selector: 'input' })
     await userEvent.upload(picker, new File(['x'], 'large.bin'))
@@ -146,6 +146,8 @@ describe('ComposerBox', () => {
     await screen.findByRole('alert')
     await userEvent.type(field(), 'without it{Enter}')
     expect(emitted()['send']).toEqual([['without it', [], false]])
+    expect(screen.getByRole('alert').textContent).toBe('This file is 1 B; a file may have at most 0 B.')
+    await userEvent.click(screen.getByRole('button', { name: 'Remove large.bin' }))
     expect(screen.queryByText('large.bin')).toBeNull()
   })
   it('keeps what was refused on show when the rest went by itself', async () => {

@@ -3,25 +3,16 @@ import { computed, ref, shallowRef } from 'vue'
 import { call } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import { openStream, type StreamHandle, type StreamState } from '@/api/stream'
-import type { MessageAnswer, SandboxState, SessionState, WireEvent } from '@/api/types'
+import type { SandboxState, SessionState, WireEvent } from '@/api/types'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
 import { withSandboxAnswer } from './computerState'
-import { keepOutbox, recallOutbox, type Pending } from './outbox'
+import { failedWith, isForLater, isWaiting, keepOutbox, LATER_MS, post, recallOutbox, type Pending } from './outbox'
+import { createLeftBehind } from './leftBehind'
 import { reduce } from './reducer'
 import { emptyTranscript, isActive, type Transcript } from './transcript'
 
 const PAGE = 1000
-/** Failures to send that are the network's or a restart's, not the message's. */
-const LATER: ReadonlySet<string> = new Set([
-  'unreachable',
-  'unavailable',
-  'store_unavailable',
-  'http_502',
-  'http_503',
-  'http_504',
-])
-const LATER_MS = 3000
 interface EventPage {
   items: WireEvent[]
   last_seq: number
@@ -44,6 +35,7 @@ export const useConversation = defineStore('conversation', () => {
   let state = emptyTranscript
   let frame = 0
   let resendTimer = 0
+  const leftBehind = createLeftBehind(() => sessionId.value)
 
   /** There is something to write to, or will be in a moment. */
   const isHere = computed(() => phase.value === 'ready' || phase.value === 'loading')
@@ -94,6 +86,7 @@ export const useConversation = defineStore('conversation', () => {
 
   async function open(id: string): Promise<void> {
     close()
+    leftBehind.drop(id)
     sessionId.value = id
     const abort = new AbortController()
     opening = abort
@@ -108,7 +101,8 @@ export const useConversation = defineStore('conversation', () => {
       transcript.value = state
       phase.value = 'ready'
       follow(id)
-      for (const entry of recallOutbox(id)) void sendAgain(entry)
+      outbox.value = recallOutbox(id)
+      for (const entry of outbox.value) if (entry.state === 'sending' || isWaiting(entry)) void sendAgain(entry)
     } catch (error) {
       if (abort.signal.aborted) return
       problem.value = error
@@ -162,12 +156,19 @@ export const useConversation = defineStore('conversation', () => {
   /** The connection is back: what could not leave goes now, under its old id. */
   function resend(): void {
     clearTimeout(resendTimer)
-    for (const entry of outbox.value)
-      if (entry.state === 'failed' && entry.problem && LATER.has(entry.problem)) void sendAgain(entry)
+    for (const entry of outbox.value) if (isWaiting(entry)) void sendAgain(entry)
+    void leftBehind.send()
   }
+  window.addEventListener('online', () => {
+    void leftBehind.send()
+    if (sessionId.value && phase.value === 'failed' && isForLater(problem.value)) void open(sessionId.value)
+  })
 
-  function close(): void {
+  /** Leaves what was open. What waits there goes all the same, unless this account is `done` here. */
+  function close(done = false): void {
     clearTimeout(resendTimer)
+    if (done) leftBehind.forget()
+    else if (sessionId.value && outbox.value.length > 0) leftBehind.add(sessionId.value)
     opening?.abort()
     stream?.close()
     stream = null
@@ -192,22 +193,18 @@ export const useConversation = defineStore('conversation', () => {
     const entry: Pending = { clientMessageId, text, attachments, interrupt, state: 'sending' }
     setOutbox([...outbox.value.filter((other) => other.clientMessageId !== clientMessageId), entry])
     try {
-      const body = { text, attachments, client_message_id: clientMessageId, interrupt: interrupt ?? false }
-      const answer = await call<MessageAnswer>('POST', `/sessions/${id}/messages`, { body })
+      const answer = await post(id, entry)
       if (sessionId.value === id && answer.seq <= state.lastSeq) settle(clientMessageId)
       else if (sessionId.value === id && streamState.value !== 'open') stream?.reconnect()
     } catch (error) {
       if (sessionId.value !== id) return
-      const failed: Pending = { ...entry, state: 'failed', problem: error instanceof ApiError ? error.code : 'unknown' }
-      failures.set(clientMessageId, error)
+      const failed = failedWith(entry, error)
       // Where the stream stands no new connection will tell that it may go.
       clearTimeout(resendTimer)
       if (streamState.value === 'open') resendTimer = window.setTimeout(resend, LATER_MS)
       setOutbox(outbox.value.map((other) => (other.clientMessageId === clientMessageId ? failed : other)))
     }
   }
-  const failures = new Map<string, unknown>()
-
   async function stop(): Promise<void> {
     if (!sessionId.value || !isRunning.value) return
     isStopping.value = true
@@ -242,6 +239,5 @@ export const useConversation = defineStore('conversation', () => {
     takeComputer,
     leave,
     discard: settle,
-    failureOf: (id: string) => failures.get(id),
   }
 })

@@ -1,3 +1,6 @@
+import { call } from '@/api/client'
+import { ApiError } from '@/api/problems'
+import type { MessageAnswer } from '@/api/types'
 import { recallJson, remember } from '@/shared/lib/storage'
 
 /** A message the server has not confirmed yet. Its id stays the same over resends, so none is ever doubled. */
@@ -8,7 +11,33 @@ export interface Pending {
   /** Sent to cut a running answer. Kept over resends, as the id is. */
   readonly interrupt?: boolean
   readonly state: 'sending' | 'failed'
+  /** Code of what went wrong, and the server's own words for it. */
   readonly problem?: string
+  readonly detail?: string
+}
+
+/** Failures to send that are the network's or a restart's, not the message's. */
+const LATER: ReadonlySet<string> = new Set([
+  'unreachable',
+  'unavailable',
+  'store_unavailable',
+  'http_502',
+  'http_503',
+  'http_504',
+])
+/** How long until what could not be sent is tried again while the browser is online. */
+export const LATER_MS = 3000
+
+export const isForLater = (error: unknown): boolean => error instanceof ApiError && LATER.has(error.code)
+
+/** It goes by itself once the server is there again. Anything else that failed goes only when the person asks. */
+export function isWaiting({ state, problem }: Pick<Pending, 'state' | 'problem'>): boolean {
+  return state === 'failed' && problem !== undefined && LATER.has(problem)
+}
+
+export function failedWith(entry: Pending, error: unknown): Pending {
+  const told = error instanceof ApiError ? { problem: error.code, detail: error.detail } : { problem: 'unknown' }
+  return { ...entry, ...told, state: 'failed' }
 }
 
 const key = (sessionId: string): string => `outbox:${sessionId}`
@@ -22,4 +51,10 @@ export function recallOutbox(sessionId: string): Pending[] {
 
 export function keepOutbox(sessionId: string, pending: readonly Pending[]): void {
   remember(key(sessionId), pending.length > 0 ? JSON.stringify(pending) : null)
+}
+
+export async function post(sessionId: string, entry: Pending): Promise<MessageAnswer> {
+  const { text, attachments, clientMessageId, interrupt } = entry
+  const body = { text, attachments, client_message_id: clientMessageId, interrupt: interrupt ?? false }
+  return await call<MessageAnswer>('POST', `/sessions/${sessionId}/messages`, { body })
 }

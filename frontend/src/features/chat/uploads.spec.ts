@@ -27,14 +27,14 @@ describe('useUploads', () => {
       () => Promise.reject(new Error('has begun')),
     )
     await uploads.add(named('good.txt', 'bad.txt', 'fine.txt'))
-    expect(uploads.takeAll(true)).toEqual(['in/good.txt', 'in/fine.txt'])
+    expect(uploads.takeAll()).toEqual(['in/good.txt', 'in/fine.txt'])
     expect(uploads.list.value.map(({ name, problem }) => [name, problem instanceof ApiError])).toEqual([
       ['bad.txt', true],
     ])
 
     refused.clear()
     await uploads.start(uploads.list.value[0]!)
-    expect(uploads.takeAll(true)).toEqual(['in/bad.txt'])
+    expect(uploads.takeAll()).toEqual(['in/bad.txt'])
     expect(uploads.list.value).toEqual([])
   })
   it('uploads to the conversation they were attached in, whichever is looked at meanwhile', async () => {

@@ -1,5 +1,4 @@
 import { computed } from 'vue'
-import { isTooLarge } from '@/api/problems'
 import { uploadFiles } from '@/api/upload'
 import { refuseTooLarge } from '@/api/uploadLimit'
 import { createId } from '@/shared/lib/ids'
@@ -54,13 +53,10 @@ export function useUploads(tray: () => UploadTray, begin: () => Promise<string>)
   const list = computed(() => tray().list.value)
   const isBusy = computed(() => list.value.some((upload) => upload.path === null && upload.problem === null))
 
-  /**
-   * The paths of what has arrived. What was not taken stays, to be tried again or removed; what is too large only until
-   * the person, who has seen it refused, sends.
-   */
-  function takeAll(hasSeen: boolean): string[] {
+  /** The paths of what has arrived. What was refused stays on show until it is tried again or removed. */
+  function takeAll(): string[] {
     const paths = list.value.flatMap((upload) => (upload.path ? [upload.path] : []))
-    tray().list.value = list.value.filter(({ path, problem }) => path === null && !(hasSeen && isTooLarge(problem)))
+    tray().list.value = list.value.filter(({ path }) => path === null)
     return paths
   }
   return { list, isBusy, add, remove, start, takeAll }

@@ -150,5 +150,6 @@ export const useSessions = defineStore('sessions', () => {
     feedTrouble,
     follow,
     unfollow,
+    reconnect: () => feed?.reconnect(),
   }
 })

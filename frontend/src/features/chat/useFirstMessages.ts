@@ -1,0 +1,71 @@
+import { useEventListener } from '@vueuse/core'
+import { onScopeDispose, shallowRef, watch } from 'vue'
+import { createId } from '@/shared/lib/ids'
+import { keepDraft, recallDraft } from './drafts'
+import { isForLater, keepOutbox, LATER_MS, recallOutbox, type Pending } from './outbox'
+
+/**
+ * Messages to a conversation that could not begin, as the server was away: they wait while the start page is looked at,
+ * and are a draft again once it is left. `begin` begins the conversation and sends them.
+ */
+export function useFirstMessages(
+  writer: () => string | null,
+  isAtStart: () => boolean,
+  begin: (waiting: readonly Pending[]) => Promise<void>,
+  onRefused: (error: unknown, draft: string) => void,
+) {
+  const waiting = shallowRef<readonly Pending[]>([])
+  let timer = 0
+  let isBeginning = false
+  const key = (): string => `new:${writer() ?? ''}`
+
+  function keep(next: readonly Pending[]): void {
+    waiting.value = next
+    keepOutbox(key(), next)
+    clearTimeout(timer)
+    if (next.length > 0) timer = window.setTimeout(() => void again(), LATER_MS)
+  }
+  function add(text: string): void {
+    const entry: Pending = {
+      clientMessageId: createId(),
+      text,
+      attachments: [],
+      state: 'failed',
+      problem: 'unreachable',
+    }
+    keep([...waiting.value, entry])
+  }
+  /** What the server refuses is not to be sent again: it is a draft, and the caller hears why. */
+  async function again(): Promise<void> {
+    if (isBeginning || waiting.value.length === 0) return
+    isBeginning = true
+    try {
+      await begin(waiting.value)
+      keep([])
+    } catch (error) {
+      if (isForLater(error)) keep(waiting.value)
+      else onRefused(error, giveBack())
+    } finally {
+      isBeginning = false
+    }
+  }
+  function giveBack(): string {
+    const texts = [...waiting.value.map((entry) => entry.text), recallDraft(writer(), null)]
+    keep([])
+    const draft = texts.filter(Boolean).join('\n\n')
+    keepDraft(writer(), null, draft)
+    return draft
+  }
+
+  waiting.value = recallOutbox(key())
+  if (waiting.value.length > 0) giveBack()
+  useEventListener(window, 'online', () => void again())
+  watch(isAtStart, (is) => !is && !isBeginning && waiting.value.length > 0 && giveBack(), { flush: 'sync' })
+  onScopeDispose(() => clearTimeout(timer))
+  return {
+    waiting,
+    add,
+    again,
+    discard: (id: string) => keep(waiting.value.filter((entry) => entry.clientMessageId !== id)),
+  }
+}
