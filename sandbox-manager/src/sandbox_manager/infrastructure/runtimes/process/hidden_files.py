@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,12 @@ from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
 import contracts
 from sandbox_manager.infrastructure.runtimes.process import hidden_program
+from sandbox_manager.infrastructure.runtimes.process.processes import stat_fields
 
 _END_S = 1.0
+_LOOK_S = 0.05
+_STARVED = 4
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PYTHON_PATH = ":".join(
     str(Path(file).parents[levels]) for file, levels in ((contracts.__file__, 1), (hidden_program.__file__, 4))
 )
@@ -56,17 +61,41 @@ def hidden_files(pids: Sequence[int], patience_s: float) -> tuple[list[HiddenFil
         program = Popen(command, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
     except OSError:
         return [], [*pids]
-    try:
-        told = program.communicate(timeout=patience_s)[0]
-    except TimeoutExpired as late:
-        told = late.stdout or b""
-        program.kill()
-        # What is stuck in the kernel is not waited for.
-        with contextlib.suppress(TimeoutExpired):
-            program.wait(_END_S)
+    told, is_late = _told(program, patience_s)
     assert program.stdout is not None
     program.stdout.close()
-    return _parsed(told, pids)
+    found, untold = _parsed(told, pids)
+    return found, untold if is_late else []
+
+
+def _told(program: Popen[bytes], patience_s: float) -> tuple[bytes, bool]:
+    """What it says until it ends, and whether it could have said all: time it only waits for a processor in is none of
+    its patience, up to a bound."""
+    waited_s = 0.0
+    until = time.monotonic() + patience_s * _STARVED
+    while True:
+        began = time.monotonic()
+        try:
+            return program.communicate(timeout=_LOOK_S)[0], True
+        except TimeoutExpired as late:
+            if not _is_starved(program.pid, patience_s):
+                waited_s += time.monotonic() - began
+            if waited_s < patience_s and time.monotonic() < until:
+                continue
+            program.kill()
+            # What is stuck in the kernel is not waited for.
+            with contextlib.suppress(TimeoutExpired):
+                program.wait(_END_S)
+            return late.stdout or b"", waited_s >= patience_s
+
+
+def _is_starved(pid: int, patience_s: float) -> bool:
+    """Whether it would go on if it got a processor, and had little of one yet."""
+    try:
+        fields = stat_fields(pid)
+        return fields[0] == b"R" and int(fields[11]) + int(fields[12]) < patience_s * _TICKS_PER_S
+    except (OSError, IndexError):
+        return False
 
 
 def _parsed(told: bytes, pids: Sequence[int]) -> tuple[list[HiddenFile], list[int]]:

@@ -1,0 +1,37 @@
+"""The program that looks into closed processes: waiting for a processor is not being stuck."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from subprocess import PIPE, Popen
+
+import pytest
+
+from sandbox_manager.infrastructure.runtimes.process import hidden_files
+
+SPIN = "while True: pass"
+STARVED = "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\n" + SPIN
+STUCK = "import time; time.sleep(60)"
+
+
+@pytest.mark.parametrize(("program", "is_stuck"), [(STARVED, False), (STUCK, True)], ids=["starved", "stuck"])
+def test_only_one_that_does_not_go_on_by_its_own_doing_is_late(
+    monkeypatch: pytest.MonkeyPatch, program: str, *, is_stuck: bool
+) -> None:
+    class Replaced(Popen[bytes]):
+        def __init__(self, _command: list[str], **options: object) -> None:
+            pinned = ["taskset", "-c", str(cpu), sys.executable, "-S", "-c"]
+            super().__init__([*pinned, program], stdout=PIPE)
+
+    cpu = min(os.sched_getaffinity(0))
+    pinned = ["taskset", "-c", str(cpu), sys.executable, "-S", "-c", SPIN]
+    monkeypatch.setattr(hidden_files, "Popen", Replaced)
+    with subprocess.Popen(pinned) as neighbour:
+        try:
+            found, untold = hidden_files.hidden_files([os.getpid()], 1.0)
+        finally:
+            neighbour.kill()
+    assert found == []
+    assert untold == ([os.getpid()] if is_stuck else [])
