@@ -13,6 +13,7 @@ from support.stack import Stack
 
 PATIENT_MS = 60_000
 KEY_EVENT = 4
+SCANCODE_PRESS = bytes((255, 0, 0, 1))  # the extended key event: of a keyboard that names the key itself
 RETURN, BACKSPACE, ESCAPE = 0xFF0D, 0xFF08, 0xFF1B
 CHINESE = 0x01000000
 WATCHER = """
@@ -46,6 +47,8 @@ def typed_on(page: Page) -> list[int]:
         data = frame.encode() if isinstance(frame, str) else frame
         if len(data) == 8 and data[0] == KEY_EVENT and data[1] == 1:
             pressed.append(int.from_bytes(data[4:], "big"))
+        elif len(data) == 12 and data[:4] == SCANCODE_PRESS:
+            pressed.append(int.from_bytes(data[4:8], "big"))
 
     def opened(socket: WebSocket) -> None:
         if "/vnc" in socket.url:
