@@ -18,7 +18,8 @@ from sandbox_manager.infrastructure.runtimes.process.processes import stat_field
 
 _END_S = 1.0
 _LOOK_S = 0.05
-_STARVED = 4
+STARVED = 4
+"""So many times its patience the program gets where others keep it from a processor."""
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PYTHON_PATH = ":".join(
     str(Path(file).parents[levels]) for file, levels in ((contracts.__file__, 1), (hidden_program.__file__, 4))
@@ -51,8 +52,11 @@ def info_folder(folder: str) -> str:
     return f"{os.path.dirname(folder)}/fdinfo"
 
 
-def hidden_files(pids: Sequence[int], patience_s: float) -> tuple[list[HiddenFile], list[int]]:
-    """What they have open, and those of them of which not all was told in time."""
+def hidden_files(
+    pids: Sequence[int], patience_s: float, *, starved: int = STARVED
+) -> tuple[list[HiddenFile], list[int]]:
+    """What they have open, and those of them of which not all was told in time: `patience_s`, and while the program
+    only waits for a processor up to `starved` times that."""
     if not pids:
         return [], []
     command = [sys.executable, "-S", "-P", "-m", hidden_program.__name__, *map(str, pids)]
@@ -61,18 +65,18 @@ def hidden_files(pids: Sequence[int], patience_s: float) -> tuple[list[HiddenFil
         program = Popen(command, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
     except OSError:
         return [], [*pids]
-    told, is_late = _told(program, patience_s)
+    told, is_late = _told(program, patience_s, patience_s * starved)
     assert program.stdout is not None
     program.stdout.close()
     found, untold = _parsed(told, pids)
     return found, untold if is_late else []
 
 
-def _told(program: Popen[bytes], patience_s: float) -> tuple[bytes, bool]:
+def _told(program: Popen[bytes], patience_s: float, most_s: float) -> tuple[bytes, bool]:
     """What it says until it ends, and whether it could have said all: time it only waits for a processor in is none of
     its patience, up to a bound."""
     waited_s = 0.0
-    until = time.monotonic() + patience_s * _STARVED
+    until = time.monotonic() + most_s
     while True:
         began = time.monotonic()
         try:

@@ -188,7 +188,7 @@ class MemoryWatch:
         members = self._left(trees(all_processes(), [root])[root])
         new = [one for one in members if moment.precedes(one)]
         seen = {inode for files in known.descriptors.values() for inode in files}
-        held = bytes_held([one.process.pid for one in new], self._memory)
+        held = bytes_held([one.process.pid for one in new], self._memory, starved=1)
         known.descriptors |= held.by_process
         more = {inode: size for files in held.by_process.values() for inode, size in files.items() if inode not in seen}
         if known.has_escaped or taken + sum(more.values()) > self.memory_bytes:

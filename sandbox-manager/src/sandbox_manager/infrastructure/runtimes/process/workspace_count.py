@@ -18,7 +18,7 @@ from contracts.open_files import descriptor_folders, unlinked_files
 from contracts.tree_size import TreeSize
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
-from sandbox_manager.infrastructure.runtimes.process.hidden_files import hidden_files, hides
+from sandbox_manager.infrastructure.runtimes.process.hidden_files import STARVED, hidden_files, hides
 from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.moments import Moment, this_moment
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
@@ -111,7 +111,7 @@ def _deleted_size(one: Watched, listing: _Listing, device: int, bounds: CountBou
         with one.freezer.held(_STOP_S) as is_held:
             now = trees(all_processes(), [one.root])[one.root]
             new = [member for member in now if moment.precedes(member)]
-            more, is_all = _deleted(new, device, min(bounds.deleted_cpu_s, _HELD_CPU_S), _HELD_PATIENCE_S)
+            more, is_all = _deleted(new, device, min(bounds.deleted_cpu_s, _HELD_CPU_S), _HELD_PATIENCE_S, starved=1)
     except (OSError, EngineUnavailableError):
         # It may have ended meanwhile; one that goes on is counted again.
         more, is_all, is_held = {}, not one.root.lives, True
@@ -120,12 +120,13 @@ def _deleted_size(one: Watched, listing: _Listing, device: int, bounds: CountBou
 
 
 def _deleted(
-    members: Sequence[Member], device: int, deadline_s: float, patience_s: float
+    members: Sequence[Member], device: int, deadline_s: float, patience_s: float, *, starved: int = STARVED
 ) -> tuple[dict[int, int], bool]:
     """Bytes of deleted files by inode, also of those that only processes hold which let us not look into them."""
     pids = [member.process.pid for member in members]
     sizes, complete = unlinked_files(pids, device, deadline_s=deadline_s, clock=time.thread_time)
-    found, untold = hidden_files([pid for pid in pids if any(map(hides, descriptor_folders(pid)))], patience_s)
+    hiding = [pid for pid in pids if any(map(hides, descriptor_folders(pid)))]
+    found, untold = hidden_files(hiding, patience_s, starved=starved)
     return sizes | {one.inode: one.bytes for one in found if one.device == device}, complete and not untold
 
 
