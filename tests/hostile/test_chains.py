@@ -4,13 +4,11 @@ who does so is ended; who only starts many short processes goes on."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from support.hostile_programs import hold_still
@@ -83,6 +81,8 @@ async def begin(intruder: Intruder, program: str, mib: int, seconds: int, pause_
     await intruder.run(f"cat > /tmp/hop.py <<'END'\n{program}\nEND\npython3 -I /tmp/hop.py >/dev/null 2>&1")
 
 
+# Without cgroups it is not promised.
+@pytest.mark.parametrize("kind", ["root"], indirect=True, scope="module")
 async def test_a_deleted_file_that_is_handed_on_ends_the_sandbox(intruder: Intruder) -> None:
     await begin(intruder, hold_still(after_s=1) + DELETED + HOP, 300, 120)
     until = time.monotonic() + 90
@@ -93,15 +93,6 @@ async def test_a_deleted_file_that_is_handed_on_ends_the_sandbox(intruder: Intru
             return
         await asyncio.sleep(0.5)
     pytest.fail("it goes on holding 15 times what it may")
-
-
-async def test_memory_that_is_handed_on_ends(intruder: Intruder, kind: str) -> None:
-    if kind == "root":
-        pytest.skip("a cgroup holds it")
-    await begin(intruder, MEMORY + HOP, LIMIT_MIB * 3 // 2, 40)
-    await asyncio.sleep(45)
-    with contextlib.suppress(httpx.HTTPError):
-        assert "exit=0" not in await intruder.run("test -e /tmp/kept"), "it kept half more than it may have"
 
 
 async def test_who_starts_short_processes_without_end_goes_on_undisturbed(intruder: Intruder) -> None:

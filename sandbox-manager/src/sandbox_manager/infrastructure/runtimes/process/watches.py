@@ -52,9 +52,7 @@ class Watches:
             started = [stack.enter_context(watching("workspaces", lock, files, workspace_watch.TICK_S))]
             # Without isolation a sandbox's files in memory are the machine's, and its processes anybody's.
             if self.limits.kind == "rlimit" and self.isolated:
-                memory = memory_watch.MemoryWatch(
-                    inside.memory_bytes, inside.pids, self._roots, self._end, self._freezer
-                )
+                memory = memory_watch.MemoryWatch(inside.memory_bytes, inside.pids, self._roots, self._end)
                 lock = self._lock("memory")
                 started.append(stack.enter_context(watching("memory", lock, memory, memory_watch.TICK_S)))
             yield started
@@ -79,7 +77,10 @@ class Watches:
                 )
         return found
 
-    def _freezer(self, sandbox_id: str, root: ProcessRef) -> Freezer:
+    def _freezer(self, sandbox_id: str, root: ProcessRef) -> Freezer | None:
+        """None without cgroups: on a busy machine a shell sees the signals that stop its command, and gives it up."""
+        if self.limits.kind == "rlimit":
+            return None
         return Freezer(self.limits.folders(sandbox_id), root, self.store.live(sandbox_id).hold)
 
     def _end(self, sandbox_id: str, reason: str) -> None:
