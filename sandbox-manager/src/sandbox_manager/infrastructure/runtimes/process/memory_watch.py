@@ -12,7 +12,6 @@ looked at quickly come first, the others take turns.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import time
@@ -20,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.descriptors import (
     MemoryFiles,
     are_too_many,
@@ -28,7 +26,6 @@ from sandbox_manager.infrastructure.runtimes.process.descriptors import (
     greediest,
     memory_files,
 )
-from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
 from sandbox_manager.infrastructure.runtimes.process.memory import (
     Beside,
     Member,
@@ -39,7 +36,6 @@ from sandbox_manager.infrastructure.runtimes.process.memory import (
     spared,
     trees,
 )
-from sandbox_manager.infrastructure.runtimes.process.moments import Moment, this_moment
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 from sandbox_manager.infrastructure.runtimes.process.watching import FaultBoundary
 
@@ -62,11 +58,6 @@ _OVER = "It took up more memory than it may."
 _UNTOLD = 3
 """So many looks in a row that did not find out in time what processes hide end these."""
 
-_STOP_S = 0.5
-_ESCAPES = 5
-"""So many looks over the limit in a row whose largest process was gone before it could be ended, and that could not
-hold the sandbox still, end the sandbox."""
-
 
 @dataclass(slots=True)
 class _Known:
@@ -76,8 +67,6 @@ class _Known:
     descriptors_at: float = float("-inf")
     descriptors_cost_s: float = 0.0
     untold: int = 0
-    escapes: int = 0
-    has_escaped: bool = False
     exact_again_at: float = float("-inf")
     looked_at: float = float("-inf")
     is_costly: bool = False
@@ -85,14 +74,12 @@ class _Known:
 
 @dataclass(slots=True)
 class MemoryWatch:
-    """`running` names the sandboxes with their outermost processes, `end` ends one and tells why, `freezer` is what
-    holds one still while those are looked at that were started meanwhile."""
+    """`running` names the sandboxes with their outermost processes, `end` ends one and tells why."""
 
     memory_bytes: int
     tasks: int
     running: Callable[[], Mapping[str, ProcessRef]]
     end: Callable[[str, str], None]
-    freezer: Callable[[str, ProcessRef], Freezer] | None = None
     _sandboxes: Mapping[str, ProcessRef] = field(default_factory=dict[str, ProcessRef])
     _known: dict[str, _Known] = field(default_factory=dict[str, _Known])
     _ended: dict[ProcessRef, float] = field(default_factory=dict[ProcessRef, float])
@@ -131,7 +118,6 @@ class MemoryWatch:
 
     def _round(self, *, hurried: bool) -> bool:
         """Whether there was time for all."""
-        moment = this_moment()
         found = trees(all_processes(), self._sandboxes.values())
         for sandbox_id, root in self._sandboxes.items():
             with self._boundary.around(sandbox_id):
@@ -145,7 +131,7 @@ class MemoryWatch:
             known.looked_at = time.monotonic()
             if members := self._left(found[root]):
                 with self._boundary.around(sandbox_id):
-                    self._look(sandbox_id, root, members, moment, hurried=hurried)
+                    self._look(sandbox_id, root, members, hurried=hurried)
             known.is_costly |= time.thread_time() - began > _COSTLY_CPU_S
         return True
 
@@ -166,36 +152,11 @@ class MemoryWatch:
                 self._kill(sandbox_id, member.process, "tasks")
                 over -= member.tasks
 
-    def _look(self, sandbox_id: str, root: ProcessRef, members: list[Member], moment: Moment, *, hurried: bool) -> None:
-        """And once more while it is held still, where memory may have been handed on to processes started meanwhile."""
-        known = self._known[sandbox_id]
-        before, known.has_escaped = known.descriptors_at, False
+    def _look(self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool) -> None:
         members = self._hold_descriptors(sandbox_id, root, members, hurried=hurried)
-        taken = self._hold_memory(sandbox_id, root, members, hurried=hurried)
-        may_hide = known.descriptors_at != before and taken + _shared_bytes() > self.memory_bytes
-        if self.freezer is None or moment.is_last or not (may_hide or known.has_escaped):
-            return
-        has_escaped, is_held = known.has_escaped, False
-        with contextlib.suppress(OSError, EngineUnavailableError), self.freezer(sandbox_id, root).held(_STOP_S) as held:
-            is_held = held
-            self._look_held(sandbox_id, root, moment, taken)
-        known.escapes = 0 if is_held else known.escapes + has_escaped
-        if known.escapes >= _ESCAPES:
-            self.end(sandbox_id, _OVER)
+        self._hold_memory(sandbox_id, root, members, hurried=hurried)
 
-    def _look_held(self, sandbox_id: str, root: ProcessRef, moment: Moment, taken: int) -> None:
-        known = self._known[sandbox_id]
-        members = self._left(trees(all_processes(), [root])[root])
-        new = [one for one in members if moment.precedes(one)]
-        seen = {inode for files in known.descriptors.values() for inode in files}
-        held = bytes_held([one.process.pid for one in new], self._memory, starved=1)
-        known.descriptors |= held.by_process
-        more = {inode: size for files in held.by_process.values() for inode, size in files.items() if inode not in seen}
-        if known.has_escaped or taken + sum(more.values()) > self.memory_bytes:
-            self._hold_memory(sandbox_id, root, members, hurried=True)
-
-    def _hold_memory(self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool) -> int:
-        """Answers how much there was, as far as it is known."""
+    def _hold_memory(self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool) -> None:
         known, now = self._known[sandbox_id], time.monotonic()
         by_inode: dict[int, int] = {}
         for pid in [one.process.pid for one in members]:
@@ -204,9 +165,9 @@ class MemoryWatch:
         beside = {one.process: bytes_beside(one.process.pid) for one in members}
         most = files + sum(one.resident_bytes + sum(beside[one.process]) for one in members)
         if most <= self.memory_bytes:
-            return most
+            return
         if now < known.exact_again_at and not hurried:
-            return self.memory_bytes
+            return
         began = time.thread_time()
         sizes = {one: size + beside[one].tables for one, size in _sizes(members, beside).items()}
         known.exact_again_at = time.monotonic() + (time.thread_time() - began) * _REST
@@ -214,7 +175,6 @@ class MemoryWatch:
         if taken > self.memory_bytes:
             kept, over = spared(root, members), taken - self.memory_bytes
             self._free(sandbox_id, {one: size for one, size in sizes.items() if one not in kept}, known, over)
-        return taken
 
     def _hold_descriptors(
         self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool
@@ -247,8 +207,6 @@ class MemoryWatch:
             if over <= 0:
                 return
             if held[process]:
-                # What it had may be that of a process it started; whether it is, the next look tells.
-                known.has_escaped |= not process.lives
                 self._kill(sandbox_id, process, "memory")
                 known.descriptors.pop(process.pid, None)
                 over -= held[process]
@@ -277,16 +235,6 @@ def _sizes(members: list[Member], beside: Mapping[ProcessRef, Beside]) -> dict[P
         own = own_bytes(process.pid) if time.thread_time() <= until else None
         found[process] = most[process] if own is None else own
     return found
-
-
-def _shared_bytes() -> int:
-    """What files in memory take up in the whole machine, with all that is swapped out."""
-    with open("/proc/meminfo", "rb", 0) as file:
-        told = file.read(_MEMINFO_BYTES)
-    shared, swap, free = (
-        int(told.partition(name)[2].split(None, 1)[0]) * 1024 for name in (b"\nShmem:", b"\nSwapTotal:", b"\nSwapFree:")
-    )
-    return shared + swap - free
 
 
 def _available_bytes() -> int:
