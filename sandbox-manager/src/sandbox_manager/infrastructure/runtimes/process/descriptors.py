@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from contracts.open_files import descriptor_folders
-from sandbox_manager.infrastructure.runtimes.process.hidden_files import STARVED, hidden_files, hides, info_folder
+from sandbox_manager.infrastructure.runtimes.process.hidden_files import hidden_files, hides, info_folder
 from sandbox_manager.infrastructure.runtimes.process.hidden_program import mount_of
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 
@@ -49,8 +49,8 @@ class Held:
     asked_s: float
 
 
-def bytes_held(pids: Iterable[int], memory: MemoryFiles, *, starved: int = STARVED) -> Held:
-    """It looks at `MOST` descriptors; `starved` as for `hidden_files`."""
+def bytes_held(pids: Iterable[int], memory: MemoryFiles) -> Held:
+    """It looks at `MOST` descriptors."""
     found: dict[int, dict[int, int]] = {}
     hiding: list[int] = []
     left = MOST
@@ -65,13 +65,13 @@ def bytes_held(pids: Iterable[int], memory: MemoryFiles, *, starved: int = STARV
                     left -= seen
                     hiding += [pid] if is_one and pid not in hiding else []
             if left < 0:
-                return _with_hidden(found, hiding, memory, starved)
-    return _with_hidden(found, hiding, memory, starved)
+                return _with_hidden(found, hiding, memory)
+    return _with_hidden(found, hiding, memory)
 
 
-def _with_hidden(found: dict[int, dict[int, int]], hiding: Sequence[int], memory: MemoryFiles, starved: int) -> Held:
+def _with_hidden(found: dict[int, dict[int, int]], hiding: Sequence[int], memory: MemoryFiles) -> Held:
     began = time.monotonic()
-    hidden, untold = hidden_files(hiding, _PATIENCE_S, starved=starved)
+    hidden, untold = hidden_files(hiding, _PATIENCE_S)
     for one in hidden:
         if one.device == memory.device:
             found[one.pid][one.inode] = one.bytes
