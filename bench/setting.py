@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-for part in ("tests", "contracts/src", "backend-api/src", "sandbox-manager/src", "tool-api/src"):
+for part in ("tests", "contracts/src", "service-kit/src", "backend-api/src", "sandbox-manager/src", "tool-api/src"):
     sys.path.insert(0, str(ROOT / part))
 
 from support.stack import Stack, run_stack  # noqa: E402

@@ -1,6 +1,6 @@
 """Fixtures every kind of test may take."""
 
-from contracts.cancellation import let_cancellation_through
+from service_kit.cancellation import let_cancellation_through
 from support.servers import mongo_database_name, mongo_server, redis_server
 
 __all__ = ["mongo_database_name", "mongo_server", "redis_server"]

@@ -11,12 +11,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from house.tracked import ROOT, report
 
 _WATCHED = "contracts.observation"
-_FAMILIES = "contracts.failures"
+_FAMILIES = "service_kit.failures"
 _ALLOWED = {
     "backend-api/src/backend_api/domain": ("backend_api.domain", _WATCHED, _FAMILIES),
     "backend-api/src/backend_api/application": ("backend_api.domain", "backend_api.application", _WATCHED),
     "contracts/src/contracts/observation": (_WATCHED,),
-    "contracts/src/contracts/failures.py": (),
+    "service-kit/src/service_kit/failures.py": (),
 }
 
 

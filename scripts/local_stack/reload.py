@@ -9,9 +9,9 @@ from local_stack.supervisor import Supervisor
 
 _INTERVAL_S = 0.5
 _SOURCES = {
-    "gateway": ("backend-api/src", "contracts/src"),
-    "worker": ("backend-api/src", "contracts/src"),
-    "manager": ("sandbox-manager/src", "contracts/src"),
+    "gateway": ("backend-api/src", "contracts/src", "service-kit/src"),
+    "worker": ("backend-api/src", "contracts/src", "service-kit/src"),
+    "manager": ("sandbox-manager/src", "contracts/src", "service-kit/src"),
 }
 
 

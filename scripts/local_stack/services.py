@@ -20,6 +20,7 @@ from local_stack.replica_set import NAME, ReplicaSet
 from local_stack.settings import StackSettings
 
 _LOOPBACK = "127.0.0.1"
+_IN_A_SANDBOX = ("tool-api", "contracts", "service-kit")
 _NOT_FOR_THE_MANAGER = ("_API_KEY", "JWT_SECRET_KEY", "REDIS_URL", "REDIS_HOST", "REDIS_PORT")
 
 
@@ -154,7 +155,7 @@ def _manager(stack: Stack) -> ChildSpec:
         "SANDBOX_MANAGER_TOKEN": stack.secrets.manager_token,
         "SANDBOX_PROCESS_DIR": str(stack.folder / "sandboxes"),
         "SANDBOX_PYTHON": str(root / ".venv-sandbox" / "bin" / "python"),
-        "SANDBOX_PYTHONPATH": os.pathsep.join(str(root / part / "src") for part in ("tool-api", "contracts")),
+        "SANDBOX_PYTHONPATH": os.pathsep.join(str(root / part / "src") for part in _IN_A_SANDBOX),
     }
     return ChildSpec(
         name="manager",

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from contracts.loopback import is_loopback
 from local_stack.errors import StackError
+from service_kit.loopback import is_loopback
 
 ROOT = Path(__file__).resolve().parents[2]
 

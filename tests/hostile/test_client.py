@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from contracts.listening.http import BODY_WINDOW_S, HEAD_S, LINGER_S
-from contracts.listening.peers import LOOK_S, UNSAID_PER_ADDRESS
+from service_kit.listening.http import BODY_WINDOW_S, HEAD_S, LINGER_S
+from service_kit.listening.peers import LOOK_S, UNSAID_PER_ADDRESS
 from support.bare import connect, ended, honest_client, pour
 from support.gateway_process import GatewayProcess, run_gateway_process
 from support.servers import Server

@@ -16,9 +16,9 @@ from starlette.routing import Route
 
 from backend_api.bootstrap.listening import server_for
 from backend_api.bootstrap.slow_peers import HttpProtocol
-from contracts.listening import peers
-from contracts.listening.http import Config
-from contracts.listening.peers import UNSAID_PER_ADDRESS
+from service_kit.listening import peers
+from service_kit.listening.http import Config
+from service_kit.listening.peers import UNSAID_PER_ADDRESS
 from support.bare import honest_client
 from support.gateway_process import GatewayProcess, run_gateway_process
 from support.listening import on_loopback

@@ -17,8 +17,8 @@ from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavail
 from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools
 from backend_api.infrastructure.tool_api.workspace import FILES, DoorWorkspace
-from contracts.bounded_http import BoundedHttp, Bounds
 from contracts.sandboxes import DoorToken
+from service_kit.bounded_http import BoundedHttp, Bounds
 from support.computers import a_computer
 from support.hostile_door import Wire, head, hostile_door, result
 

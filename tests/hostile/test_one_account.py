@@ -21,7 +21,7 @@ from backend_api.domain.agent.events import Notice
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.mongo.connection import connect as open_mongo
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
-from contracts.listening.http import BODY_WINDOW_S, LINGER_S
+from service_kit.listening.http import BODY_WINDOW_S, LINGER_S
 from support.api_client import ApiClient, register
 from support.bare import all_of, connect, honest_client
 from support.gateway_process import GatewayProcess, run_gateway_process

@@ -33,6 +33,7 @@ from support.fleet import ROOT, Fleet, Shape, run_fleet
 from support.run_report import tell
 from support.sandboxes import SCOPES, client_at, run_through
 from support.servers import free_port
+from support.sources import python_path
 
 HOSTILE = 20
 TURNED = 5
@@ -47,12 +48,12 @@ pytestmark = [pytest.mark.quiet, pytest.mark.timeout(600 + STORM_S)]
 
 
 def settings(model_url: str) -> dict[str, str]:
-    source = os.pathsep.join(str(ROOT / part) for part in ("tests/support/hostile_tool_api", "tool-api/src"))
+    hostile = str(ROOT / "tests" / "support" / "hostile_tool_api")
     return {
         "OPENAI_API_KEY": "none",
         "OPENAI_BASE_URL": model_url,
         "MODEL": "scripted",
-        "SANDBOX_PYTHONPATH": os.pathsep.join((source, str(ROOT / "contracts" / "src"))),
+        "SANDBOX_PYTHONPATH": os.pathsep.join((hostile, python_path("tool-api"))),
         "SANDBOX_DESKTOP": "false",
         "SANDBOX_MEMORY_MB": "256",
         "SANDBOX_ADMIT_MEMORY_MB": "64",

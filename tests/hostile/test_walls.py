@@ -136,13 +136,14 @@ async def test_what_parses_a_sandboxs_packets_outside_is_shut_in_itself(stack: S
 
 
 SHADOW = "open('/workspace/was-imported', 'a').write(__name__ + chr(10))"
-SHADOWED = ("uvicorn", "uvloop", "contracts/__init__", "tool_api/__init__", "sitecustomize", "usercustomize", "ctypes")
+PACKAGES = ("contracts", "service_kit", "tool_api")
+SHADOWED = ("uvicorn", "uvloop", *(f"{one}/__init__" for one in PACKAGES), "sitecustomize", "usercustomize", "ctypes")
 
 
 async def test_files_of_the_agent_are_no_modules_of_the_tool_api(runtime: Runtime) -> None:
     session_id = f"walls-{secrets.token_hex(4)}"
     async with runtime.computer(session_id) as run:
-        await run("mkdir -p /workspace/contracts /workspace/tool_api")
+        await run("mkdir -p " + " ".join(f"/workspace/{package}" for package in PACKAGES))
         for name in SHADOWED:
             await run(f'echo "{SHADOW}" > /workspace/{name}.py')
 

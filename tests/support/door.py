@@ -23,9 +23,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from jose import jwt
 
 from contracts.tools import ToolResult
+from support.sources import source_folders
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = [str(ROOT / "tool-api" / "src"), str(ROOT / "contracts" / "src")]
+SOURCES = [str(folder) for folder in source_folders("tool-api")]
 BACKLOG = 128
 ALL_SCOPES = ["exec", "files", "browser", "vnc:view", "vnc:control"]
 

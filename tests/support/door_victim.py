@@ -26,10 +26,10 @@ from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.sandbox_tools import CALL, DoorTools
 from backend_api.infrastructure.tool_api.screens import DoorScreens
 from backend_api.infrastructure.tool_api.workspace import FILES, DoorWorkspace, FileBounds
-from contracts.bounded_http import Bounds
 from contracts.sandboxes import DoorToken
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.attendance import keep_alive
+from service_kit.bounded_http import Bounds
 from support.computers import a_computer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -213,7 +213,7 @@ class Victim:
 @contextmanager
 def victim(log: Path) -> Iterator[Victim]:
     """A fresh process; ended at the end. What it logs goes to the file."""
-    sources = ["backend-api/src", "sandbox-manager/src", "contracts/src", "tests"]
+    sources = ["backend-api/src", "sandbox-manager/src", "contracts/src", "service-kit/src", "tests"]
     environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join(str(ROOT / one) for one in sources)}
     with log.open("w") as errors:
         process = subprocess.Popen(

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from support.sandboxes import ROOT, sandbox_image
+from support.sources import python_path
 
 _UP_S = 20.0
-_SOURCES = os.pathsep.join(str(ROOT / one / "src") for one in ("sandbox-manager", "contracts"))
+_SOURCES = python_path("sandbox-manager")
 
 
 def engine_socket() -> str:

@@ -27,6 +27,7 @@ from support.balancer import Balancer
 from support.fleet_member import Member
 from support.forge import Forge
 from support.servers import find_binary, free_port
+from support.sources import python_path
 
 ROOT = Path(__file__).resolve().parents[2]
 _KEPT = ("PATH", "HOME", "LANG", "DOCKER_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -34,7 +35,7 @@ _MANAGER = "sandbox_manager"
 _GATEWAY = "backend_api.bootstrap"
 _WORKER = "backend_api.bootstrap.worker"
 _FORGED = ("sandbox_manager.bootstrap.serve", "backend_api.bootstrap.wiring", _WORKER, "openai.resources.chat")
-SOURCES = os.pathsep.join(str(ROOT / part) for part in ("backend-api/src", "sandbox-manager/src", "contracts/src"))
+SOURCES = python_path("backend-api", "sandbox-manager")
 """Where the services' code is, as `PYTHONPATH` wants it."""
 
 
@@ -182,7 +183,7 @@ def _plan(
         "SANDBOX_POOL_SIZE": "0",
         "SANDBOX_PROCESS_DIR": str(fleet.sandboxes),
         "SANDBOX_PYTHON": str(ROOT / ".venv-sandbox" / "bin" / "python"),
-        "SANDBOX_PYTHONPATH": os.pathsep.join(str(ROOT / part / "src") for part in ("tool-api", "contracts")),
+        "SANDBOX_PYTHONPATH": python_path("tool-api"),
         "SANDBOX_SECCOMP_PROFILE": str(ROOT / "sandbox-image" / "seccomp.json"),
         **settings,
     }

@@ -19,6 +19,7 @@ from sandbox_manager.infrastructure.runtimes.process.launch import MARK
 from sandbox_manager.infrastructure.runtimes.process.processes import kill_marked, marked
 from support.sandboxes import ROOT, client_at, run_through, sandbox_image
 from support.servers import Server, free_port
+from support.sources import python_path
 
 TOKEN = "t" * 40
 UP_S = 60.0
@@ -89,7 +90,7 @@ def manager_over(mongo: Server, database: str, **settings: str) -> Generator[Man
         manager = Manager(
             {
                 "PATH": os.environ["PATH"],
-                "PYTHONPATH": os.pathsep.join(str(ROOT / part / "src") for part in ("sandbox-manager", "contracts")),
+                "PYTHONPATH": python_path("sandbox-manager"),
                 "MONGO_URI": mongo.uri,
                 "MANAGER_MONGO_DB_NAME": database,
                 "SANDBOX_MANAGER_TOKEN": TOKEN,
@@ -99,7 +100,7 @@ def manager_over(mongo: Server, database: str, **settings: str) -> Generator[Man
                 "SANDBOX_POOL_SIZE": "0",
                 "SANDBOX_PROCESS_DIR": folder,
                 "SANDBOX_PYTHON": str(ROOT / ".venv-sandbox" / "bin" / "python"),
-                "SANDBOX_PYTHONPATH": f"{ROOT / 'tool-api' / 'src'}:{ROOT / 'contracts' / 'src'}",
+                "SANDBOX_PYTHONPATH": python_path("tool-api"),
                 "RECONCILE_INTERVAL_S": "0.2",
                 **settings,
             }

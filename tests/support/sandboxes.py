@@ -20,6 +20,7 @@ from sandbox_manager.infrastructure.door_keys import Es256DoorKeys, generate_pri
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, DoorClients
 from sandbox_manager.infrastructure.runtimes.inside import Inside
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
+from support.sources import source_folders
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = Es256DoorKeys(generate_private_key())
@@ -48,7 +49,7 @@ def process_options(folder: Path, given: Inside, stack: str = "test") -> Process
         stack=stack,
         folder=folder,
         python=ROOT / ".venv-sandbox" / "bin" / "python",
-        python_path=(ROOT / "tool-api" / "src", ROOT / "contracts" / "src"),
+        python_path=source_folders("tool-api"),
         unsafe=False,
         blocked_subnets=PRIVATE,
         host_fib_trie=HOST_FIB_TRIE,

@@ -6,8 +6,8 @@ import hmac
 
 from starlette.requests import Request
 
-from contracts.failures import NotFoundError, UnauthenticatedError
-from contracts.loopback import is_loopback
+from service_kit.failures import NotFoundError, UnauthenticatedError
+from service_kit.loopback import is_loopback
 
 _FORWARDED = frozenset({"x-forwarded-for", "x-real-ip", "forwarded", "via"})
 

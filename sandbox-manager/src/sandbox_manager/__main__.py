@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from contracts.cancellation import let_cancellation_through
 from sandbox_manager.bootstrap.serve import serve
 from sandbox_manager.bootstrap.settings import Settings, SettingsError
+from service_kit.cancellation import let_cancellation_through
 
 
 def main() -> int:

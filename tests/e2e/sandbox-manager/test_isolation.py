@@ -24,6 +24,7 @@ from support.cells import Cells
 from support.runtime_labs import ProcessLab
 from support.sandboxes import ROOT
 from support.servers import Server, free_port
+from support.sources import python_path
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="module")]
 
@@ -72,7 +73,7 @@ def manager_port(mongo_server: Server, mongo_database_name: str) -> Generator[in
     port = free_port()
     environment = {
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": os.pathsep.join(str(ROOT / part / "src") for part in ("sandbox-manager", "contracts")),
+        "PYTHONPATH": python_path("sandbox-manager"),
         "MONGO_URI": mongo_server.uri,
         "MANAGER_MONGO_DB_NAME": mongo_database_name,
         "MANAGER_PORT": str(port),

@@ -13,8 +13,8 @@ from collections.abc import Generator
 import pytest
 
 from support.managers import Manager, await_status, manager_over, processes_of, run
-from support.sandboxes import ROOT
 from support.servers import Server
+from support.sources import python_path
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -90,7 +90,7 @@ async def test_a_start_cut_off_by_a_killed_manager_is_cleaned_up(manager: Manage
 def test_a_missing_or_short_service_token_refuses_the_start_by_its_name(token: str) -> None:
     environment = {
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": os.pathsep.join(str(ROOT / part / "src") for part in ("sandbox-manager", "contracts")),
+        "PYTHONPATH": python_path("sandbox-manager"),
         "MONGO_URI": "mongodb://127.0.0.1:1",
         "SANDBOX_MANAGER_TOKEN": token,
     }

@@ -9,13 +9,13 @@ import threading
 import time
 from pathlib import Path
 
-from contracts import tree_size as program
-from contracts.tree_size import TreeSize
 from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many
 from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.processes import reference
 from sandbox_manager.infrastructure.runtimes.process.workspace_count import CountBounds, Watched, told
 from sandbox_manager.infrastructure.runtimes.process.workspace_watch import WorkspaceWatch
+from service_kit import tree_size as program
+from service_kit.tree_size import TreeSize
 
 MIB = 1 << 20
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from contracts import tree_size as program
-from contracts.open_files import unlinked_size
-from contracts.tree_size import TreeSize, tree_size
+from service_kit import tree_size as program
+from service_kit.open_files import unlinked_size
+from service_kit.tree_size import TreeSize, tree_size
 from support.ordinary_user import as_ordinary_user, hand_to_ordinary_user
 
 MIB = 1 << 20

@@ -52,7 +52,7 @@ def test_nothing_of_it_is_loaded_before(source: str, modules: tuple[str, ...]) -
     # The client of Redis loads the SDK's metrics by itself, where it finds them.
     look = "import sys; print([name for name in sys.modules if name.startswith(" + repr(PARTS) + ")])"
     program = "".join(f"import {module}; " for module in modules) + look
-    path = os.pathsep.join(str(ROOT / part / "src") for part in (source, "contracts"))
+    path = os.pathsep.join(str(ROOT / part / "src") for part in (source, "contracts", "service-kit"))
     answer = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=True
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import httpx
 from fastapi import FastAPI
 
-from contracts.problems import install_problems
 from sandbox_manager.bootstrap.app import own_headers
 from sandbox_manager.domain.errors import ElsewhereError
+from service_kit.problems import install_problems
 
 
 async def test_who_asked_a_manager_of_another_engine_does_not_come_out_there_again() -> None:

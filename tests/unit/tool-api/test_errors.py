@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contracts.failures import DomainError
-from contracts.problems import status_of
+from service_kit.failures import DomainError
+from service_kit.problems import status_of
 from tool_api import errors
 
 

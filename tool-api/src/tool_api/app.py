@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from contracts.problems import install_problems
-from contracts.requests import Answered, RequestMiddleware
+from service_kit.problems import install_problems
+from service_kit.requests import Answered, RequestMiddleware
 from tool_api import __version__, measures
 from tool_api.activity import ActivityMiddleware
 from tool_api.body_limit import BodyLimitMiddleware

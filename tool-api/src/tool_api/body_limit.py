@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from contracts.problems import problem
+from service_kit.problems import problem
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
 _STREAMED = "/files"

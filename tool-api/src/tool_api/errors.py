@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.failures import (
+from service_kit.failures import (
     ConflictError,
     ForbiddenError,
     InvalidError,

@@ -13,9 +13,9 @@ from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.listening import Server, listen, server_for
 from backend_api.bootstrap.settings import SettingsError, load_settings, resolve_hosts
 from backend_api.bootstrap.wiring import web_options, wire_with
-from contracts.cancellation import let_cancellation_through
 from contracts.observation.logs import log_json_lines
 from contracts.tracing import traced
+from service_kit.cancellation import let_cancellation_through
 
 GRACEFUL_S = 3
 

@@ -15,8 +15,8 @@ from uvicorn.server import ServerState
 from websockets.frames import Frame
 
 from backend_api.interfaces.trust import TRUST
-from contracts.listening.http import Config
-from contracts.listening.peers import Close
+from service_kit.listening.http import Config
+from service_kit.listening.peers import Close
 
 UNTRUSTED_BYTES = 32 * 1024
 """A frame of a peer that has not logged in."""

@@ -12,8 +12,8 @@ from starlette.types import ASGIApp
 from backend_api.application import measures
 from backend_api.bootstrap.slow_peers import HttpProtocol, WebSocketProtocol
 from backend_api.bootstrap.trusted_proxies import TrustedProxies
-from contracts.listening.http import Config
-from contracts.listening.peers import Peers, room_for
+from service_kit.listening.http import Config
+from service_kit.listening.peers import Peers, room_for
 
 
 class Server(uvicorn.Server):

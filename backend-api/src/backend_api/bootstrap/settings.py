@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from backend_api.infrastructure.security.secret_file import MIN_SECRET_BYTES, keep_secret
-from contracts.loopback import is_loopback
+from service_kit.loopback import is_loopback
 
 _DEFAULT_LOOKING = ("change", "secret", "default", "example", "your-", "your_", "password", "insecure", "xxx", "todo")
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 from backend_api.application import measures
 from backend_api.bootstrap.bounded_socket import BoundedSocket
 from backend_api.interfaces.trust import TRUST
-from contracts.listening.http import BoundedHttpProtocol
+from service_kit.listening.http import BoundedHttpProtocol
 
 logger = logging.getLogger(__name__)
 

@@ -17,9 +17,9 @@ from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, SettingsError, load_settings, resolve_hosts
 from backend_api.bootstrap.wiring import settle_memory, working
 from backend_api.interfaces.http.worker_app import build_worker_app
-from contracts.cancellation import let_cancellation_through
 from contracts.observation.logs import log_json_lines
 from contracts.tracing import traced
+from service_kit.cancellation import let_cancellation_through
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ Concrete errors stand beside their entity and know nothing of HTTP.
 
 from __future__ import annotations
 
-from contracts.failures import (
+from service_kit.failures import (
     ConflictError,
     DomainError,
     ForbiddenError,

@@ -7,13 +7,13 @@ from collections.abc import AsyncGenerator
 
 from fastapi import FastAPI
 
-from contracts.failures import DomainError
-from contracts.problems import install_problems
-from contracts.requests import Answered, RequestMiddleware
 from sandbox_manager.application import measures
 from sandbox_manager.domain.errors import ElsewhereError
 from sandbox_manager.interfaces.http import events, health, sandboxes, stats, workspaces
 from sandbox_manager.interfaces.http.use_cases import Wiring
+from service_kit.failures import DomainError
+from service_kit.problems import install_problems
+from service_kit.requests import Answered, RequestMiddleware
 
 MAX_BODY_BYTES = 64 * 1024
 

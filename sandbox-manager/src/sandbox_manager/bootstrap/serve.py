@@ -6,13 +6,13 @@ import socket
 
 import uvicorn
 
-from contracts.listening.http import BoundedHttpProtocol, Config
-from contracts.listening.peers import Peers
 from contracts.observation.logs import log_json_lines
 from contracts.tracing import traced
 from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.settings import Settings, SettingsError
 from sandbox_manager.bootstrap.wiring import wire
+from service_kit.listening.http import BoundedHttpProtocol, Config
+from service_kit.listening.peers import Peers
 
 _BACKLOG = 512
 _CONNECTIONS = 600

@@ -10,7 +10,7 @@ import pytest
 
 import backend_api
 from backend_api.domain.errors import DomainError
-from contracts.problems import status_of
+from service_kit.problems import status_of
 
 
 def every_error(cls: type[DomainError] = DomainError) -> Iterator[type[DomainError]]:

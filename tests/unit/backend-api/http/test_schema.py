@@ -20,7 +20,7 @@ CONTRACTS = Path(__file__).parents[4] / "contracts"
 
 @pytest.mark.parametrize("name", ["events.schema.json", "openapi.json"])
 def test_a_committed_schema_is_fresh(name: str) -> None:
-    again = "PYTHONPATH=backend-api/src:contracts/src python -m backend_api.interfaces.http.schema"
+    again = "PYTHONPATH=backend-api/src:contracts/src:service-kit/src python -m backend_api.interfaces.http.schema"
     assert (CONTRACTS / name).read_text() == schema_files()[name], f"stale: run {again}"
 
 

@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[4]
+_FOLDERS = ("backend-api", "contracts", "service-kit")
 _CODE = re.compile(r"\bcode ?= ?\"([a-z_]+)\"")
 
 
 def codes() -> set[str]:
     """All codes written down in the sources."""
-    files = [file for folder in ("backend-api", "contracts") for file in (ROOT / folder / "src").rglob("*.py")]
+    files = [file for folder in _FOLDERS for file in (ROOT / folder / "src").rglob("*.py")]
     return {code for file in files for code in _CODE.findall(file.read_text(encoding="utf-8"))}
 
 

@@ -16,8 +16,8 @@ from backend_api.domain.sandbox.errors import ComputerLimitError, ComputerUnavai
 from backend_api.infrastructure.memory.computers import MemoryComputers
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
 from contracts.errors import Problem
-from contracts.problems import domain_problem
 from contracts.sandboxes import DoorToken, Sandbox, SandboxList, SandboxStatus
+from service_kit.problems import domain_problem
 from support.stage import Stage, until
 
 NOW = datetime.now(UTC)

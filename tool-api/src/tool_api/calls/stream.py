@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from contracts.observation.spans import current_traceparent
-from contracts.requests import ARRIVED
 from contracts.tools import OutputFrame, ResultFrame, ToldSpan, ToolResult
+from service_kit.requests import ARRIVED
 from tool_api.calls.runner import Call
 
 MEDIA_TYPE = "application/x-ndjson"

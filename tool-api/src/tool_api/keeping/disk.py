@@ -8,8 +8,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from contracts.open_files import unlinked_size
-from contracts.tree_size import TreeSize, tree_size
+from service_kit.open_files import unlinked_size
+from service_kit.tree_size import TreeSize, tree_size
 from tool_api.errors import DiskFullError
 
 _TICK_S = 1.0

@@ -10,7 +10,7 @@ import httpx
 from backend_api.domain.sandbox.entity import Computer
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
 from backend_api.infrastructure.tool_api.doors import Doors
-from contracts.bounded_http import RefusedAnswerError
+from service_kit.bounded_http import RefusedAnswerError
 
 
 @asynccontextmanager

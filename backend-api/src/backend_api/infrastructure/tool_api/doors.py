@@ -18,8 +18,8 @@ import httpx
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.infrastructure.passing_on import pass_on
-from contracts.bounded_http import Answer, BoundedHttp, Bounds, StreamedAnswer
 from contracts.sandboxes import DoorToken
+from service_kit.bounded_http import Answer, BoundedHttp, Bounds, StreamedAnswer
 
 MAX_DOORS = 500
 CONNECT_DEADLINE_S = 5.0

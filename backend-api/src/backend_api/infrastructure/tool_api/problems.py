@@ -19,8 +19,8 @@ from backend_api.domain.sandbox.errors import (
     PathForbiddenError,
     UploadTooLargeError,
 )
-from contracts.bounded_json import MalformedJsonError, read_json
 from contracts.errors import Problem
+from service_kit.bounded_json import MalformedJsonError, read_json
 
 MAX_DETAIL_CHARACTERS = 2_000
 _PROBLEM = TypeAdapter(Problem)

@@ -23,10 +23,10 @@ from backend_api.infrastructure.tool_api.door_faults import door_faults
 from backend_api.infrastructure.tool_api.doors import Door, Doors
 from backend_api.infrastructure.tool_api.problems import REFUSED, error_of, refusal
 from backend_api.infrastructure.tool_api.told_spans import tell_spans
-from contracts.bounded_http import Bounds, StreamedAnswer
-from contracts.bounded_json import MalformedJsonError, read_json
 from contracts.observation.spans import SPANS, Span
 from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
+from service_kit.bounded_http import Bounds, StreamedAnswer
+from service_kit.bounded_json import MalformedJsonError, read_json
 
 logger = logging.getLogger(__name__)
 

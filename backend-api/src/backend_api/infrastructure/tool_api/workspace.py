@@ -17,10 +17,10 @@ from backend_api.domain.sandbox.ports import Download, FileEntry, FilePreview, U
 from backend_api.infrastructure.tool_api.door_faults import door_faults
 from backend_api.infrastructure.tool_api.doors import Doors
 from backend_api.infrastructure.tool_api.problems import error_of
-from contracts.bounded_http import Bounds, StreamedAnswer, declared_length
-from contracts.bounded_json import MalformedJsonError, read_json
 from contracts.tools import MAX_LISTED, FileContent, Uploaded
 from contracts.tools import FileEntry as WireEntry
+from service_kit.bounded_http import Bounds, StreamedAnswer, declared_length
+from service_kit.bounded_json import MalformedJsonError, read_json
 
 SCOPES = (Scope.FILES,)
 _MOST_VALUES = 40_000

@@ -28,7 +28,7 @@ from backend_api.interfaces.http.page import page_router
 from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.http.watched import Watched
 from backend_api.interfaces.ws import screen, session_socket
-from contracts.problems import install_problems
+from service_kit.problems import install_problems
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
 

@@ -11,7 +11,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from backend_api.application.identity.authenticate import Caller
 from backend_api.interfaces.http.use_cases import Calls
 from backend_api.interfaces.trust import trust_peer
-from contracts.listening.peers import address_key
+from service_kit.listening.peers import address_key
 
 _bearer = HTTPBearer(auto_error=False, description="Access token of POST /api/auth/login.")
 

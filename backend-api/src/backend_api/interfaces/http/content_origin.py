@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from contracts.problems import problem
+from service_kit.problems import problem
 
 _LINK = re.compile(r"/api/files/[^/]+")
 _DEFAULT_PORTS = {"http": 80, "https": 443}

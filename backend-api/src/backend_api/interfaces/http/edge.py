@@ -15,9 +15,9 @@ from backend_api.domain.errors import DomainError
 from backend_api.interfaces.http.hosts import KnownHosts, host_name
 from backend_api.interfaces.http.use_cases import WebOptions
 from contracts.errors import REQUEST_ID_HEADER
-from contracts.listening.broken_off import BrokenOffError
 from contracts.observation.context import current_work
-from contracts.problems import problem
+from service_kit.listening.broken_off import BrokenOffError
+from service_kit.problems import problem
 
 logger = logging.getLogger("backend_api.access")
 

@@ -10,8 +10,8 @@ from starlette.responses import JSONResponse, Response
 
 from backend_api.interfaces.http.health import healthz, metrics_answer, readiness
 from backend_api.interfaces.http.use_cases import Metrics, Probe, no_metrics
-from contracts.problems import install_problems
 from contracts.scraping import check_scraper
+from service_kit.problems import install_problems
 
 
 def build_worker_app(

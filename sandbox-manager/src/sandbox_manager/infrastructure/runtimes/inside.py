@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from contracts.bounded_json import MalformedJsonError, read_json
 from contracts.sandboxes import KeptAlive
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Report, SandboxSpec
+from service_kit.bounded_json import MalformedJsonError, read_json
 
 READY_LINE = "tool-api: ready "
 KEPT_LINE = "tool-api: kept "

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import httpx
 
-from contracts.bounded_http import BoundedHttp, Bounds
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Report, Usage
 from sandbox_manager.infrastructure.runtimes.inside import LONGEST_ANSWER, report_of
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
+from service_kit.bounded_http import BoundedHttp, Bounds
 
 _ANSWER_S = 4.0
 _BOUNDS = Bounds(body_bytes=LONGEST_ANSWER, head_s=_ANSWER_S, whole_s=_ANSWER_S)

@@ -9,10 +9,10 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from contracts.open_files import descriptor_folders
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import hidden_files, hides, info_folder
 from sandbox_manager.infrastructure.runtimes.process.hidden_program import mount_of
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+from service_kit.open_files import descriptor_folders
 
 MOST = 16_384
 """How many descriptors all processes of a sandbox may have together: a desktop with a browser at work has some

@@ -15,9 +15,9 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-from contracts.open_files import tasks
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, stat_fields
+from service_kit.open_files import tasks
 
 _DEADLINE_S = 5.0
 _LOOK_S = 0.002

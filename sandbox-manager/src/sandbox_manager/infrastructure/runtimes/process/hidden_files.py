@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
-import contracts
+import service_kit
 from sandbox_manager.infrastructure.runtimes.process import hidden_program
 from sandbox_manager.infrastructure.runtimes.process.processes import stat_fields
 
@@ -22,7 +22,7 @@ STARVED = 4
 """So many times its patience the program gets where others keep it from a processor."""
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PYTHON_PATH = ":".join(
-    str(Path(file).parents[levels]) for file, levels in ((contracts.__file__, 1), (hidden_program.__file__, 4))
+    str(Path(file).parents[levels]) for file, levels in ((service_kit.__file__, 1), (hidden_program.__file__, 4))
 )
 
 

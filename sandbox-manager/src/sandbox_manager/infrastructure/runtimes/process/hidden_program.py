@@ -18,7 +18,7 @@ import stat
 import sys
 from collections.abc import Iterator
 
-from contracts.open_files import descriptor_folders
+from service_kit.open_files import descriptor_folders
 
 _PIDFD_OPEN, _PIDFD_GETFD, _PIDFD_THREAD = 434, 438, os.O_EXCL
 _BLOCK = 512

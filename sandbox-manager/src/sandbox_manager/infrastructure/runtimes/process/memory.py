@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from contracts.open_files import tasks
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, stat_fields
+from service_kit.open_files import tasks
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _KIB = 1024

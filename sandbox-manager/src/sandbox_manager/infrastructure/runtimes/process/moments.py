@@ -7,9 +7,9 @@ import os
 import time
 from dataclasses import dataclass
 
-from contracts.open_files import tasks
 from sandbox_manager.infrastructure.runtimes.process.memory import Member
 from sandbox_manager.infrastructure.runtimes.process.processes import stat_fields
+from service_kit.open_files import tasks
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _SLACK_TICKS = 2

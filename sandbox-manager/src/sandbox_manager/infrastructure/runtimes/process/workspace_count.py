@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
-from contracts import tree_size as program
-from contracts.open_files import descriptor_folders, unlinked_files
-from contracts.tree_size import TreeSize
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import STARVED, hidden_files, hides
 from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.moments import Moment, this_moment
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
+from service_kit import tree_size as program
+from service_kit.open_files import descriptor_folders, unlinked_files
+from service_kit.tree_size import TreeSize
 
 _log = logging.getLogger(__name__)
 

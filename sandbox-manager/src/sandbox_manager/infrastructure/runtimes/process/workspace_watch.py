@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from contracts.tree_size import TreeSize
 from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many, greediest
 from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, spared, trees
 from sandbox_manager.infrastructure.runtimes.process.watching import FaultBoundary
@@ -29,6 +28,7 @@ from sandbox_manager.infrastructure.runtimes.process.workspace_count import (
     Watched,
     count_workspaces,
 )
+from service_kit.tree_size import TreeSize
 
 _log = logging.getLogger(__name__)
 

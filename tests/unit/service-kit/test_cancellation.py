@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from contracts import cancellation
+from service_kit import cancellation
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from fastapi import FastAPI
 from starlette.responses import StreamingResponse
 
 from contracts.observation.context import work_fields
-from contracts.problems import install_problems
-from contracts.requests import Answered, RequestMiddleware
+from service_kit.problems import install_problems
+from service_kit.requests import Answered, RequestMiddleware
 
 
 class Service:

@@ -16,8 +16,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from contracts.errors import PROBLEM_MEDIA_TYPE, Problem, as_sentence
-from contracts.listening.broken_off import BrokenOffError
-from contracts.listening.peers import Close, Peers
+from service_kit.listening.broken_off import BrokenOffError
+from service_kit.listening.peers import Close, Peers
 
 URL_BYTES = 16 * 1024
 HEAD_BYTES = 32 * 1024

@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel
 
-from contracts import failures
-from contracts.failures import DomainError
-from contracts.problems import STATUS, install_problems, status_of
+from service_kit import failures
+from service_kit.failures import DomainError
+from service_kit.problems import STATUS, install_problems, status_of
 
 FAMILIES = [kind for kind in vars(failures).values() if isinstance(kind, type) and issubclass(kind, DomainError)]
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from contracts.errors import REQUEST_ID_HEADER
 from contracts.observation.context import told_work, working_for
 from contracts.observation.spans import SILENT, SPANS, TRACEPARENT, Span, following
-from contracts.problems import problem
+from service_kit.problems import problem
 
 ARRIVED = "contracts.arrived"
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})

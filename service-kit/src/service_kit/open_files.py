@@ -11,7 +11,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from contracts.tree_size import TreeSize
+from service_kit.tree_size import TreeSize
 
 _BLOCK = 512
 _LOOK_AT_CLOCK = 256

@@ -6,7 +6,7 @@ import resource
 
 import pytest
 
-from contracts.listening.peers import Peers, address_key, room_for
+from service_kit.listening.peers import Peers, address_key, room_for
 
 
 class Caller:

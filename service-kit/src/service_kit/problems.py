@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem, as_sentence
-from contracts.failures import (
+from contracts.observation.context import current_work
+from service_kit.failures import (
     ConflictError,
     DomainError,
     ForbiddenError,
@@ -25,8 +26,7 @@ from contracts.failures import (
     UnavailableError,
     UpstreamError,
 )
-from contracts.observation.context import current_work
-from contracts.problem_responses import document_problems
+from service_kit.problem_responses import document_problems
 
 STATUS: dict[type[DomainError], HTTPStatus] = {
     NotFoundError: HTTPStatus.NOT_FOUND,

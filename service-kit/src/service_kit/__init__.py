@@ -1,0 +1,1 @@
+"""What the Python services do alike, whatever they are for: errors and their answers, bounded reading, listening."""
