@@ -43,6 +43,8 @@ QUIET_S = 15.0
 SWEEP_S = 5.0
 MOST_BYTES = 300 * 1024 * 1024
 AFTER_S = 120.0
+BEGUN = "begun"
+BEGUN_S = 30.0
 
 pytestmark = [pytest.mark.quiet, pytest.mark.timeout(600 + STORM_S)]
 
@@ -130,14 +132,18 @@ async def enter(fleet: Fleet, tenant: ApiClient) -> tuple[str, httpx.AsyncClient
     return session_id, door
 
 
-async def begin(fleet: Fleet, door: httpx.AsyncClient, number: int) -> None:
-    """Begin one of the hostile programs inside."""
+async def begin(fleet: Fleet, session_id: str, door: httpx.AsyncClient, number: int) -> None:
+    """Begin one of the hostile programs inside; the first ones take over their tool API before."""
     name = list(hostile_programs.ALL)[number % len(hostile_programs.ALL)]
-    program = hostile_programs.ALL[name]
-    await run_through(door, f"cat > /tmp/program.py <<'END'\n{program}\nEND")
-    await run_through(door, f"(STACK={fleet.stack} setsid python3 -I /tmp/program.py >/dev/null 2>&1 &)")
-    if number < TURNED:
-        await run_through(door, "touch /workspace/turned")
+    await run_through(door, f"cat > /tmp/program.py <<'END'\n{hostile_programs.ALL[name]}\nEND")
+    marks = f"/workspace/{BEGUN}" + (" /workspace/turned" if number < TURNED else "")
+    # Once it runs there may be no answer any more: whether it was begun is seen from outside.
+    with contextlib.suppress(httpx.HTTPError):
+        program = f"touch {marks} && STACK={fleet.stack} exec python3 -I /tmp/program.py"
+        await run_through(door, f"(setsid sh -c '{program}' >/dev/null 2>&1 &)")
+    async with asyncio.timeout(BEGUN_S):
+        while not (fleet.sandboxes / "workspaces" / session_id / BEGUN).exists():
+            await asyncio.sleep(0.1)
 
 
 async def call_for_ever(call: Callable[[], Awaitable[object]]) -> None:
@@ -243,7 +249,8 @@ async def test_another_tenant_hardly_notices_twenty_hostile_sandboxes() -> None:
                 stack.push_async_callback(door.aclose)
                 sessions.append(session_id)
                 doors.append(door)
-            await asyncio.gather(*(begin(fleet, door, number) for number, door in enumerate(doors)))
+            begun = zip(sessions, doors, strict=True)
+            await asyncio.gather(*(begin(fleet, *one, number) for number, one in enumerate(begun)))
             calls: list[Any] = [call for session_id in sessions[:TURNED] for call in calls_of(hostile, session_id)]
             beside += [asyncio.create_task(call_for_ever(call)) for call in calls]
             beside.append(asyncio.create_task(half_requests(url)))

@@ -15,6 +15,7 @@ import pytest
 from service_kit import tree_size as program
 from service_kit.open_files import unlinked_size
 from service_kit.tree_size import TreeSize, tree_size
+from support.descriptors import open_below
 from support.ordinary_user import as_ordinary_user, hand_to_ordinary_user
 
 MIB = 1 << 20
@@ -55,12 +56,11 @@ def test_bytes_count_however_deep_they_lie_and_wherever_on_the_way(root: Path) -
     first = os.open(root / "d", os.O_RDONLY)
     write("beside", MIB, folder=first)
     os.close(first)
-    open_before = len(os.listdir("/proc/self/fd"))
     found = tree_size(str(root))
     assert found.files == 20_000 + 300 + 3
     assert 3 * MIB <= found.bytes < 3 * MIB + 20_400 * 4096
     assert found.complete
-    assert len(os.listdir("/proc/self/fd")) == open_before
+    assert open_below(root) == []
 
 
 def test_many_branches_below_a_deep_one_are_all_counted_with_few_folders_open(root: Path) -> None:

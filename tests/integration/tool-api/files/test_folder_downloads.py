@@ -16,6 +16,7 @@ from typing import cast
 import pytest
 from starlette.responses import StreamingResponse
 
+from support.descriptors import open_below
 from tool_api.errors import FolderTooLargeError
 from tool_api.files import download
 from tool_api.workspace import Workspace
@@ -58,10 +59,9 @@ async def test_a_folder_is_packed_as_deep_as_it_may_be_and_refused_beyond(root: 
     assert f"fits/{'d/' * 99}file" in await names(root)
     (root / "deep").mkdir()
     nest(root / "deep", 1500)
-    open_before = len(os.listdir("/proc/self/fd"))
     with pytest.raises(FolderTooLargeError, match="100 folders in one another"):
         await download.download(Workspace(root), "deep")
-    assert len(os.listdir("/proc/self/fd")) == open_before
+    assert open_below(root) == []
 
 
 async def test_names_that_are_no_text_are_packed_as_far_as_they_can_be(root: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import os
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from support.descriptors import open_below
 from tool_api.tools.files import folders
 from tool_api.workspace import Workspace
 
@@ -79,12 +81,11 @@ def test_finding_ends_at_its_time_inside_of_a_folder_too(root: Path, monkeypatch
 
 def test_what_lies_too_deep_is_told_to_be_left_out(root: Path) -> None:
     nest(root, DEEP)
-    open_before = len(os.listdir("/proc/self/fd"))
     found, is_cut = find(root, "file")
     assert is_cut
     assert found[0] == "deep/file"
     assert len(found) > 200
-    assert len(os.listdir("/proc/self/fd")) == open_before
+    assert open_below(root) == []
 
 
 @pytest.mark.parametrize("depth", [30, 31, 32, 33, 40])
@@ -114,39 +115,42 @@ def test_folders_are_deleted_however_deep_they_are_and_no_link_is_followed(root:
     (tmp_path / "kept" / "file").touch()
     (root / "deep" / "link").symlink_to(tmp_path / "kept")
     os.mkfifo(root / "deep" / "d" / "pipe")
-    open_before = len(os.listdir("/proc/self/fd"))
     delete(root, "deep")
     assert os.listdir(root) == []
     assert os.listdir(tmp_path / "kept") == ["file"]
-    assert len(os.listdir("/proc/self/fd")) == open_before
+    assert open_below(root) == []
+
+
+@contextlib.contextmanager
+def swapped(one: Path, other: Path) -> Iterator[None]:
+    """Moved to and fro for the length of the block."""
+    over = threading.Event()
+
+    def swap() -> None:
+        while not over.is_set():
+            with contextlib.suppress(OSError):
+                os.rename(one, other)
+                os.rename(other, one)
+
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    try:
+        yield
+    finally:
+        over.set()
+        swapping.join()
 
 
 def test_deleting_goes_nowhere_else_when_a_folder_is_moved_meanwhile(root: Path) -> None:
     (root / "kept").mkdir()
     for number in range(50):
         (root / "kept" / str(number)).touch()
-    moved, over = root / "kept" / "moved", threading.Event()
-
-    def swap() -> None:
-        while not over.is_set():
-            try:
-                os.rename(root / "deep" / "d" / "d", moved)
-                os.rename(moved, root / "deep" / "d" / "d")
-            except OSError:
-                continue
-
-    swapping = threading.Thread(target=swap)
-    swapping.start()
-    try:
-        for _ in range(4):
-            nest(root, 100)
-            try:
-                delete(root, "deep")
-            except OSError:
-                subprocess.run(["rm", "-rf", str(root / "deep"), str(moved)], check=False, capture_output=True)
-    finally:
-        over.set()
-        swapping.join()
+    moved = root / "kept" / "moved"
+    for _ in range(4):
+        nest(root, 100)
+        with swapped(root / "deep" / "d" / "d", moved), contextlib.suppress(OSError):
+            delete(root, "deep")
+        subprocess.run(["rm", "-rf", str(root / "deep"), str(moved)], check=True)
     assert {str(number) for number in range(50)} <= set(os.listdir(root / "kept"))
 
 
