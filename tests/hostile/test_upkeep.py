@@ -15,10 +15,11 @@ import pytest
 from support.intruder import Intruder, enter
 from support.stack import Stack
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = pytest.mark.timeout(600)
 
 SWEEP_S = 5.0
 REMOVED_S = 150.0
+NESTED_S = 200.0
 MARKED = 200
 DEPTH = 4_000
 
@@ -52,7 +53,7 @@ for n in range(50):
     os.chmod(f"/workspace/shut/{{n}}", 0)
 os.chmod("/workspace/shut", 0)
 os.symlink("..", "/workspace/up")
-print("nested")
+os.mkdir("/workspace/nested")
 """
 
 
@@ -126,12 +127,17 @@ async def test_a_tree_without_end_is_removed_and_holds_up_nobody(any_stack: Stac
     session_id = f"deep-{secrets.token_hex(4)}"
     held = any_stack.data_dir / "sandboxes"
     async with enter(any_stack, session_id) as intruder, enter(any_stack, "beside", "beside") as beside:
-        assert "nested" in await intruder.python(NEST.format(depth=DEPTH))
+        await intruder.begin(NEST.format(depth=DEPTH))
+        # A sandbox yields the processors to everybody else, which on a busy machine takes it a while.
+        async with asyncio.timeout(NESTED_S):
+            while not (held / "workspaces" / session_id / "nested").exists():
+                await asyncio.sleep(0.1)
         who = {"user_id": "intruder"}
 
         refused = await intruder.manager.post(f"/workspaces/{session_id}/snapshots", params=who, json={"name": "deep"})
         assert refused.status_code == 409, refused.text
-        await intruder.manager.delete(f"/workspaces/{session_id}", params=who)
+        removed = await intruder.manager.delete(f"/workspaces/{session_id}", params=who)
+        assert removed.status_code in {204, 503}, removed.text
         took = await seconds_of_sweeps(beside.manager)
 
         assert took < 2 * SWEEP_S

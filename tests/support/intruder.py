@@ -39,8 +39,15 @@ class Intruder:
 
     async def python(self, source: str) -> str:
         """A program of any size, run inside."""
-        coded = base64.b64encode(source.encode()).decode()
-        return await self.run(f"echo {coded} | base64 -d > /tmp/program.py; python3 -I /tmp/program.py")
+        return await self.run(f"{_write(source)}; python3 -I /tmp/program.py")
+
+    async def begin(self, source: str) -> None:
+        """A program that goes on by itself, however long it takes."""
+        await self.run(f"{_write(source)}; (setsid python3 -I /tmp/program.py >/dev/null 2>&1 &)")
+
+
+def _write(source: str) -> str:
+    return f"echo {base64.b64encode(source.encode()).decode()} | base64 -d > /tmp/program.py"
 
 
 def manager_client(stack: Stack) -> httpx.AsyncClient:

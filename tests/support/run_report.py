@@ -50,7 +50,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     stats = terminalreporter.stats
     report = {
         "counts": {name: len(stats[name]) for name in _ORDER if stats.get(name)},
-        "failures": [[one.nodeid, _end_of(one)] for name in ("failed", "error") for one in stats.get(name, ())],
+        "failures": [
+            [one.nodeid, _end_of(one), _where(one)] for name in ("failed", "error") for one in stats.get(name, ())
+        ],
     }
     with Path(path).open("a", encoding="utf-8") as file:
         file.write(json.dumps(report) + "\n")
@@ -73,14 +75,23 @@ def _end_of(report: Any) -> list[str]:
     return [line if len(line) <= _WIDTH else f"{line[:_WIDTH]} ..." for line in kept]
 
 
+def _where(report: Any) -> str:
+    """The lines of our own that led there, and what it says, on one line."""
+    entries = getattr(getattr(report.longrepr, "reprtraceback", None), "reprentries", ())
+    places = [entry.reprfileloc for entry in entries if getattr(entry, "reprfileloc", None) is not None]
+    lines = [f"{Path(place.path).name}:{place.lineno}" for place in places if str(place.path)[0] not in "/."]
+    crash = getattr(getattr(report.longrepr, "reprcrash", None), "message", report.longreprtext)
+    return f"{' > '.join(lines[-4:])} {crash.strip().partition(chr(10))[0]}".strip()[:_WIDTH]
+
+
 def told(reports: list[dict[str, Any]]) -> str:
     """The failures of all runs, then one line in pytest's words for their counts."""
     failures = [failure for report in reports for failure in report["failures"]]
     lines: list[str] = []
-    for test, text in failures[:_TESTS]:
+    for test, text, _ in failures[:_TESTS]:
         lines += [f"===== FAILED {test}", *text]
     if len(failures) > 1:
-        lines += ["===== all that failed:", *(f"FAILED {test}" for test, _ in failures[:_NAMES])]
+        lines += ["===== all that failed:", *(f"FAILED {test} - {where}" for test, _, where in failures[:_NAMES])]
     total: Counter[str] = Counter()
     for report in reports:
         total.update(report["counts"])
@@ -100,11 +111,11 @@ def read_reports(path: Path) -> list[dict[str, Any]]:
         for test in file["assertionResults"]:
             if test["status"] == "failed":
                 lines = "\n".join(test["failureMessages"]).splitlines()
-                failures.append([f"{file['name']}::{test['fullName']}", lines[-_LINES:]])
+                failures.append([f"{file['name']}::{test['fullName']}", lines[-_LINES:], lines[0] if lines else ""])
         if file["status"] == "failed" and not file["assertionResults"]:
             # It could not be read.
             counts["error"] = counts.get("error", 0) + 1
-            failures.append([file["name"], str(file.get("message", "")).splitlines()[-_LINES:]])
+            failures.append([file["name"], str(file.get("message", "")).splitlines()[-_LINES:], "it could not be read"])
     return [{"counts": counts, "failures": failures}]
 
 

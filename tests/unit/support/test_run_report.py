@@ -87,6 +87,13 @@ def test_each_failure_is_told_with_its_end_and_the_counts_come_last(plain: Run) 
     assert len(lines) < 140
 
 
+def test_of_each_failure_it_is_told_which_line_of_a_test_it_came_from(tmp_path: Path) -> None:
+    called = "def check():\n    raise ValueError('one\\n two')\n\ndef test_it():\n    check()\n\ndef test_no():\n    assert 0\n"
+    _, end = ran(tmp_path, tests=called)
+    said = "FAILED test_sample.py::test_it - test_sample.py:5 > test_sample.py:2 ValueError: one"
+    assert said in end.splitlines()
+
+
 def test_a_skipped_test_is_told_as_failed_when_all_are_required(tmp_path: Path) -> None:
     _, end = ran(tmp_path, REQUIRE_ALL="1")
 
@@ -111,7 +118,7 @@ def test_what_a_test_tells_is_among_what_failed_and_said_once_where_nothing_is_c
 
 
 def test_counts_of_several_runs_add_up_and_many_failures_stay_readable() -> None:
-    many = [[f"test_{number}", [f"why {number}"]] for number in range(300)]
+    many = [[f"test_{number}", [f"why {number}"], "test_it.py:7"] for number in range(300)]
 
     first, second = {"passed": 2}, {"passed": 3, "failed": 300}
     reports = [{"counts": first, "failures": []}, {"counts": second, "failures": many}]
@@ -121,7 +128,7 @@ def test_counts_of_several_runs_add_up_and_many_failures_stay_readable() -> None
     assert lines[-1] == "===== 300 failed, 5 passed ====="
     assert "why 9" in lines
     assert "why 10" not in lines
-    assert "FAILED test_40" in lines
+    assert "FAILED test_40 - test_it.py:7" in lines
     assert len(lines) < 100
 
 
