@@ -88,7 +88,9 @@ def test_each_failure_is_told_with_its_end_and_the_counts_come_last(plain: Run) 
 
 
 def test_of_each_failure_it_is_told_which_line_of_a_test_it_came_from(tmp_path: Path) -> None:
-    called = "def check():\n    raise ValueError('one\\n two')\n\ndef test_it():\n    check()\n\ndef test_no():\n    assert 0\n"
+    called = (
+        "def go():\n    raise ValueError('one\\n two')\n\ndef test_it():\n    go()\n\ndef test_no():\n    assert 0\n"
+    )
     _, end = ran(tmp_path, tests=called)
     said = "FAILED test_sample.py::test_it - test_sample.py:5 > test_sample.py:2 ValueError: one"
     assert said in end.splitlines()
