@@ -16,16 +16,14 @@ from backend_api.domain.conversation.ports import (
     EventLog,
     LiveTail,
     RunLedger,
-    RunSignals,
     SessionRepository,
     Transcripts,
-    WorkQueue,
 )
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.identity.ports import LogInSignals
+from backend_api.domain.notifier import Notifier
 from backend_api.infrastructure.memory.deletions import MemoryDeletions
-from backend_api.infrastructure.memory.identity import MemoryLogInSignals
-from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals, MemoryWorkQueue
+from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
+from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import (
     MemoryEventLog,
@@ -44,9 +42,7 @@ from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.hub import Hub
 from backend_api.infrastructure.redis.live_tail import RedisLiveTail
-from backend_api.infrastructure.redis.log_in_signals import RedisLogInSignals
-from backend_api.infrastructure.redis.run_signals import RedisRunSignals
-from backend_api.infrastructure.redis.work_broadcast import RedisWorkBroadcast
+from backend_api.infrastructure.redis.notifier import RedisNotifier
 
 ANNA = UserId("anna")
 BERT = UserId("bert")
@@ -121,19 +117,15 @@ async def mongo_stores(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveChannels:
-    """Tail, signals, queue and ends of log-ins over one channel."""
+    """Both in memory, or both over one Redis."""
 
     tail: LiveTail
-    signals: RunSignals
-    queue: WorkQueue
-    log_ins: LogInSignals
+    notifier: Notifier
 
 
 def memory_channels() -> LiveChannels:
     """In memory."""
-    return LiveChannels(
-        tail=MemoryLiveTail(), signals=MemoryRunSignals(), queue=MemoryWorkQueue(), log_ins=MemoryLogInSignals()
-    )
+    return LiveChannels(tail=MemoryLiveTail(), notifier=MemoryNotifier())
 
 
 @asynccontextmanager
@@ -144,9 +136,8 @@ async def redis_channels(uri: str) -> AsyncGenerator[LiveChannels]:
     hub = Hub(listener)
     listening = asyncio.create_task(hub.run())
     try:
-        async with RedisRunSignals(redis, hub) as signals, RedisWorkBroadcast(redis, hub) as queue:
-            log_ins = RedisLogInSignals(redis, hub)
-            yield LiveChannels(tail=RedisLiveTail(redis, hub), signals=signals, queue=queue, log_ins=log_ins)
+        async with RedisNotifier(redis, hub).listening() as notifier:
+            yield LiveChannels(tail=RedisLiveTail(redis, hub), notifier=notifier)
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)

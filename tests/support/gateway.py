@@ -96,7 +96,6 @@ async def run_gateway(
         ports = Ports(
             users=users,
             standings=users,
-            log_in_signals=live.log_ins,
             refresh_tokens=MongoRefreshTokens(database),
             passwords=Argon2Passwords(),
             access_tokens=JwtAccessTokens(SECRET, algorithm="HS256", expires_s=expires_s),
@@ -109,8 +108,7 @@ async def run_gateway(
             markers=MongoReadMarkers(database),
             feed=feed,
             tail=live.tail,
-            signals=live.signals,
-            queue=live.queue,
+            notifier=live.notifier,
             computers=computers,
             workspace=files or workspace,
             snapshots=MemorySnapshots(workspace, computers),

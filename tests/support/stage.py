@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -22,10 +23,12 @@ from backend_api.domain.agent.events import Event, LivePayload, MessageCompleted
 from backend_api.domain.agent.model import ChatModel
 from backend_api.domain.agent.tools import ToolBox
 from backend_api.domain.conversation.entity import Lease, OwnerMessage, Run, RunId, SessionId
-from backend_api.domain.conversation.ports import EventLog, WorkQueue
+from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.notifier import Subscription, Topic
 from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryWorkspace
-from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals, MemoryWorkQueue
+from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
+from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository
@@ -56,16 +59,33 @@ class RecordingTail(MemoryLiveTail):
         await super().publish_delta(session_id, run_id, payload)
 
 
-class WatchedQueue(MemoryWorkQueue):
-    """`waiting` is set once a worker has found nothing to claim."""
+class WatchedNotifier(MemoryNotifier):
+    """`waiting` is set once a worker has found nothing to claim. `is_silent` loses everything, as a lost backend
+    does."""
 
     def __init__(self) -> None:
         super().__init__()
         self.waiting = asyncio.Event()
+        self.is_silent = False
 
-    async def wait(self, timeout_s: float) -> RunId | None:
+    def tell(self, topic: Topic, about: str | None) -> None:
+        if not self.is_silent:
+            super().tell(topic, about)
+
+    @asynccontextmanager
+    async def subscribe(self, topic: Topic, about: str | None = None) -> AsyncGenerator[Subscription]:
+        async with super().subscribe(topic, about) as subscription:
+            yield _Watched(subscription, self.waiting) if topic is Topic.RUN_QUEUED else subscription
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    inner: Subscription
+    waiting: asyncio.Event
+
+    async def next(self, timeout_s: float) -> str | None:
         self.waiting.set()
-        return await super().wait(timeout_s)
+        return await self.inner.next(timeout_s)
 
 
 class WatchedLedger(MemoryRunLedger):
@@ -91,23 +111,19 @@ class Stage:
         ledger: MemoryRunLedger | None = None,
         log: EventLog | None = None,
         tail: RecordingTail | None = None,
-        signals: MemoryRunSignals | None = None,
-        queue: WorkQueue | None = None,
+        notifier: WatchedNotifier | None = None,
     ) -> None:
         self.store = store or MemoryStore()
         self.sessions = MemorySessionRepository(self.store)
         self.ledger = ledger or WatchedLedger(self.store)
         self.log = log or MemoryEventLog(self.store)
         self.tail = tail or RecordingTail()
-        self.signals = signals or MemoryRunSignals()
-        self.queue = queue or WatchedQueue()
+        self.notifier = notifier or WatchedNotifier()
         limits = Limits(messages_per_minute=0)
         own_computer = OwnComputer(self.sessions, MemoryComputers())
         attached = CheckAttachments(own_computer, MemoryWorkspace())
-        self._send = SendMessage(
-            self.ledger, self.tail, self.signals, self.queue, MemoryRateLimiter(), limits, attached
-        )
-        self._stop = StopRun(self.sessions, self.ledger, self.log, self.tail, self.signals)
+        self._send = SendMessage(self.ledger, self.tail, self.notifier, MemoryRateLimiter(), limits, attached)
+        self._stop = StopRun(self.sessions, self.ledger, self.log, self.tail, self.notifier)
 
     async def open_session(self, title: str = "", **options: Any) -> SessionId:
         session_id = await add_session(self.sessions, USER, title)
@@ -174,8 +190,7 @@ def worker_for(
         ledger=stage.ledger,
         log=stage.log,
         tail=stage.tail,
-        signals=stage.signals,
-        queue=stage.queue,
+        notifier=stage.notifier,
         sessions=stage.sessions,
         catalogue=OneModel(chat=model),
         tools=tools or HandlerBox(),

@@ -23,15 +23,9 @@ from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.retry import RetryPolicy
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.ports import (
-    EventLog,
-    LiveTail,
-    RunLedger,
-    RunSignals,
-    SessionRepository,
-    WorkQueue,
-)
+from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, SessionRepository
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Computers, SandboxTools
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
 from backend_api.infrastructure.search.registry import search_http, search_provider
@@ -52,8 +46,7 @@ class AgentPorts:
     ledger: RunLedger
     log: EventLog
     tail: LiveTail
-    signals: RunSignals
-    queue: WorkQueue
+    notifier: Notifier
     sessions: SessionRepository
     computers: Computers
     sandbox_tools: SandboxTools
@@ -110,8 +103,7 @@ async def open_agent(
             ledger=ports.ledger,
             log=ports.log,
             tail=ports.tail,
-            signals=ports.signals,
-            queue=ports.queue,
+            notifier=ports.notifier,
             sessions=ports.sessions,
             catalogue=catalogue,
             tools=tools,

@@ -49,20 +49,18 @@ from backend_api.domain.conversation.ports import (
     EventLog,
     LiveTail,
     RunLedger,
-    RunSignals,
     SessionRepository,
     Transcripts,
-    WorkQueue,
 )
 from backend_api.domain.identity.ports import (
     AccessTokens,
-    LogInSignals,
     PasswordHasher,
     RateLimiter,
     RefreshTokens,
     Standings,
     Users,
 )
+from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Computers, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
@@ -75,7 +73,6 @@ class Ports:
 
     users: Users
     standings: Standings
-    log_in_signals: LogInSignals
     refresh_tokens: RefreshTokens
     passwords: PasswordHasher
     access_tokens: AccessTokens
@@ -88,8 +85,7 @@ class Ports:
     markers: ReadMarkers
     feed: SessionFeed
     tail: LiveTail
-    signals: RunSignals
-    queue: WorkQueue
+    notifier: Notifier
     computers: Computers
     workspace: Workspace
     snapshots: Snapshots
@@ -129,17 +125,15 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
     own_computer = OwnComputer(ports.sessions, ports.computers)
     attached = CheckAttachments(own_computer, ports.workspace)
-    send_message = SendMessage(
-        ports.ledger, ports.tail, ports.signals, ports.queue, limiter, limits, attached, ports.desk
-    )
+    send_message = SendMessage(ports.ledger, ports.tail, ports.notifier, limiter, limits, attached, ports.desk)
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, heads, policy.poll_s)
-    log_ins = OpenLogIns(ports.standings, ports.log_in_signals, ports.clock)
+    log_ins = OpenLogIns(ports.standings, ports.notifier, ports.clock)
     places = StreamPlaces(policy.streams_per_user, log_ins)
-    stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.signals)
+    stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.notifier)
     get_job = GetJob(ports.ledger)
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
-    log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.log_in_signals)
+    log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
         log_in=LogIn(ports.users, ports.passwords, issue_grant, LogInGuesses(limiter, limits)),
@@ -149,7 +143,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             ports.passwords,
             ports.refresh_tokens,
             issue_grant,
-            ports.log_in_signals,
+            ports.notifier,
             ChangeGuesses(limiter, limits),
         ),
         log_out=log_out,
@@ -158,7 +152,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         users=ports.users,
         create_session=CreateSession(ports.sessions, ports.models, limiter, limits),
         update_session=UpdateSession(ports.sessions, ports.log, ports.tail, ports.models),
-        delete_session=DeleteSession(ports.sessions, ports.ledger, ports.signals, ports.computers),
+        delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.computers),
         sessions=ports.sessions,
         read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.computers),
         mark_read=MarkRead(ports.markers),

@@ -8,16 +8,12 @@ from dataclasses import dataclass
 
 from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.settings import Settings
-from backend_api.domain.conversation.ports import WorkQueue
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.redis.client import Redis, connect_redis
 from backend_api.infrastructure.redis.hub import Hub
-from backend_api.infrastructure.redis.job_queue import SaqWorkQueue
 from backend_api.infrastructure.redis.live_tail import RedisLiveTail
-from backend_api.infrastructure.redis.log_in_signals import RedisLogInSignals
-from backend_api.infrastructure.redis.run_signals import RedisRunSignals
-from backend_api.infrastructure.redis.work_broadcast import RedisWorkBroadcast
+from backend_api.infrastructure.redis.notifier import RedisNotifier
 
 COMMAND_S = 1.0
 
@@ -29,9 +25,7 @@ class Stores:
     database: Database
     redis: Redis
     tail: RedisLiveTail
-    signals: RedisRunSignals
-    log_ins: RedisLogInSignals
-    queue: WorkQueue
+    notifier: RedisNotifier
 
     async def probe_database(self) -> None:
         """Raises when MongoDB does not answer."""
@@ -53,17 +47,10 @@ async def open_stores(settings: Settings) -> AsyncGenerator[Stores]:
             stack.push_async_callback(redis.aclose)
             stack.push_async_callback(listener.aclose)
             await stack.enter_async_context(going_on(hub.run(), "hub"))
-            signals = await stack.enter_async_context(RedisRunSignals(redis, hub))
-            queue = (
-                SaqWorkQueue(settings.redis_address) if settings.use_background_jobs else RedisWorkBroadcast(redis, hub)
-            )
-            await stack.enter_async_context(queue)
-            tail = RedisLiveTail(redis, hub)
+            notifier = await stack.enter_async_context(RedisNotifier(redis, hub).listening())
             yield Stores(
                 database=database,
                 redis=redis,
-                tail=tail,
-                signals=signals,
-                log_ins=RedisLogInSignals(redis, hub),
-                queue=queue,
+                tail=RedisLiveTail(redis, hub),
+                notifier=notifier,
             )

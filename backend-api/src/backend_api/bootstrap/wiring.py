@@ -128,7 +128,6 @@ def _ports(
     return Ports(
         users=users,
         standings=users,
-        log_in_signals=stores.log_ins,
         refresh_tokens=MongoRefreshTokens(stores.database),
         passwords=Argon2Passwords(),
         access_tokens=access_tokens,
@@ -141,8 +140,7 @@ def _ports(
         markers=MongoReadMarkers(stores.database),
         feed=feed,
         tail=stores.tail,
-        signals=stores.signals,
-        queue=stores.queue,
+        notifier=stores.notifier,
         computers=runtime.announced,
         workspace=runtime.computers.workspace,
         snapshots=runtime.computers.snapshots,

@@ -1,4 +1,4 @@
-"""`LiveTail` and `RunSignals`: one suite for memory and Redis."""
+"""`LiveTail`: one suite for memory and Redis."""
 
 from __future__ import annotations
 
@@ -124,26 +124,6 @@ async def test_a_reader_that_does_not_read_is_let_go(live: LiveChannels, session
                 await anext(fast)
         with pytest.raises(SlowReaderError):
             await anext(slow)
-
-
-async def test_a_knock_reaches_its_run_alone(live: LiveChannels) -> None:
-    async with asyncio.timeout(30), live.signals.knocks(RunId("one")) as one, live.signals.knocks(RunId("two")) as two:
-        await live.signals.knock(RunId("two"))
-        await anext(two)
-        waiting = asyncio.ensure_future(anext(one))
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        await live.signals.knock(RunId("one"))
-        await waiting
-
-
-async def test_signals_cross_processes(redis_server: Server) -> None:
-    async with asyncio.timeout(30), redis_channels(redis_server.uri) as here, redis_channels(redis_server.uri) as there:
-        async with there.signals.knocks(RunId("far")) as knocks:
-            await here.signals.knock(RunId("far"))
-            await anext(knocks)
-        await here.queue.announce(RunId("far"))
-        await there.queue.wait(30)
 
 
 async def test_a_reader_of_another_process_gets_the_same_and_nothing_twice(

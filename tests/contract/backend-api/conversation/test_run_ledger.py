@@ -56,6 +56,16 @@ async def test_a_message_to_an_idle_session_queues_a_run(stores: ConversationSto
     assert (run.status, run.message_id) == (RunStatus.QUEUED, "m-hello")
 
 
+async def test_of_many_that_claim_a_run_by_its_name_at_once_one_gets_it(stores: ConversationStores) -> None:
+    for _ in range(5):
+        session_id = await stores.session()
+        run_id = (await stores.ledger.accept(session_id, ANNA, said("hello"))).run_id
+        claims = [stores.ledger.claim(f"w{n}", lease_s=30, model="m", run_id=run_id) for n in range(8)]
+        leases = [lease for lease in await asyncio.gather(*claims) if lease is not None]
+        assert len(leases) == 1
+        assert await types(stores, session_id) == ["message.user", "run.queued", "run.started"]
+
+
 async def test_a_run_is_leased_in_the_moment_it_is_queued(stores: ConversationStores) -> None:
     session_id = await stores.session()
     accepted = await stores.ledger.accept(session_id, ANNA, said("hello"), taker=TAKER)

@@ -7,6 +7,7 @@ from typing import Any
 
 from backend_api.domain.agent.events import RunFinished
 from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.notifier import Topic
 from support.gateway import Gateway
 
 Json = dict[str, Any]
@@ -83,10 +84,10 @@ async def test_cancelling_a_running_job_leaves_a_stop_for_its_owner_alone(gatewa
     anna = await gateway.user("anna")
     job_id = await say(gateway, anna)
     lease = await claim(gateway)
-    async with gateway.ports.signals.knocks(lease.run.id) as knocks:
+    async with gateway.ports.notifier.subscribe(Topic.RUN_INBOX, lease.run.id) as inbox:
         answer = await gateway.client.post(f"/api/jobs/{job_id}/cancel", headers=anna)
         assert (answer.status_code, answer.json()["status"]) == (202, "running")
-        await anext(knocks)
+        assert await inbox.next(30) == lease.run.id
     assert [message.kind for message in await gateway.ports.ledger.renew(lease, lease_s=60)] == ["stop"]
     await finish(gateway, lease, "stopped")
     later = await say(gateway, anna, lease.run.session_id)

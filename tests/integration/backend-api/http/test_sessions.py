@@ -10,14 +10,15 @@ import pytest
 from backend_api.domain.agent.events import BodyReference, MessageCompleted, MessageDelta, RunFinished, ToolFinished
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.entity import Lease, SessionId
+from backend_api.domain.notifier import Topic
 from support.gateway import Gateway
 from support.streams import reading
 
 
 async def claimed(gateway: Gateway) -> Lease:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(30), gateway.ports.notifier.subscribe(Topic.RUN_QUEUED) as queued:
         while (lease := await gateway.ports.ledger.claim("w", lease_s=30, model="demo")) is None:
-            await gateway.ports.queue.wait(1)
+            await queued.next(1)
     return lease
 
 

@@ -20,15 +20,15 @@ from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
-from backend_api.domain.conversation.entity import RunId, SessionId, Taker
+from backend_api.domain.conversation.entity import SessionId, Taker
 from backend_api.domain.conversation.ports import LiveTail
 from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryWorkspace
-from backend_api.infrastructure.memory.live_tail import MemoryLiveTail, MemoryRunSignals
+from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.scripted import HandlerBox, OneModel, ScriptedModel
 from support.servers import Server
-from support.stage import working
+from support.stage import WatchedNotifier, working
 
 ACCEPT = ["findAndModify sessions", "insert runs", "insert events", "commitTransaction"]
 CLAIM = ["findAndModify runs", "findAndModify sessions", "insert events", "commitTransaction"]
@@ -75,27 +75,12 @@ def listener() -> Listener:
     return made
 
 
-class Announcements:
-    """`WorkQueue` that tells each run to one waiter, as the queue of worker processes does."""
-
-    def __init__(self) -> None:
-        self._announced = asyncio.Queue[RunId]()
-        self.waiting = asyncio.Event()
-
-    async def announce(self, run_id: RunId) -> None:
-        self._announced.put_nowait(run_id)
-
-    async def wait(self, timeout_s: float) -> RunId | None:
-        self.waiting.set()
-        return await self._announced.get()
-
-
 @asynccontextmanager
 async def conversation(
     server: Server, database_name: str, listener: Listener, *, inside: bool
 ) -> AsyncGenerator[tuple[SendMessage, SessionId, LiveTail]]:
-    """A named session, and a worker that answers it: in the gateway's process, or woken by a queue."""
-    tail, signals, queue, ids = MemoryLiveTail(), MemoryRunSignals(), Announcements(), count(1)
+    """A named session, and a worker that answers it: in the gateway's process, or notified of it."""
+    tail, notifier, ids = MemoryLiveTail(), WatchedNotifier(), count(1)
 
     async def until_beaten() -> None:
         # The first heartbeat would else come now before the end of the run, now after it.
@@ -108,8 +93,7 @@ async def conversation(
             ledger=stores.ledger,
             log=stores.log,
             tail=tail,
-            signals=signals,
-            queue=queue,
+            notifier=notifier,
             sessions=stores.sessions,
             catalogue=OneModel(chat=ScriptedModel([TextPart("Hello."), until_beaten, FinishPart("stop")])),
             tools=HandlerBox(),
@@ -124,15 +108,14 @@ async def conversation(
         send = SendMessage(
             ledger=stores.ledger,
             tail=tail,
-            signals=signals,
-            queue=queue,
+            notifier=notifier,
             limiter=MemoryRateLimiter(),
             limits=Limits(),
             check_attachments=CheckAttachments(OwnComputer(stores.sessions, MemoryComputers()), MemoryWorkspace()),
             desk=worker if inside else None,
         )
         async with working(worker):
-            await queue.waiting.wait()
+            await notifier.waiting.wait()
             yield send, await _named(stores), tail
 
 
@@ -189,3 +172,16 @@ async def test_a_look_for_runs_that_finds_none_is_one_command(
         assert await stores.ledger.claim("worker", lease_s=30, model="m") is None
         listener.commands = None
     assert commands == ["find runs"]
+
+
+async def test_a_run_that_another_worker_has_costs_one_that_was_notified_too_two_commands(
+    mongo_server: Server, mongo_database_name: str, listener: Listener
+) -> None:
+    async with mongo_stores(mongo_server.uri, mongo_database_name) as stores:
+        said = MessageUser(message_id="m1", text="hi")
+        run_id = (await stores.ledger.accept(await stores.session(), ANNA, said)).run_id
+        assert await stores.ledger.claim("one", lease_s=30, model="m", run_id=run_id) is not None
+        commands = listener.begin()
+        assert await stores.ledger.claim("two", lease_s=30, model="m", run_id=run_id) is None
+        listener.commands = None
+    assert commands == ["findAndModify runs", "abortTransaction"]

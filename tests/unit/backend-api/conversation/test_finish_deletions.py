@@ -9,7 +9,7 @@ from backend_api.application.conversation.finish_deletions import FinishDeletion
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.infrastructure.memory.computers import MemoryComputers
-from backend_api.infrastructure.memory.live_tail import MemoryRunSignals
+from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from support.backend_stores import ANNA, ConversationStores, memory_stores
 
 
@@ -41,7 +41,7 @@ class Clock:
 async def deleted(stores: ConversationStores, computers: Managed) -> SessionId:
     session_id = await stores.session()
     await computers.ensure(session_id, ANNA)
-    await DeleteSession(stores.sessions, stores.ledger, MemoryRunSignals(), computers)(session_id, ANNA)
+    await DeleteSession(stores.sessions, stores.ledger, MemoryNotifier(), computers)(session_id, ANNA)
     return session_id
 
 

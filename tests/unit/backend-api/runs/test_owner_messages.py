@@ -32,11 +32,11 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
 from backend_api.domain.conversation.entity import Lease, OwnerMessage
 from backend_api.domain.conversation.errors import LeaseLostError
-from backend_api.infrastructure.memory.live_tail import MemoryRunSignals
+from backend_api.domain.notifier import Topic
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.store import MemoryStore
 from support.scripted import HandlerBox, ScriptedModel
-from support.stage import USER, Stage, until, worker_for, working
+from support.stage import USER, Stage, WatchedNotifier, until, worker_for, working
 
 STOP = FinishPart("stop")
 CALLS = FinishPart("tool_calls")
@@ -166,7 +166,7 @@ async def test_a_redirect_the_model_has_read_already_cuts_nothing() -> None:
         held.set()
         await until(lambda: len(model.requests) == 2)
         held.clear()
-        await stage.signals.knock(run)
+        await stage.notifier.notify(Topic.RUN_INBOX, run)
         await until(lambda: stage.store.runs[run].inbox == [])
         held.set()
         finished = await stage.until_finished(run)
@@ -294,7 +294,7 @@ async def test_a_worker_that_leaves_idle_is_gone_at_once() -> None:
     stage = Stage()
     worker = worker_for(stage, ScriptedModel([STOP]))
     async with working(worker) as task:
-        await stage.queue.waiting.wait()
+        await stage.notifier.waiting.wait()
         worker.leave()
         async with asyncio.timeout(30):
             await asyncio.wait({task})
@@ -305,14 +305,14 @@ async def test_a_worker_that_leaves_idle_is_gone_at_once() -> None:
 class BeatsIntoTheEnd(MemoryRunLedger):
     """A heartbeat finds the run ended before the worker that ended it knows that it has."""
 
-    def __init__(self, store: MemoryStore, signals: MemoryRunSignals) -> None:
+    def __init__(self, store: MemoryStore, notifier: WatchedNotifier) -> None:
         super().__init__(store)
-        self._signals = signals
+        self._notifier = notifier
         self._refused = asyncio.Event()
 
     async def finish(self, lease: Lease, finished: RunFinished, **rest: Any) -> list[Event]:
         events = await super().finish(lease, finished, **rest)
-        await self._signals.knock(lease.run.id)
+        await self._notifier.notify(Topic.RUN_INBOX, lease.run.id)
         await self._refused.wait()
         for _ in range(20):
             await asyncio.sleep(0)
@@ -327,8 +327,8 @@ class BeatsIntoTheEnd(MemoryRunLedger):
 
 
 async def test_the_end_of_a_run_is_told_also_when_a_heartbeat_finds_it_first_and_no_lease_counts_as_lost() -> None:
-    store, signals = MemoryStore(), MemoryRunSignals()
-    stage = Stage(store, ledger=BeatsIntoTheEnd(store, signals), signals=signals)
+    store, notifier = MemoryStore(), WatchedNotifier()
+    stage = Stage(store, ledger=BeatsIntoTheEnd(store, notifier), notifier=notifier)
     lost = measures.LEASES_LOST.values[()]
     async with working(worker_for(stage, ScriptedModel([TextPart("Done."), STOP]))):
         await stage.say(await stage.open_session(), "go")

@@ -36,11 +36,12 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
 from backend_api.domain.conversation.entity import Lease, RunId
+from backend_api.domain.notifier import Topic
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.store import MemoryStore
 from support.scripted import HandlerBox, ScriptedModel
-from support.stage import USER, Stage, WatchedQueue, until, worker_for, working
+from support.stage import USER, Stage, until, worker_for, working
 
 STOP = FinishPart("stop")
 CALLS = FinishPart("tool_calls")
@@ -464,25 +465,6 @@ async def test_many_runs_work_at_once() -> None:
             assert (await stage.until_finished(run)).status == "completed"
 
 
-class Announced(WatchedQueue):
-    """Tells each waiter one run, as the queue of worker processes does."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.runs = asyncio.Queue[RunId]()
-
-    async def announce(self, run_id: RunId) -> None:
-        self.runs.put_nowait(run_id)
-
-    async def wait(self, timeout_s: float) -> RunId | None:
-        self.waiting.set()
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await self.runs.get()
-        except TimeoutError:
-            return None
-
-
 class Named(MemoryRunLedger):
     """Remembers what workers look for. The first claims by name wait for each other."""
 
@@ -504,16 +486,16 @@ class Named(MemoryRunLedger):
         return await super().claim(worker, lease_s=lease_s, model=model, run_id=run_id)
 
 
-def announcing() -> tuple[Stage, Announced, Named]:
-    store, queue = MemoryStore(), Announced()
+def naming() -> tuple[Stage, Named]:
+    store = MemoryStore()
     ledger = Named(store)
-    return Stage(store, ledger=ledger, queue=queue), queue, ledger
+    return Stage(store, ledger=ledger), ledger
 
 
-async def test_announced_runs_are_claimed_by_name_beside_each_other() -> None:
-    stage, queue, ledger = announcing()
+async def test_runs_it_is_notified_of_are_claimed_by_name_beside_each_other() -> None:
+    stage, ledger = naming()
     async with working(worker_for(stage, ScriptedModel([TextPart("Yes."), STOP]), poll_s=30.0)):
-        await queue.waiting.wait()
+        await stage.notifier.waiting.wait()
         ledger.named.clear()
         runs = [await stage.say(await stage.open_session(), "hi") for _ in range(10)]
         for run in runs:
@@ -521,31 +503,28 @@ async def test_announced_runs_are_claimed_by_name_beside_each_other() -> None:
     assert ledger.named == runs
 
 
-async def test_an_announcement_of_a_run_that_is_gone_finds_another_that_waits() -> None:
-    stage, queue, _ = announcing()
+async def test_a_notification_that_names_no_run_finds_any_that_waits() -> None:
+    stage = Stage()
     async with working(worker_for(stage, ScriptedModel([TextPart("Yes."), STOP]), poll_s=30.0)):
-        await queue.waiting.wait()
+        await stage.notifier.waiting.wait()
+        stage.notifier.is_silent = True
         run = await stage.say(await stage.open_session(), "hi")
-        assert queue.runs.get_nowait() == run
-        await queue.announce(RunId("ended"))
+        stage.notifier.is_silent = False
+        await stage.notifier.notify(Topic.RUN_QUEUED)
         assert (await stage.until_finished(run)).status == "completed"
 
 
-async def test_a_run_nobody_announced_is_found_while_others_are_announced_all_the_time() -> None:
-    stage, queue, ledger = announcing()
+async def test_a_run_whose_notification_was_lost_is_found_while_others_come_all_the_time() -> None:
+    stage, ledger = naming()
     async with working(worker_for(stage, ScriptedModel([TextPart("Yes."), STOP]))):
-        await queue.waiting.wait()
+        await stage.notifier.waiting.wait()
+        stage.notifier.is_silent = True
         run = await stage.say(await stage.open_session(), "hi")
+        stage.notifier.is_silent = False
         while not stage.run(run).status.is_end:
-            lost = [one for one in _drained(queue.runs) if one != run]
-            for one in [*lost, await stage.say(await stage.open_session(), "again")]:
-                await queue.announce(one)
+            await stage.say(await stage.open_session(), "again")
             await asyncio.sleep(0.01)
     assert run not in ledger.named
-
-
-def _drained(queue: asyncio.Queue[RunId]) -> list[RunId]:
-    return [queue.get_nowait() for _ in range(queue.qsize())]
 
 
 async def test_a_slow_channel_never_slows_the_model() -> None:
@@ -596,7 +575,7 @@ async def test_a_desk_has_as_many_places_as_the_worker_and_none_while_it_rests()
     session = await stage.open_session()
     assert worker.reserve(session) is None
     async with working(worker):
-        await asyncio.wait_for(stage.queue.waiting.wait(), 30)
+        await asyncio.wait_for(stage.notifier.waiting.wait(), 30)
         places = [worker.reserve(session), worker.reserve(session)]
         assert None not in places
         assert worker.reserve(session) is None

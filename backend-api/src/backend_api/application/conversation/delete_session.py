@@ -6,9 +6,10 @@ import logging
 from dataclasses import dataclass
 
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.ports import RunLedger, RunSignals, SessionRepository
+from backend_api.domain.conversation.ports import RunLedger, SessionRepository
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.notifier import Notifier, Topic
 from backend_api.domain.sandbox.ports import Computers
 
 logger = logging.getLogger(__name__)
@@ -20,13 +21,13 @@ class DeleteSession:
 
     sessions: SessionRepository
     ledger: RunLedger
-    signals: RunSignals
+    notifier: Notifier
     computers: Computers
 
     async def __call__(self, session_id: SessionId, user_id: UserId) -> None:
         run = await self.ledger.request_stop(session_id, user_id)
         if run is not None:
-            await self.signals.knock(run.id)
+            await self.notifier.notify(Topic.RUN_INBOX, run.id)
         await self.sessions.delete(session_id, user_id)
         try:
             await self.computers.delete(session_id, user_id)

@@ -11,9 +11,10 @@ from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.conversation.entity import MAX_MESSAGE_CHARACTERS, Accepted, SessionId
 from backend_api.domain.conversation.errors import MessageTooLongError
-from backend_api.domain.conversation.ports import Desk, LiveTail, RunLedger, RunSignals, WorkQueue
+from backend_api.domain.conversation.ports import Desk, LiveTail, RunLedger
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.notifier import Notifier, Topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +37,7 @@ class SendMessage:
 
     ledger: RunLedger
     tail: LiveTail
-    signals: RunSignals
-    queue: WorkQueue
+    notifier: Notifier
     limiter: RateLimiter
     limits: Limits
     check_attachments: CheckAttachments
@@ -63,9 +63,9 @@ class SendMessage:
             return accepted
         joins_active_run = len(accepted.events) == 1
         if not joins_active_run:
-            await self.queue.announce(accepted.run_id)
+            await self.notifier.notify(Topic.RUN_QUEUED, accepted.run_id)
         elif message.interrupt:
-            await self.signals.knock(accepted.run_id)
+            await self.notifier.notify(Topic.RUN_INBOX, accepted.run_id)
         await self.tail.publish(session_id, accepted.events)
         return accepted
 

@@ -5,26 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, RunSignals, SessionRepository
+from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, SessionRepository
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.notifier import Notifier, Topic
 
 
 @dataclass(frozen=True, slots=True)
 class StopRun:
-    """Left for the run's owner first, which is then woken. None when the session is idle, or does something else than
-    `run_id`. Raises `SessionNotFoundError`."""
+    """Left in the run's inbox first; the worker that holds it is then woken. None when the session is idle, or does
+    something else than `run_id`. Raises `SessionNotFoundError`."""
 
     sessions: SessionRepository
     ledger: RunLedger
     log: EventLog
     tail: LiveTail
-    signals: RunSignals
+    notifier: Notifier
 
     async def __call__(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> RunId | None:
         run = await self.ledger.request_stop(session_id, user_id, run_id)
         if run is None:
             return None
-        await self.signals.knock(run.id)
+        await self.notifier.notify(Topic.RUN_INBOX, run.id)
         if run.status.is_end:
             session = await self.sessions.get(session_id, user_id)
             await self.tail.publish(session_id, await self.log.read(session_id, after=session.last_seq - 1, limit=1))

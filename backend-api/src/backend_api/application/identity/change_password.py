@@ -10,8 +10,9 @@ from backend_api.application.identity.issue_grant import IssueGrant
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import Grant
 from backend_api.domain.identity.errors import NoPasswordError, PasswordChangedError, WrongPasswordError
-from backend_api.domain.identity.ports import LogInSignals, PasswordHasher, RefreshTokens, Users
+from backend_api.domain.identity.ports import PasswordHasher, RefreshTokens, Users
 from backend_api.domain.identity.rules import MAX_PASSWORD, check_password
+from backend_api.domain.notifier import Notifier, Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class ChangePassword:
     passwords: PasswordHasher
     refresh_tokens: RefreshTokens
     issue_grant: IssueGrant
-    signals: LogInSignals
+    notifier: Notifier
     guesses: ChangeGuesses
 
     async def __call__(self, caller: Caller, old: str, new: str, *, for_page: bool = False) -> Grant:
@@ -50,5 +51,5 @@ class ChangePassword:
         if account is None:
             raise PasswordChangedError("The password was changed elsewhere, or this log-in ended. Log in again.")
         grant = await self.issue_grant(account, for_page=for_page)
-        await self.signals.tell(user.id)
+        await self.notifier.notify(Topic.LOG_IN_ENDED, user.id)
         return grant

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from backend_api.application.identity.issue_grant import digest_of
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.identity.ports import LogInSignals, RefreshTokens, Users
+from backend_api.domain.identity.ports import RefreshTokens, Users
+from backend_api.domain.notifier import Notifier, Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class LogOut:
     users: Users
     refresh_tokens: RefreshTokens
     remembered_for: timedelta
-    signals: LogInSignals
+    notifier: Notifier
 
     async def __call__(self, user_id: UserId, family: str, refresh_tokens: Collection[str]) -> None:
         """Also the log-ins of those of the tokens that are this user's."""
@@ -43,7 +44,7 @@ class LogOut:
         """One log-in. A refresh at the same time may still answer; what it answers does not hold."""
         await self.users.revoke_tokens(user_id, family, datetime.now(UTC) + self.remembered_for)
         await self.refresh_tokens.revoke(user_id, family)
-        await self.signals.tell(user_id)
+        await self.notifier.notify(Topic.LOG_IN_ENDED, user_id)
 
     async def everywhere(self, user_id: UserId) -> None:
         """Every log-in of the user: also one that a refresh or log-in is just about to give out."""
@@ -53,4 +54,4 @@ class LogOut:
         # First the tokens: one without a generation takes on that of the account as it is read before the token's use.
         await self.refresh_tokens.revoke_all(user_id, account.token_version)
         await self.users.revoke_tokens(user_id, None, datetime.now(UTC))
-        await self.signals.tell(user_id)
+        await self.notifier.notify(Topic.LOG_IN_ENDED, user_id)

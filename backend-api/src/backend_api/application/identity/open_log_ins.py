@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from backend_api.domain.errors import UnauthenticatedError, UnavailableError
 from backend_api.domain.identity.entity import AccessClaims, UserId
 from backend_api.domain.identity.errors import TokenInvalidError
-from backend_api.domain.identity.ports import LogInSignals, Standings
+from backend_api.domain.identity.ports import Standings
+from backend_api.domain.notifier import Notifier, Topic
 
 logger = logging.getLogger(__name__)
 
@@ -56,14 +57,13 @@ class OpenLogIns:
     """All that is open in this process. One question to the store for everybody, every `every_s` and when told."""
 
     def __init__(
-        self, standings: Standings, signals: LogInSignals, clock: Callable[[], float], every_s: float = CHECK_S
+        self, standings: Standings, notifier: Notifier, clock: Callable[[], float], every_s: float = CHECK_S
     ) -> None:
         self._standings = standings
-        self._signals = signals
+        self._notifier = notifier
         self._clock = clock
         self._every_s = every_s
         self._held: dict[UserId, set[HeldLogIn]] = {}
-        self._told = asyncio.Event()
 
     @contextmanager
     def hold(self, claims: AccessClaims) -> Generator[HeldLogIn]:
@@ -88,22 +88,20 @@ class OpenLogIns:
 
     async def run(self) -> None:
         """Watch until cancelled."""
-        async with self._signals.listen(self._hear):
+        loop = asyncio.get_running_loop()
+        async with self._notifier.subscribe(Topic.LOG_IN_ENDED) as ended:
+            look_at = loop.time() + self._every_s
             while True:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(self._every_s):
-                        await self._told.wait()
-                self._told.clear()
+                user_id = await ended.next(max(look_at - loop.time(), 0.0))
+                if user_id is not None and user_id not in self._held and loop.time() < look_at:
+                    continue
+                look_at = loop.time() + self._every_s
                 try:
                     await self._look()
                 except UnavailableError:
                     logger.warning("log-ins can't be looked at; what is open stays so")
                 except Exception:
                     logger.exception("looking at log-ins failed")
-
-    def _hear(self, user_id: UserId) -> None:
-        if user_id in self._held:
-            self._told.set()
 
     async def _look(self) -> None:
         families = {user_id: {held.claims.family for held in beside} for user_id, beside in self._held.items()}

@@ -9,27 +9,25 @@ from contextlib import suppress
 
 from backend_api.domain.conversation.entity import Lease, OwnerMessage
 from backend_api.domain.conversation.errors import LeaseLostError
-from backend_api.domain.conversation.ports import RunLedger, RunSignals
+from backend_api.domain.conversation.ports import RunLedger
+from backend_api.domain.notifier import Notifier, Topic
 
 logger = logging.getLogger(__name__)
 
 FIRST_BEAT_S = 0.15
-SUBSCRIBE_S = 1.0
 
 
 class Owner:
-    """Messages are stored first; a knock makes the owner look at once, the heartbeat looks too."""
+    """Messages are stored first; a notification makes the owner look at once, the heartbeat looks too."""
 
     def __init__(
-        self, lease: Lease, ledger: RunLedger, signals: RunSignals, *, lease_s: float, heartbeat_s: float
+        self, lease: Lease, ledger: RunLedger, notifier: Notifier, *, lease_s: float, heartbeat_s: float
     ) -> None:
         self._lease = lease
         self._ledger = ledger
-        self._signals = signals
+        self._notifier = notifier
         self._lease_s = lease_s
         self._heartbeat_s = heartbeat_s
-        self._knocked = asyncio.Event()
-        self._subscribed = asyncio.Event()
         self._heard = 0
         self._news = asyncio.Event()
         self._messages: list[OwnerMessage] = []
@@ -49,32 +47,15 @@ class Owner:
         return messages
 
     async def keep(self, has_begun: asyncio.Event) -> None:
-        """Heartbeat; returns when the lease is lost.
-
-        The first beat comes once knocks are listened to, so that none falls between; it lets the first words of the
-        answer go before.
-        """
-        await _within(SUBSCRIBE_S, self._subscribed)
-        await _within(FIRST_BEAT_S, has_begun)
-        while await self._beat():
-            now = asyncio.get_running_loop().time()
-            await _within(until_next_beat(now, self._heartbeat_s), self._knocked)
-
-    async def listen(self) -> None:
-        """Hear knocks until cancelled."""
-        try:
-            async with self._signals.knocks(self._lease.run.id) as knocks:
-                self._subscribed.set()
-                async for _ in knocks:
-                    self._knocked.set()
-        except Exception:
-            # The heartbeat looks too, a little later.
-            logger.exception("knocks can't be listened to", extra={"run_id": self._lease.run.id})
-        self._subscribed.set()
+        """Heartbeat; returns when the lease is lost. The first one lets the first words of the answer go before."""
+        async with self._notifier.subscribe(Topic.RUN_INBOX, self._lease.run.id) as inbox:
+            await _within(FIRST_BEAT_S, has_begun)
+            while await self._beat():
+                now = asyncio.get_running_loop().time()
+                await inbox.next(until_next_beat(now, self._heartbeat_s))
 
     async def _beat(self) -> bool:
         loop = asyncio.get_running_loop()
-        self._knocked.clear()
         began = loop.time()
         try:
             async with asyncio.timeout(self._heartbeat_s):

@@ -27,15 +27,9 @@ from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import ToolBox
 from backend_api.domain.conversation.entity import Lease, OwnerMessage
 from backend_api.domain.conversation.errors import LeaseLostError
-from backend_api.domain.conversation.ports import (
-    EventLog,
-    LiveTail,
-    RunLedger,
-    RunSignals,
-    SessionRepository,
-    WorkQueue,
-)
+from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, SessionRepository
 from backend_api.domain.errors import DomainError, StoreUnavailableError
+from backend_api.domain.notifier import Notifier, Topic
 
 logger = logging.getLogger(__name__)
 
@@ -69,8 +63,7 @@ class RunDriver:
     ledger: RunLedger
     log: EventLog
     tail: LiveTail
-    signals: RunSignals
-    queue: WorkQueue
+    notifier: Notifier
     sessions: SessionRepository
     catalogue: ModelCatalogue
     tools: ToolBox
@@ -95,7 +88,7 @@ class RunDriver:
 
     async def _keep(self, lease: Lease, history: History | None, leaving: asyncio.Event | None) -> None:
         run, options = lease.run, self.options
-        owner = Owner(lease, self.ledger, self.signals, lease_s=options.lease_s, heartbeat_s=options.heartbeat_s)
+        owner = Owner(lease, self.ledger, self.notifier, lease_s=options.lease_s, heartbeat_s=options.heartbeat_s)
         outbox = Outbox(self.tail, run.session_id, run.id, may_show=lambda: owner.holds)
         history = history or self.histories.take(run.session_id)
         journal = RunJournal(lease, self.ledger, self.log, outbox, history)
@@ -103,7 +96,7 @@ class RunDriver:
         logger.info("run claimed", extra=fields)
         async with asyncio.TaskGroup() as group:
             crew = Crew(group)
-            for beside in (outbox.run(), name_session(journal, self.sessions), owner.listen(), _tell(leaving, journal)):
+            for beside in (outbox.run(), name_session(journal, self.sessions), _tell(leaving, journal)):
                 crew.start(beside)
             try:
                 await self._drive(crew, journal, owner)
@@ -122,7 +115,7 @@ class RunDriver:
         try:
             async with asyncio.timeout(HANDOVER_S):
                 await self.ledger.release(lease)
-                await self.queue.announce(lease.run.id)
+                await self.notifier.notify(Topic.RUN_QUEUED, lease.run.id)
         except (DomainError, TimeoutError):
             logger.info("run was not handed over; its lease lapses", extra={"run_id": lease.run.id})
 
@@ -278,7 +271,8 @@ class RunDriver:
         )
         has_ended = await journal.finish(finished, seen_seq=journal.seen_seq)
         if has_ended and ending.status != "completed":
-            await self.queue.announce(run.id)
+            # A message it has not read may have got a run of its own.
+            await self.notifier.notify(Topic.RUN_QUEUED)
         return has_ended
 
     async def _wait_for(self, event: asyncio.Event, seconds: float) -> None:

@@ -11,12 +11,13 @@ from typing import TypeVar
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.run_driver import RunDriver
 from backend_api.domain.conversation.entity import Accepted, Lease, RunId, SessionId, Taker
+from backend_api.domain.notifier import Topic
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 CLAIMS_AT_ONCE = 4
-"""Of announced runs: what a worker can't claim at once is left to the others."""
+"""Of runs it was notified of: what a worker can't claim at once is left to the others."""
 
 
 class Worker:
@@ -36,24 +37,24 @@ class Worker:
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
-        """Claim each run that is announced, and look for any other one on a poll, as announcements may be lost."""
-        async with asyncio.TaskGroup() as group:
+        """Claim each run it is notified of, and look for any other one on a poll, as notifications may be lost."""
+        async with self.driver.notifier.subscribe(Topic.RUN_QUEUED) as queued, asyncio.TaskGroup() as group:
             self._group = group
-            announced, look_at = None, 0.0
+            named, look_at = None, 0.0
             try:
                 while not self._leaving.is_set():
                     if self._free == 0:
                         await self._unless_leaving(self._until_freed())
                         look_at = 0.0
                         continue
-                    if announced is not None:
+                    if named is not None:
                         self._occupy()
                         await self._claims.acquire()
-                        group.create_task(self._take(announced))
-                    if announced is None or time.monotonic() >= look_at:
+                        group.create_task(self._take(RunId(named)))
+                    if named is None or time.monotonic() >= look_at:
                         await self._look()
                         look_at = time.monotonic() + self._poll_s
-                    announced = await self._unless_leaving(self._wait()) if self._free else None
+                    named = await self._unless_leaving(queued.next(self._poll_s)) if self._free else None
                 while self._free < self._places:
                     await self._until_freed()
             finally:
@@ -122,10 +123,10 @@ class Worker:
                 return
             self.start(lease, self.drive(lease, None))
 
-    async def _take(self, announced: RunId) -> None:
-        """Claim the run that was announced; where another one has it, or it stands for the next, any that waits."""
+    async def _take(self, named: RunId) -> None:
+        """Claim one run, unless another worker was faster."""
         try:
-            lease = await self._claim(announced) or await self._claim()
+            lease = await self._claim(named)
         finally:
             self._claims.release()
         if lease is None:
@@ -150,14 +151,6 @@ class Worker:
             logger.exception("run left without an end", extra={"worker": self.name})
         finally:
             self.release()
-
-    async def _wait(self) -> RunId | None:
-        try:
-            return await self.driver.queue.wait(self._poll_s)
-        except Exception:
-            logger.exception("wake-ups can't be listened to", extra={"worker": self.name})
-            await asyncio.sleep(self._poll_s)
-            return None
 
 
 class ReservedPlace:

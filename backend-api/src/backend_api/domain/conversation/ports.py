@@ -204,28 +204,3 @@ class Desk(Protocol):
     def reserve(self, session_id: SessionId) -> Place | None:
         """Hold a place and begin to read what was said so far; None when there is no place."""
         ...
-
-
-class WorkQueue(Protocol):
-    """Wakes workers. Best effort: the ledger is the truth and is polled beside."""
-
-    async def announce(self, run_id: RunId) -> None:
-        """A run waits for a worker. Announcing one twice is as good as once."""
-        ...
-
-    async def wait(self, timeout_s: float) -> RunId | None:
-        """Return at an announcement or after the time. Answers the run that was announced to this waiter alone; None
-        where any may wait, or none."""
-        ...
-
-
-class RunSignals(Protocol):
-    """Wakes the worker that holds a run, wherever it is. Best effort: the ledger is polled beside."""
-
-    async def knock(self, run_id: RunId) -> None:
-        """Something was left for the owner of the run."""
-        ...
-
-    def knocks(self, run_id: RunId) -> AbstractAsyncContextManager[AsyncIterator[None]]:
-        """Entering has subscribed. Yields at least once after a knock."""
-        ...

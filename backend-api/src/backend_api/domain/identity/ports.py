@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Protocol
 
@@ -43,14 +42,6 @@ class Standings(Protocol):
     async def standings(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
         """The accounts there are, each asked about some of its log-ins. Raises `UnavailableError`."""
         ...
-
-
-class LogInSignals(Protocol):
-    """Tells every gateway that log-ins of a user ended. Best effort: accounts are looked at beside."""
-
-    async def tell(self, user_id: UserId) -> None: ...
-
-    def listen(self, heard: Callable[[UserId], None]) -> AbstractAsyncContextManager[None]: ...
 
 
 class RefreshTokens(Protocol):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -122,27 +121,6 @@ class MemoryRefreshTokens:
             version = token.grant.token_version
             if token.grant.user_id == user_id and (version is None or version <= through_version):
                 token.is_revoked = True
-
-
-class MemoryLogInSignals:
-    """`LogInSignals` within the process."""
-
-    def __init__(self) -> None:
-        self._listeners: list[Callable[[UserId], None]] = []
-
-    async def tell(self, user_id: UserId) -> None:
-        """All of them."""
-        for heard in tuple(self._listeners):
-            heard(user_id)
-
-    @asynccontextmanager
-    async def listen(self, heard: Callable[[UserId], None]) -> AsyncGenerator[None]:
-        """For the length of the block."""
-        self._listeners.append(heard)
-        try:
-            yield
-        finally:
-            self._listeners.remove(heard)
 
 
 class MemoryTickets:

@@ -1,4 +1,4 @@
-"""Live delivery and wake-ups within this process."""
+"""Live delivery within this process."""
 
 from __future__ import annotations
 
@@ -89,51 +89,3 @@ class MemoryLiveTail:
             yield reader
         finally:
             self._readers[session_id].discard(reader)
-
-
-class MemoryWorkQueue:
-    """`WorkQueue`."""
-
-    def __init__(self) -> None:
-        self._work = asyncio.Event()
-
-    async def announce(self, run_id: RunId) -> None:
-        """Remembered until somebody waits."""
-        self._work.set()
-
-    async def wait(self, timeout_s: float) -> RunId | None:
-        """An announcement that came before the wait counts; it may stand for many."""
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._work.wait()
-        except TimeoutError:
-            return
-        self._work.clear()
-
-
-class MemoryRunSignals:
-    """`RunSignals`."""
-
-    def __init__(self) -> None:
-        self._knocks: dict[str, set[asyncio.Queue[None]]] = {}
-
-    async def knock(self, run_id: RunId) -> None:
-        """To whoever listens."""
-        for queue in self._knocks.get(run_id, ()):
-            if not queue.full():
-                queue.put_nowait(None)
-
-    @asynccontextmanager
-    async def knocks(self, run_id: RunId) -> AsyncGenerator[AsyncIterator[None]]:
-        """Until the block ends."""
-        queue: asyncio.Queue[None] = asyncio.Queue(maxsize=1)
-        self._knocks.setdefault(run_id, set()).add(queue)
-        try:
-            yield _drain(queue)
-        finally:
-            self._knocks[run_id].discard(queue)
-
-
-async def _drain(queue: asyncio.Queue[None]) -> AsyncIterator[None]:
-    while True:
-        yield await queue.get()

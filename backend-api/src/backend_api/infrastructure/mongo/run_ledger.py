@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from typing import cast
 
 from pymongo import ReturnDocument
@@ -63,7 +64,7 @@ from backend_api.infrastructure.mongo.run_queries import (
     users_with,
     waiting_after,
 )
-from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
+from backend_api.infrastructure.mongo.transactions import AbandonedError, giving_way, in_transaction, store_errors
 
 
 class MongoRunLedger(RunEndings):
@@ -159,21 +160,23 @@ class MongoRunLedger(RunEndings):
 
     async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
         """Durable like everything readers see: a claim that was shown and lost would give its number and its fence to
-        another one."""
+        another one. Workers are notified of a run by its id at once: all but the first give way, at the price of one
+        command that writes nothing."""
         wanted = claimable(run_id, but_not_of=await self._users_with_enough())
         if run_id is None and not await self._is_there(wanted):
             return None
 
-        async def work(transaction: AsyncClientSession) -> tuple[Document, Document | None] | None:
-            run = await self._runs.find_one_and_update(
-                wanted,
-                [{"$set": taken_by(worker, lease_s)}],
-                sort=[("created_at", 1)],
-                return_document=ReturnDocument.AFTER,
-                session=transaction,
-            )
+        async def work(transaction: AsyncClientSession) -> tuple[Document, Document | None]:
+            with giving_way() if run_id is not None else nullcontext():
+                run = await self._runs.find_one_and_update(
+                    wanted,
+                    [{"$set": taken_by(worker, lease_s)}],
+                    sort=[("created_at", 1)],
+                    return_document=ReturnDocument.AFTER,
+                    session=transaction,
+                )
             if run is None:
-                return None
+                raise AbandonedError
             session = await self._sessions.find_one_and_update(
                 {"_id": run["session_id"], "active_run_id": run["_id"]},
                 [
@@ -203,10 +206,11 @@ class MongoRunLedger(RunEndings):
             await insert_events(self._database, transaction, events)
             return run, session
 
-        while (taken := await in_transaction(self._database, work)) is not None:
-            run, session = taken
-            if session is not None:
-                return lease_of(run, session)
+        with suppress(AbandonedError):
+            while True:
+                run, session = await in_transaction(self._database, work)
+                if session is not None:
+                    return lease_of(run, session)
         return None
 
     async def _is_there(self, wanted: Document) -> bool:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
 from pymongo.asynchronous.client_session import AsyncClientSession
-from pymongo.errors import ConfigurationError, ConnectionFailure, DuplicateKeyError, ExecutionTimeout, PyMongoError
+from pymongo.errors import (
+    ConfigurationError,
+    ConnectionFailure,
+    DuplicateKeyError,
+    ExecutionTimeout,
+    OperationFailure,
+    PyMongoError,
+)
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
@@ -26,7 +33,24 @@ DURABLE = WriteConcern("majority")
 _DEADLINE_S = 10.0
 _ASK_AGAIN_S = 0.1
 _Result = TypeVar("_Result")
+_WRITE_CONFLICT = 112
 _written: ContextVar[list[Event] | None] = ContextVar("written", default=None)
+
+
+class AbandonedError(Exception):
+    """Raised by the work of a transaction that is to be given up."""
+
+
+@contextmanager
+def giving_way() -> Generator[None]:
+    """Raises `AbandonedError` where another transaction is writing the same document, instead of the error for which
+    the transaction is done again."""
+    try:
+        yield
+    except OperationFailure as error:
+        if error.code != _WRITE_CONFLICT:
+            raise
+        raise AbandonedError from error
 
 
 @asynccontextmanager
@@ -64,6 +88,9 @@ async def in_transaction(database: Database, work: Callable[[AsyncClientSession]
                 attempt += 1
                 measures.TRANSACTION_RETRIES.add()
                 await asyncio.sleep(random.uniform(0, min(0.001 * 2**attempt, 0.05)))
+    except AbandonedError:
+        outcome = "abandoned"
+        raise
     except TimeoutError as error:
         outcome = "timed_out"
         raise StoreUnavailableError("The database is too busy. Try again in a moment.") from error

@@ -1,0 +1,41 @@
+"""Wake-ups between processes."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from enum import StrEnum
+from typing import Protocol
+
+
+class Topic(StrEnum):
+    """What a notification is about. The record it points at is the truth; each is also looked at without one."""
+
+    RUN_QUEUED = "run.queued"
+    """A run waits for a worker: the run's id. Workers look for such runs once a second."""
+    RUN_INBOX = "run.inbox"
+    """Something lies in the inbox of a run at work: the run's id. The worker that holds it looks at each heartbeat."""
+    LOG_IN_ENDED = "log_in.ended"
+    """Log-ins of a user ended: the user's id. Gateways look at what is open every two seconds."""
+
+
+class Subscription(Protocol):
+    """What one subscriber has not heard yet."""
+
+    async def next(self, timeout_s: float) -> str | None:
+        """The id of the next notification; one that came before the call counts, and those of the same id that were not
+        heard yet are one. None after the time, and where the subscriber should look for itself: some may have been
+        lost, or the notification names none. Raises nothing."""
+        ...
+
+
+class Notifier(Protocol):
+    """Tells every subscriber, in every process. Losing any notification costs time and nothing else, so neither method
+    raises for a lost backend. Who of many subscribers acts on one is decided by the record."""
+
+    async def notify(self, topic: Topic, about: str | None = None) -> None:
+        """Subscribers of this process are told before it returns. `about` is None for any record of the topic."""
+        ...
+
+    def subscribe(self, topic: Topic, about: str | None = None) -> AbstractAsyncContextManager[Subscription]:
+        """To one id, or to the whole topic. What is notified once the block is entered is heard."""
+        ...

@@ -1,0 +1,74 @@
+"""Wake-ups within this process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from backend_api.domain.notifier import Subscription, Topic
+
+MAX_UNHEARD = 64
+
+
+class MemoryNotifier:
+    """`Notifier`."""
+
+    def __init__(self) -> None:
+        self._subscriptions: dict[tuple[Topic, str | None], set[_Subscription]] = {}
+
+    async def notify(self, topic: Topic, about: str | None = None) -> None:
+        """See `tell`."""
+        self.tell(topic, about)
+
+    def tell(self, topic: Topic, about: str | None) -> None:
+        """Those of the id and those of the whole topic; where there is no id, those of the whole topic."""
+        keys = {(topic, None), (topic, about)}
+        for subscription in [one for key in keys for one in self._subscriptions.get(key, ())]:
+            subscription.put(about)
+
+    def tell_all(self) -> None:
+        """Notifications may have been lost: everybody looks."""
+        for subscriptions in self._subscriptions.values():
+            for subscription in subscriptions:
+                subscription.put(None)
+
+    @asynccontextmanager
+    async def subscribe(self, topic: Topic, about: str | None = None) -> AsyncGenerator[Subscription]:
+        """For the length of the block."""
+        subscription, key = _Subscription(), (topic, about)
+        beside = self._subscriptions.setdefault(key, set())
+        beside.add(subscription)
+        try:
+            yield subscription
+        finally:
+            beside.discard(subscription)
+            if not beside and self._subscriptions.get(key) is beside:
+                del self._subscriptions[key]
+
+
+class _Subscription:
+    """`Subscription`; bounded: one that has too much to hear looks for itself."""
+
+    def __init__(self) -> None:
+        self._unheard: OrderedDict[str | None, None] = OrderedDict()
+        self._has_some = asyncio.Event()
+
+    def put(self, about: str | None) -> None:
+        if len(self._unheard) >= MAX_UNHEARD:
+            self._unheard.clear()
+            about = None
+        self._unheard[about] = None
+        self._has_some.set()
+
+    async def next(self, timeout_s: float) -> str | None:
+        if not self._unheard:
+            self._has_some.clear()
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await self._has_some.wait()
+            except TimeoutError:
+                return None
+        about, _ = self._unheard.popitem(last=False)
+        return about
