@@ -17,7 +17,6 @@ from pathlib import Path
 
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, stat_fields
-from service_kit.open_files import tasks
 
 _DEADLINE_S = 5.0
 _LOOK_S = 0.002
@@ -71,26 +70,23 @@ class Freezer:
 
     @contextlib.contextmanager
     def held(self, within_s: float) -> Generator[bool]:
-        """Hold all of them for the length of the block, unless they are already; answers whether that was done in time.
+        """Hold all by their cgroup for the length of the block, unless they are already; answers whether that was
+        done in time, or can be done at all.
 
-        What was stopped before stays stopped. Raises `OSError`, `EngineUnavailableError`.
+        Raises `OSError`, `EngineUnavailableError`.
         """
         with self._alone():
             if self._is_frozen():
                 yield True
                 return
-            switch, stopped = self._switch(), list[int]()
+            switch = self._switch()
+            if switch is None:
+                yield False
+                return
             try:
-                if switch is None:
-                    yield _stopped(self.root, within_s, stopped)
-                else:
-                    yield self._turn(switch, frozen=True, within_s=within_s)
+                yield self._turn(switch, frozen=True, within_s=within_s)
             finally:
-                if switch is not None:
-                    self._thaw()
-                # Children first: a shell that goes on earlier would take them for stopped by somebody.
-                for pid in reversed(stopped):
-                    _send(pid, signal.SIGCONT)
+                self._thaw()
 
     @contextlib.contextmanager
     def _alone(self) -> Generator[None]:
@@ -150,32 +146,6 @@ class Freezer:
             if time.monotonic() > until:
                 return False
         return True
-
-
-def _stopped(root: ProcessRef, within_s: float, stopped: list[int]) -> bool:
-    """Stop whoever runs, parents first, and note whom; whether nobody is left that does.
-
-    Who waits in the kernel, as for a program it is starting, stops before it does anything else.
-    """
-    until = time.monotonic() + within_s
-    quiet = 0
-    while quiet < _QUIET_LOOKS:
-        running = [pid for pid in _tree(root) if not _is_still(pid, told=pid in stopped)]
-        for pid in running:
-            if pid not in stopped:
-                stopped.append(pid)
-            _send(pid, signal.SIGSTOP)
-        quiet = 0 if running else quiet + 1
-        if time.monotonic() > until:
-            return False
-    return True
-
-
-def _is_still(pid: int, *, told: bool) -> bool:
-    state = _state(pid)
-    if state in _STILL:
-        return True
-    return told and state == b"D" and all(_state(task) in _STILL | {b"D"} for task in tasks(pid))
 
 
 def _tree(root: ProcessRef) -> list[int]:
