@@ -166,6 +166,7 @@ async def test_the_host_is_not_reached_at_any_of_its_addresses(scene: Scene) -> 
 
 
 async def test_no_service_of_the_stack_is_reached(scene: Scene) -> None:
+    assert {service for service in scene.stack.services() if scene.addresses(service)} == set(PORTS)
     for service, port in PORTS.items():
         assert any(accepts(one, port) for one in scene.addresses(service)), service
     addresses = [one for service in PORTS for one in scene.addresses(service)]

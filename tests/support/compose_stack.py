@@ -62,6 +62,11 @@ class ComposeStack:
             "ps", "-aq", "--filter", label, "--filter", f"label=com.docker.compose.project={self.project}"
         ).strip()
 
+    def services(self) -> list[str]:
+        """Names of all services that have a container."""
+        named = '{{.Label "com.docker.compose.service"}}'
+        return docker("ps", "--filter", f"label=com.docker.compose.project={self.project}", "--format", named).split()
+
     @property
     def runner(self) -> str:
         """Where the agent runs."""
