@@ -40,6 +40,7 @@ from support.listening import on_loopback
 
 SECRET = "k9" * 24
 MODEL = ModelInfo(id="demo", label="Demo model", provider="demo", is_demo=True, is_default=True)
+PLAIN = ModelInfo(id="plain", label="Plain", provider="test", thinking="never")
 TOOL = Tool(name="think", description="Think.", parameters={"type": "object"}, phrase="Thinking", read_only=True)
 
 
@@ -115,7 +116,7 @@ async def run_gateway(
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
-            models=(MODEL,),
+            models=(MODEL, PLAIN),
             tools=(TOOL,),
         )
         use_cases = assemble(

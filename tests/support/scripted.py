@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from backend_api.domain.agent.catalogue import ChosenModel
@@ -40,12 +40,15 @@ class ScriptedModel:
                 yield item
 
 
+SCRIPTED = ModelInfo(id="scripted", label="Scripted", provider="test")
+
+
 @dataclass(kw_only=True)
 class OneModel:
     """A catalogue of one model."""
 
     chat: ChatModel
-    info: ModelInfo = field(default_factory=lambda: ModelInfo(id="scripted", label="Scripted", provider="test"))
+    info: ModelInfo = SCRIPTED
 
     def models(self) -> Sequence[ModelInfo]:
         return [self.info]

@@ -20,7 +20,8 @@ from backend_api.application.runs.run_driver import RunDriver, RunOptions
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.events import Event, LivePayload, MessageCompleted, RunFinished
-from backend_api.domain.agent.model import ChatModel
+from backend_api.domain.agent.model import ChatModel, ModelInfo
+from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.tools import ToolBox
 from backend_api.domain.conversation.entity import Lease, OwnerMessage, Run, RunId, SessionId
 from backend_api.domain.conversation.ports import EventLog
@@ -34,7 +35,7 @@ from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository
 from backend_api.infrastructure.memory.store import MemoryStore, utc_now
 from support.backend_stores import add_session
-from support.scripted import HandlerBox, OneModel
+from support.scripted import SCRIPTED, HandlerBox, OneModel
 
 USER = UserId("user_1")
 
@@ -177,6 +178,9 @@ def worker_for(
     places: int = 50,
     poll_s: float = 0.05,
     clock: Callable[[], datetime] = utc_now,
+    max_turns: int = 50,
+    defaults: Options | None = None,
+    info: ModelInfo = SCRIPTED,
     **bounds: int,
 ) -> Worker:
     """A worker on the stage; retries don't wait, their delays go to `sleeps`. `bounds` are those of a run."""
@@ -192,7 +196,7 @@ def worker_for(
         tail=stage.tail,
         notifier=stage.notifier,
         sessions=stage.sessions,
-        catalogue=OneModel(chat=model),
+        catalogue=OneModel(chat=model, info=info),
         tools=tools or HandlerBox(),
         capabilities=capabilities(**bounds),
         options=options or RunOptions(),
@@ -200,6 +204,7 @@ def worker_for(
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",
         sleep=no_sleep,
         jitter=lambda: 0.0,
+        defaults=defaults or Options(max_turns=max_turns),
     )
     return Worker(name=name, driver=driver, max_concurrent_runs=places, poll_s=poll_s)
 

@@ -11,6 +11,7 @@ export type {
   GrantedUser as AuthUser,
   IssuedTicketBody as VncTicket,
   ModelBody as ModelInfo,
+  OptionsBody,
   SignedLinkBody as FileLink,
   SnapshotBody as Snapshot,
   SnapshotListBody as SnapshotList,

@@ -85,6 +85,20 @@ export default {
   },
   faces: { label: 'Views', chat: 'Conversation', computer: 'Computer', live: 'Live' },
   model: { demo: 'Demo model', choose: 'Model: {name}', howToKey: 'Use a real model…' },
+  options: {
+    title: 'How the agent works here',
+    turns: 'Most steps of an answer',
+    turnsWrong: 'A whole number from 1 to {most}, or nothing.',
+    when: 'Holds for this conversation, from its next answer on.',
+    thinking: {
+      label: 'Thinking',
+      standard: 'Standard',
+      off: 'Off',
+      high: 'On',
+      max: 'Most',
+      never: '{name} does not think.',
+    },
+  },
   first: {
     title: 'What shall we work on?',
     text: 'The agent has a computer of its own. It runs commands, writes files and uses a browser there, and you watch it live.',

@@ -86,6 +86,20 @@ const zh: typeof en = {
   },
   faces: { label: '视图', chat: '对话', computer: '电脑', live: '实时' },
   model: { demo: '演示模型', choose: '模型：{name}', howToKey: '使用真实模型…' },
+  options: {
+    title: '智能体在这里如何工作',
+    turns: '一次回答最多的步数',
+    turnsWrong: '1 到 {most} 的整数，或留空。',
+    when: '只用于这个对话，从下一次回答开始。',
+    thinking: {
+      label: '思考',
+      standard: '默认',
+      off: '关闭',
+      high: '开启',
+      max: '最多',
+      never: '{name} 不会思考。',
+    },
+  },
   first: {
     title: '今天做点什么？',
     text: '智能体有一台自己的电脑：它在上面运行命令、写文件、用浏览器，你可以实时观看。',

@@ -107,7 +107,7 @@ async def open_agent(
             sessions=ports.sessions,
             catalogue=catalogue,
             tools=tools,
-            capabilities=capabilities(max_turns=settings.max_turns, max_tokens=settings.max_token_budget),
+            capabilities=capabilities(max_tokens=settings.max_token_budget),
             options=RunOptions(
                 retry=RetryPolicy(
                     max_retries=settings.llm_max_retries,
@@ -120,6 +120,7 @@ async def open_agent(
             new_id=_new_id,
             sleep=asyncio.sleep,
             jitter=random.random,
+            defaults=settings.session_defaults,
         )
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         worker = Worker(name=name, driver=driver, max_concurrent_runs=settings.max_concurrent_runs)

@@ -19,6 +19,7 @@ from backend_api.application.conversation.mark_read import MarkRead
 from backend_api.application.conversation.read_state import ReadState
 from backend_api.application.conversation.send_message import SendMessage
 from backend_api.application.conversation.session_heads import SessionHeads
+from backend_api.application.conversation.session_rules import OptionRules
 from backend_api.application.conversation.stop_run import StopRun
 from backend_api.application.conversation.stream_places import StreamPlaces
 from backend_api.application.conversation.update_session import UpdateSession
@@ -41,6 +42,7 @@ from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
 from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.feed import ReadMarkers, SessionFeed
 from backend_api.domain.conversation.jobs import RunRecords
@@ -112,6 +114,8 @@ class Policy:
     refresh_lifetime: timedelta = timedelta(days=30)
     poll_s: float = 1.0
     streams_per_user: int = 50
+    options: Options = NO_OPTIONS
+    """Of every session, where it chose nothing else."""
 
     @property
     def has_registration(self) -> bool:
@@ -134,6 +138,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     get_job = GetJob(ports.ledger)
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
     log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
+    rules = OptionRules(ports.models, policy.options)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
         log_in=LogIn(ports.users, ports.passwords, issue_grant, LogInGuesses(limiter, limits)),
@@ -150,8 +155,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         open_log_ins=log_ins,
         authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
         users=ports.users,
-        create_session=CreateSession(ports.sessions, ports.models, limiter, limits),
-        update_session=UpdateSession(ports.sessions, ports.log, ports.tail, ports.models),
+        create_session=CreateSession(ports.sessions, rules, limiter, limits),
+        update_session=UpdateSession(ports.sessions, ports.log, ports.tail, rules),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.computers),
         sessions=ports.sessions,
         read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.computers),

@@ -12,7 +12,7 @@ from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capability
 
 
-def capabilities(*, max_turns: int = 50, max_tokens: int = 200_000) -> tuple[Capability, ...]:
+def capabilities(*, max_tokens: int = 200_000) -> tuple[Capability, ...]:
     """The deployment's."""
     return (
         IDENTITY,
@@ -20,6 +20,6 @@ def capabilities(*, max_turns: int = 50, max_tokens: int = 200_000) -> tuple[Cap
         CONDUCT,
         VERIFICATION,
         DAY,
-        budget(max_turns=max_turns, max_tokens=max_tokens),
+        budget(max_tokens=max_tokens),
         CONTINUATION,
     )

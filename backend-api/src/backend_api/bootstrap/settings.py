@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from backend_api.domain.agent.options import Options
 from backend_api.infrastructure.security.secret_file import MIN_SECRET_BYTES, keep_secret
 from service_kit.loopback import is_loopback
 
@@ -83,6 +84,8 @@ class Settings(BaseSettings):
     models: Names = ()
     demo_delay_ms: int = Field(default=20, ge=0)
     max_turns: int = Field(default=50, ge=1)
+    thinking_enabled: bool = False
+    thinking_effort: Literal["high", "max"] = "high"
     max_token_budget: int = Field(default=200_000, ge=1)
     max_output_tokens: int = Field(default=16_384, ge=1)
     context_window: int = Field(default=200_000, ge=1)
@@ -108,6 +111,15 @@ class Settings(BaseSettings):
         if value.strip() and (parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query):
             raise ValueError("is an origin, such as https://files.example.org")
         return parts.geturl()
+
+    @property
+    def session_defaults(self) -> Options:
+        """The deployment's layer of what sessions may choose."""
+        return Options(
+            max_turns=self.max_turns,
+            enable_thinking=self.thinking_enabled or None,
+            thinking_effort=self.thinking_effort,
+        )
 
     @property
     def is_local(self) -> bool:

@@ -117,6 +117,7 @@ def _policy(settings: Settings) -> Policy:
         ),
         refresh_lifetime=timedelta(days=settings.refresh_token_expire_days),
         streams_per_user=settings.max_streams_per_user,
+        options=settings.session_defaults,
     )
 
 

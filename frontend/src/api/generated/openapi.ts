@@ -60,11 +60,11 @@ export interface OptionsBody {
    */
   enable_plan_mode?: boolean | null
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * true: the model is asked to think; false: it is not, and no thinking is shown or kept; null: as the server and the model have it. Refused where the model (`thinking` of GET /api/models) can't do it.
    */
   enable_thinking?: boolean | null
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * How much it thinks, together with enable_thinking: true; null: as the server has it.
    */
   thinking_effort?: ('high' | 'max') | null
   /**
@@ -227,6 +227,7 @@ export interface ModelBody {
   is_default: boolean
   context_window: number
   notes: string[]
+  thinking: 'never' | 'optional' | 'always'
 }
 /**
  * What a session may choose for itself. What would change nothing is refused, so that nobody relies on it.
@@ -252,11 +253,11 @@ export interface OptionsBody1 {
    */
   enable_plan_mode?: boolean | null
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * true: the model is asked to think; false: it is not, and no thinking is shown or kept; null: as the server and the model have it. Refused where the model (`thinking` of GET /api/models) can't do it.
    */
   enable_thinking?: boolean | null
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * How much it thinks, together with enable_thinking: true; null: as the server has it.
    */
   thinking_effort?: ('high' | 'max') | null
   /**

@@ -59,7 +59,8 @@ export function withEvent(known: KnownSession, event: WireEvent): KnownSession {
       const status = event.status as Session['status'] | null | undefined
       const updated_at = latest(known.updated_at, event.at)
       const { title: oldTitle, model: oldModel, status: oldStatus } = known
-      return { ...told, updated_at, title: title ?? oldTitle, model: model ?? oldModel, status: status ?? oldStatus }
+      const said = { title: title ?? oldTitle, model: model ?? oldModel, status: status ?? oldStatus }
+      return { ...told, ...said, updated_at, options: event.options ?? known.options }
     }
     case 'run.queued':
       return { ...told, status: known.status === 'running' ? 'running' : 'queued' }

@@ -4,7 +4,7 @@ import { call } from '@/api/client'
 import type { ApiError } from '@/api/problems'
 import type { StreamHandle } from '@/api/stream'
 import { openStream } from '@/api/stream'
-import type { FeedEvent, Session, SessionPage, WireEvent } from '@/api/types'
+import type { FeedEvent, OptionsBody, Session, SessionPage, WireEvent } from '@/api/types'
 import { applyFeed, emptyList, type SessionList } from './feed'
 import { withAnswer, withEvent, type KnownSession } from './known'
 
@@ -65,13 +65,13 @@ export const useSessions = defineStore('sessions', () => {
     return (await call<SessionPage>('GET', '/sessions', { query: { limit: 20, q: text }, signal })).items
   }
 
-  async function create(model: string | null): Promise<Session> {
-    const session = await call<Session>('POST', '/sessions', { body: model ? { model } : {} })
+  async function create(model: string | null, options: OptionsBody = {}): Promise<Session> {
+    const session = await call<Session>('POST', '/sessions', { body: model ? { model, options } : { options } })
     keep(session)
     return session
   }
 
-  async function change(id: string, fields: { title?: string; model?: string }): Promise<void> {
+  async function change(id: string, fields: { title?: string; model?: string; options?: OptionsBody }): Promise<void> {
     keep(await call<Session>('PATCH', `/sessions/${id}`, { body: fields }))
   }
 

@@ -31,7 +31,7 @@ async def test_a_lease_tells_how_many_turns_the_session_allows(stores: Conversat
     taker = Taker(worker="here", lease_s=30, model="m")
     at_once = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m1", text="a"), taker=taker)
     assert at_once.lease is not None
-    assert at_once.lease.max_turns is None
+    assert at_once.lease.options.max_turns is None
     ended = RunFinished(run_id=at_once.run_id, status="completed")
     await stores.ledger.finish(at_once.lease, ended, seen_seq=at_once.seq)
 
@@ -39,9 +39,9 @@ async def test_a_lease_tells_how_many_turns_the_session_allows(stores: Conversat
     queued = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m2", text="b"))
     claimed = await stores.ledger.claim("there", lease_s=30, model="m", run_id=queued.run_id)
     assert claimed is not None
-    assert claimed.max_turns == 3
+    assert claimed.options.max_turns == 3
     ended = RunFinished(run_id=queued.run_id, status="completed")
     await stores.ledger.finish(claimed, ended, seen_seq=queued.seq)
     again = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m3", text="c"), taker=taker)
     assert again.lease is not None
-    assert again.lease.max_turns == 3
+    assert again.lease.options.max_turns == 3

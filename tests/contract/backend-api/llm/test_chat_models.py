@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -102,6 +103,22 @@ async def test_text_usage_and_ending_come_in_order(model: Any, server: ModelServ
     assert (usage.input, usage.cached, usage.output) == (10, 4, 2)
     assert parts[-1] == FinishPart("stop")
     assert server.requests[0]["stream"] is True
+
+
+async def test_thinking_is_asked_for_as_the_provider_wants_it(model: Any, provider: str, server: ModelServer) -> None:
+    """The names of the models say nothing, so both are asked as older and compatible servers are."""
+    for thinking in ("off", "high", None):
+        asked = replace(request(), thinking=thinking)
+        async with asyncio.timeout(30), aclosing(model.stream(asked)) as parts:
+            assert [part async for part in parts]
+    named = [
+        body.get("thinking") if provider == "anthropic" else body.get("reasoning_effort") for body in server.requests
+    ]
+    wanted: dict[str, list[Any]] = {
+        "openai": [None, "high", None],
+        "anthropic": [{"type": "disabled"}, {"type": "enabled", "budget_tokens": 1_024}, None],
+    }
+    assert named == wanted[provider]
 
 
 async def test_calls_come_whole_with_their_arguments(model: Any, server: ModelServer) -> None:

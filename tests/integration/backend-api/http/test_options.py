@@ -14,9 +14,6 @@ NOT_IN_EFFECT: list[tuple[str, Any]] = [
     ("enable_plan_mode", True),
     ("enable_tracing", True),
     ("enable_teams", True),
-    ("enable_thinking", True),
-    ("enable_thinking", False),
-    ("thinking_effort", "high"),
 ]
 
 
@@ -36,6 +33,33 @@ async def test_an_option_that_would_change_nothing_is_refused_by_name(gateway: G
         assert error["message"].startswith(f"{name} is not in effect")
     sessions = (await gateway.client.get("/api/sessions", headers=anna)).json()["items"]
     assert [session["options"] for session in sessions] == [{}]
+
+
+async def test_thinking_is_taken_where_the_model_can_and_refused_with_the_reason_where_not(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+
+    async def refused(method: str, url: str, body: dict[str, Any]) -> tuple[str, str]:
+        answer = await gateway.client.request(method, url, json=body, headers=anna)
+        assert answer.status_code == 422, answer.text
+        (error,) = answer.json()["errors"]
+        return error["field"], error["message"]
+
+    on = {"enable_thinking": True, "thinking_effort": "max"}
+    made = await gateway.client.post("/api/sessions", json={"options": on}, headers=anna)
+    assert (made.status_code, made.json()["options"]) == (201, on)
+    url = f"/api/sessions/{made.json()['id']}"
+    reason = "Plain does not think: choose another model, or set enable_thinking to null."
+    assert await refused("PATCH", url, {"model": "plain"}) == ("body.model", reason)
+    assert await refused("POST", "/api/sessions", {"model": "plain", "options": on}) == (
+        "body.options.enable_thinking",
+        reason,
+    )
+    taken_back = {"model": "plain", "options": {"enable_thinking": None, "thinking_effort": None}}
+    assert (await gateway.client.patch(url, json=taken_back, headers=anna)).json()["options"] == {}
+    field, message = await refused("PATCH", url, {"options": {"thinking_effort": "high"}})
+    assert (field, "enable_thinking" in message) == ("body.options.thinking_effort", True)
+    offered = (await gateway.client.get("/api/models", headers=anna)).json()
+    assert {model["id"]: model["thinking"] for model in offered} == {"demo": "optional", "plain": "never"}
 
 
 async def test_a_patch_merges_options_and_null_takes_one_back(gateway: Gateway) -> None:

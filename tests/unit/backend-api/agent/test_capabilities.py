@@ -10,8 +10,10 @@ from backend_api.domain.agent.capabilities.budget import budget
 from backend_api.domain.agent.capabilities.day import DAY
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup
+from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import ContextNote, MessageCompleted, Notice, Usage
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
+from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolOutcome
 from support.scripted import HandlerBox, ScriptedModel
@@ -21,7 +23,8 @@ THINK = Tool(name="think", description="", parameters={}, phrase="", read_only=T
 
 
 def setup(*tools: Tool, at: datetime | None = None, max_turns: int | None = None) -> Setup:
-    return Setup(tools=tools, now=lambda: at or datetime(2026, 1, 1, tzinfo=UTC), max_turns=max_turns)
+    now = at or datetime(2026, 1, 1, tzinfo=UTC)
+    return Setup(tools=tools, now=lambda: now, options=Options(max_turns=max_turns))
 
 
 def conversation(turn: int = 1, **usage: Any) -> Conversation:
@@ -29,14 +32,14 @@ def conversation(turn: int = 1, **usage: Any) -> Conversation:
 
 
 def test_a_budget_counts_what_is_read_anew_and_written() -> None:
-    limit = budget(max_turns=2, max_tokens=100)
+    limit = budget(max_tokens=100)
     assert limit.brake(setup(), conversation(2, input=1_000, cached=950, output=40)) is None
     over = limit.brake(setup(), conversation(2, input=1_000, cached=950, output=50))
     assert over is not None
     assert "MAX_TOKEN_BUDGET" in (over.reason or "")
-    late = limit.brake(setup(), conversation(3))
+    late = limit.brake(setup(max_turns=2), conversation(3))
     assert late is not None
-    assert "MAX_TURNS" in (late.reason or "")
+    assert "limit of 2 turns (max_turns)" in (late.reason or "")
     assert limit.brake(setup(max_turns=3), conversation(3)) is None
 
 
@@ -63,14 +66,14 @@ def test_the_first_that_brakes_or_goes_on_decides_and_every_note_is_told() -> No
     table = [
         Capability(name="one", notes=lambda _: [one]),
         Capability(name="other", notes=lambda _: [other]),
-        budget(max_turns=1, max_tokens=1),
-        budget(max_turns=0, max_tokens=1),
+        Capability(name="first", brake=lambda _setup, _conversation: Ending(status="failed", reason="first")),
+        Capability(name="second", brake=lambda _setup, _conversation: Ending(status="failed", reason="second")),
     ]
     together = Capabilities(table, setup())
     assert together.notes() == [one, other]
     ending = together.brake(conversation(2))
     assert ending is not None
-    assert "limit of 1 turns" in (ending.reason or "")
+    assert ending.reason == "first"
 
 
 async def test_answers_are_continued_three_times_in_a_run_however_many_turns_it_takes() -> None:

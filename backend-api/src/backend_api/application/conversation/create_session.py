@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from backend_api.application.conversation.session_rules import check_model, check_preset, check_title
+from backend_api.application.conversation.session_rules import OptionRules, check_preset, check_title
 from backend_api.application.identity.limits import Limits
-from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
 from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.identity.entity import UserId
@@ -21,7 +20,7 @@ class CreateSession:
     """Raises `InvalidError`, `LimitError`, `SessionQuotaError`."""
 
     sessions: SessionRepository
-    models: tuple[ModelInfo, ...]
+    rules: OptionRules
     limiter: RateLimiter
     limits: Limits
 
@@ -29,7 +28,8 @@ class CreateSession:
         self, user_id: UserId, title: str | None, model: str | None, options: dict[str, Any], preset: str | None = None
     ) -> Session:
         check_title(title)
-        check_model(model, self.models)
+        self.rules.check_model(model)
+        self.rules.check(model, options, options)
         check_preset(preset)
         await self.limiter.hit(f"sessions:{user_id}", limit=self.limits.sessions_per_minute, window_s=60)
         now = datetime.now(UTC)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.agent.options import NO_OPTIONS, Options, merged, session_options
 from backend_api.domain.conversation.entity import MAX_TITLE_CHARACTERS
 from backend_api.domain.errors import InvalidError
 
@@ -15,10 +18,41 @@ def check_title(title: str | None) -> None:
         raise InvalidError(f"A title has at most {MAX_TITLE_CHARACTERS} characters.", field="body.title")
 
 
-def check_model(model: str | None, models: Sequence[ModelInfo]) -> None:
-    """Raises `InvalidError` for a model that is not on offer."""
-    if model is not None and all(model != offered.id for offered in models):
-        raise InvalidError("This model is not on offer: see GET /api/models.", field="body.model")
+@dataclass(frozen=True, slots=True)
+class OptionRules:
+    """What the models on offer (the default first) and the deployment's layer leave to choose. What would not act is
+    refused, with the reason."""
+
+    models: Sequence[ModelInfo]
+    defaults: Options = NO_OPTIONS
+
+    def check_model(self, model: str | None) -> None:
+        """Raises `InvalidError` for a model that is not on offer."""
+        if model is not None and self._info(model) is None:
+            raise InvalidError("This model is not on offer: see GET /api/models.", field="body.model")
+
+    def check(self, model: str | None, options: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
+        """Whether a session may have this model and these options, of which some, or the model, were just `changed`.
+
+        Raises `InvalidError`.
+        """
+        own = session_options(model, options)
+        info = self._info(model)
+        if changed.get("thinking_effort") is not None and not merged(self.defaults, own).enable_thinking:
+            reason = "thinking_effort acts only together with enable_thinking: true."
+            raise InvalidError(reason, field="body.options.thinking_effort")
+        if own.enable_thinking is None or info is None:
+            return
+        if info.thinking == ("never" if own.enable_thinking else "always"):
+            fault = "does not think" if own.enable_thinking else "always thinks"
+            field = "options.enable_thinking" if changed.get("enable_thinking") is not None else "model"
+            reason = f"{info.label} {fault}: choose another model, or set enable_thinking to null."
+            raise InvalidError(reason, field=f"body.{field}")
+
+    def _info(self, model: str | None) -> ModelInfo | None:
+        if model is None:
+            return self.models[0] if self.models else None
+        return next((offered for offered in self.models if offered.id == model), None)
 
 
 def check_preset(preset: str | None) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from backend_api.application.conversation.session_rules import check_model, check_title
+from backend_api.application.conversation.session_rules import OptionRules, check_title
 from backend_api.domain.agent.events import SessionUpdated
-from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.ports import EventLog, LiveTail, SessionRepository
 from backend_api.domain.identity.entity import UserId
@@ -23,13 +22,15 @@ class UpdateSession:
     sessions: SessionRepository
     log: EventLog
     tail: LiveTail
-    models: tuple[ModelInfo, ...]
+    rules: OptionRules
 
     async def __call__(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
         check_title(changes.get("title"))
-        check_model(changes.get("model"), self.models)
+        self.rules.check_model(changes.get("model"))
         if not changes:
             return await self.sessions.get(session_id, user_id)
+        if changes.get("options") or "model" in changes:
+            await self._check(session_id, user_id, changes)
         changed = await self.sessions.update(session_id, user_id, changes)
         shown = {key: value for key, value in changes.items() if key in ("title", "model")}
         if "options" in changes:
@@ -38,3 +39,10 @@ class UpdateSession:
             events = await self.log.append(session_id, [SessionUpdated(**shown)])
             await self.tail.publish(session_id, events)
         return await self.sessions.get(session_id, user_id)
+
+    async def _check(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> None:
+        """What would come of it. Two changes at the same moment may make a pair that neither would be allowed; the run
+        then asks its model for what it can do."""
+        present = await self.sessions.get(session_id, user_id)
+        changed: dict[str, Any] = changes.get("options") or {}
+        self.rules.check(changes.get("model", present.model), present.options | changed, changed)

@@ -22,6 +22,7 @@ from backend_api.domain.agent.events import ErrorEvent, Notice, RunFinished
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import ModelError, UnknownModelError
 from backend_api.domain.agent.opening import Opening
+from backend_api.domain.agent.options import NO_OPTIONS, Options, merged
 from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.agent.tools import ToolBox
@@ -73,6 +74,8 @@ class RunDriver:
     new_id: Callable[[str], str]
     sleep: Callable[[float], Awaitable[None]]
     jitter: Callable[[], float]
+    defaults: Options = NO_OPTIONS
+    """The deployment's layer of options."""
     histories: Histories = field(default_factory=Histories)
 
     async def drive(
@@ -229,20 +232,26 @@ class RunDriver:
         chosen = await self._choose(lease, journal)
         chat = RetryingModel(inner=chosen.chat, policy=self.options.retry, sleep=self.sleep, jitter=self.jitter)
         tools = self.tools.tools()
-        capabilities = Capabilities(self.capabilities, Setup(tools=tools, now=self.clock, max_turns=lease.max_turns))
+        options = merged(self.defaults, lease.options)
+        capabilities = Capabilities(self.capabilities, Setup(tools=tools, now=self.clock, options=options))
         return AgentLoop(
             model=ChosenModel(info=chosen.info, chat=chat),
             tools=ToolRunner(box=self.tools, journal=journal, new_id=self.new_id),
             journal=journal,
             capabilities=capabilities,
-            opening=Opening(model=chosen.info.id, system=capabilities.system_prompt(), tools=tools),
+            opening=Opening(
+                model=chosen.info.id,
+                system=capabilities.system_prompt(),
+                tools=tools,
+                thinking=chosen.info.thinking_for(options.thinking),
+            ),
             max_output_tokens=self.options.max_output_tokens,
             new_id=self.new_id,
         )
 
     async def _choose(self, lease: Lease, journal: RunJournal) -> ChosenModel:
         try:
-            return self.catalogue.choose(lease.model)
+            return self.catalogue.choose(lease.options.model)
         except UnknownModelError as error:
             chosen = self.catalogue.choose(None)
             text = f"{error.detail} {chosen.info.label} answers instead."

@@ -21,6 +21,7 @@ from backend_api.domain.agent.model import (
     Turn,
     UsagePart,
 )
+from backend_api.domain.agent.options import ThinkingLevel
 from backend_api.domain.agent.usage import add_usage
 
 
@@ -35,13 +36,15 @@ class _Thought:
 
 @dataclass(slots=True, kw_only=True)
 class Answer:
-    """Text, thinking and calls of one turn; a turn takes more than one model call when it is continued."""
+    """Text, thinking and calls of one turn; a turn takes more than one model call when it is continued. Where
+    `thinking` is off, what a provider sends of it all the same is neither shown nor kept."""
 
     message_id: str
     turn: int
     seen_seq: int
     journal: Journal
     new_id: Callable[[str], str]
+    thinking: ThinkingLevel | None = None
     calls: list[ToolRequest] = field(default_factory=list[ToolRequest])
     reason: Literal["stop", "length", "tool_calls", "refusal"] = "stop"
     total: Usage = field(default_factory=Usage)
@@ -98,6 +101,7 @@ class Answer:
             ThinkingCompleted(
                 message_id=thought.id,
                 text="".join(thought.texts),
+                effort=self.thinking,
                 turn=self.turn,
                 signature=thought.signature,
                 offset=thought.offset,
@@ -118,6 +122,8 @@ class Answer:
         return stored
 
     def _take_thinking(self, part: ThinkingPart) -> None:
+        if self.thinking == "off":
+            return
         if not self._is_thinking:
             self._thoughts.append(_Thought(self.new_id("think"), len(self.text), len(self.continuations)))
             self._is_thinking = True

@@ -12,17 +12,18 @@ from datetime import datetime
 from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import ContextNote, Notice
+from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import Tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What an agent works with. `max_turns` is the session's choice, None for the deployment's."""
+    """What an agent works with. `options` are those of all layers together."""
 
     tools: Sequence[Tool]
     now: Callable[[], datetime]
-    max_turns: int | None = None
+    options: Options = NO_OPTIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-VOCABULARY_VERSION = 5
+from backend_api.domain.agent.options import ThinkingLevel
+
+VOCABULARY_VERSION = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,14 +195,15 @@ class ContentReference:
     size: int
 
 
-OpeningCause = Literal["started", "model", "tools", "prompt"]
+OpeningCause = Literal["started", "model", "thinking", "tools", "prompt"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextOpened:
     """From here on the model is sent this system prompt and these tools, byte for byte, until the next of these. Both
     stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts them from 1; `cause` says what
-    changed first, of model, tools and prompt."""
+    changed first, of model, thinking, tools and prompt. `thinking` is what the model is asked for, None where it does
+    as it does by itself."""
 
     type: Literal["context.opened"] = "context.opened"
     epoch: int
@@ -208,6 +211,7 @@ class ContextOpened:
     model: str
     system: ContentReference
     tools: ContentReference
+    thinking: ThinkingLevel | None = None
     body: BodyReference | None = None
 
 

@@ -67,6 +67,7 @@ class AgentLoop:
             seen_seq=conversation.seen_seq,
             journal=self.journal,
             new_id=self.new_id,
+            thinking=self.opening.thinking,
         )
         preface, turns = self._told(conversation)
         self.journal.open_message(answer.message_id, turn=answer.turn, seen_seq=answer.seen_seq, preface=preface)
@@ -100,6 +101,7 @@ class AgentLoop:
             turns=turns,
             tools=self.opening.tools,
             max_output_tokens=self.max_output_tokens,
+            thinking=self.opening.thinking,
         )
         answer.last_call = Usage()
         async with aclosing(self.model.chat.stream(request)) as parts:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from backend_api.domain.agent.events import Usage
+from backend_api.domain.agent.options import ThinkingLevel
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.errors import InvalidError, UpstreamError
 
@@ -68,11 +69,14 @@ Turn = UserTurn | NoteTurn | AssistantTurn | ToolTurn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
+    """`thinking` is only asked of a model that can do it: see `ModelInfo.thinking_for`."""
+
     model: str
     system: str
     turns: Sequence[Turn]
     tools: Sequence[Tool]
     max_output_tokens: int
+    thinking: ThinkingLevel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +179,13 @@ class ChatModel(Protocol):
         ...
 
 
+Thinks = Literal["never", "optional", "always"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
-    """A model on offer. `is_demo` is shown wherever its name is."""
+    """A model on offer. `is_demo` is shown wherever its name is; `thinking` says whether it thinks when asked to,
+    cannot, or cannot be kept from it."""
 
     id: str
     label: str
@@ -186,3 +194,9 @@ class ModelInfo:
     is_default: bool = False
     context_window: int = 200_000
     notes: list[str] = field(default_factory=list[str])
+    thinking: Thinks = "optional"
+
+    def thinking_for(self, wanted: ThinkingLevel | None) -> ThinkingLevel | None:
+        """What of it this model can be asked for."""
+        is_possible = self.thinking == "optional" or (self.thinking == "always" and wanted != "off")
+        return wanted if is_possible else None

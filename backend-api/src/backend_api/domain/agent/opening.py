@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from backend_api.domain.agent.events import BodyReference, ContentReference, ContextOpened, OpeningCause
+from backend_api.domain.agent.options import ThinkingLevel
 from backend_api.domain.agent.tools import Tool
 
 BODY_MEDIA_TYPE = "application/json"
@@ -19,11 +20,12 @@ BODY_MEDIA_TYPE = "application/json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """System prompt and tools of an agent, for one model."""
+    """System prompt and tools of an agent, for one model that thinks so much."""
 
     model: str
     system: str
     tools: Sequence[Tool]
+    thinking: ThinkingLevel | None = None
     system_reference: ContentReference = field(init=False)
     tools_reference: ContentReference = field(init=False)
 
@@ -42,6 +44,7 @@ class Opening:
             model=self.model,
             system=self.system_reference,
             tools=self.tools_reference,
+            thinking=self.thinking,
             body=BodyReference(size=len(self.body()), media_type=BODY_MEDIA_TYPE),
         )
 
@@ -54,6 +57,8 @@ class Opening:
             return "started"
         if last.model != self.model:
             return "model"
+        if last.thinking != self.thinking:
+            return "thinking"
         if last.tools != self.tools_reference:
             return "tools"
         return None if last.system == self.system_reference else "prompt"

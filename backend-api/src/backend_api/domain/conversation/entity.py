@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal, NewType
 
 from backend_api.domain.agent.events import Event
+from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.identity.entity import UserId
 
 SessionId = NewType("SessionId", str)
@@ -103,16 +104,15 @@ class OwnerMessage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """The right to write into a run's session: law 3. `fence` grows with every claim; a writer with an older one is
-    refused. `resumed` is true when another worker held the run before; `model` and `max_turns` are the session's
-    choice, None for the default; `is_named` whether the session has a title; `messages` is what waits for its owner."""
+    refused. `resumed` is true when another worker held the run before; `options` are the
+    session's own; `is_named` whether the session has a title; `messages` is what waits for its owner."""
 
     run: Run
     worker: str
     fence: int
     expires_at: datetime
     resumed: bool
-    model: str | None = None
-    max_turns: int | None = None
+    options: Options = NO_OPTIONS
     is_named: bool = False
     messages: tuple[OwnerMessage, ...] = ()
 

@@ -30,6 +30,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.sse import data_lines
+from backend_api.infrastructure.llm.thinking import claude_fields
 from backend_api.infrastructure.llm.turns import note_text, user_text
 from backend_api.infrastructure.llm.wire import LIMITS, TIMEOUT, arguments_of, cut, drain, opened, parse
 
@@ -176,6 +177,7 @@ def _body(request: ModelRequest) -> dict[str, Any]:
         "messages": messages,
         "max_tokens": request.max_output_tokens,
         "stream": True,
+        **claude_fields(request.model, request.thinking, request.max_output_tokens),
     }
     if request.tools:
         body["tools"] = [

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.model import ChatModel, ModelInfo, UnknownModelError
+from backend_api.domain.agent.model import ChatModel, ModelInfo, Thinks, UnknownModelError
 from backend_api.infrastructure.llm.demo import DEMO_MODEL, DemoModel
+from backend_api.infrastructure.llm.thinking import claude_thinks, openai_thinks
 from backend_api.infrastructure.llm.watched import WatchedModel
 
 
@@ -48,6 +50,7 @@ class _Provider:
     key: Callable[[LlmSettings], str]
     is_set: Callable[[LlmSettings], bool]
     build: Callable[[LlmSettings], ClosableModel]
+    thinks: Callable[[str, LlmSettings], Thinks]
 
 
 def _openai(settings: LlmSettings) -> ClosableModel:
@@ -60,6 +63,10 @@ def _anthropic(settings: LlmSettings) -> ClosableModel:
     return adapter.AnthropicModel(key=settings.anthropic_key, base_url=settings.anthropic_base_url or None)
 
 
+def _is_official(settings: LlmSettings) -> bool:
+    return not settings.openai_base_url or urlsplit(settings.openai_base_url).hostname == "api.openai.com"
+
+
 PROVIDERS: dict[str, _Provider] = {
     "openai": _Provider(
         key_setting="OPENAI_API_KEY",
@@ -67,6 +74,7 @@ PROVIDERS: dict[str, _Provider] = {
         key=lambda settings: settings.openai_key,
         is_set=lambda settings: bool(settings.openai_key or settings.openai_base_url),
         build=_openai,
+        thinks=lambda model, settings: openai_thinks(model, is_official=_is_official(settings)),
     ),
     "anthropic": _Provider(
         key_setting="ANTHROPIC_API_KEY",
@@ -74,6 +82,7 @@ PROVIDERS: dict[str, _Provider] = {
         key=lambda settings: settings.anthropic_key,
         is_set=lambda settings: bool(settings.anthropic_key),
         build=_anthropic,
+        thinks=lambda model, _: claude_thinks(model),
     ),
 }
 
@@ -99,6 +108,7 @@ class Catalogue:
             is_default=chosen == "demo",
             context_window=settings.context_window,
             notes=DEMO_MODEL.notes,
+            thinking=DEMO_MODEL.thinking,
         )
         self._chosen[demo.id] = ChosenModel(
             info=demo, chat=WatchedModel(DemoModel(delay_s=settings.demo_delay_s), demo.provider)
@@ -135,6 +145,7 @@ class Catalogue:
                 provider=provider,
                 is_default=not self._chosen,
                 context_window=settings.context_window,
+                thinking=PROVIDERS[provider].thinks(name, settings),
             )
             self._chosen.setdefault(name, ChosenModel(info=info, chat=WatchedModel(chat, provider)))
 

@@ -18,6 +18,7 @@ from backend_api.domain.agent.model import (
     ModelRequest,
     Part,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     UsagePart,
 )
@@ -28,6 +29,7 @@ DEMO_MODEL = ModelInfo(
     label="Demo model",
     provider="demo",
     is_demo=True,
+    thinking="optional",
     notes=[
         "Scripted, not a language model; it really uses the tools.",
         "Set OPENAI_API_KEY or ANTHROPIC_API_KEY in .env and start again to talk to a real model.",
@@ -44,6 +46,10 @@ class DemoModel:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         step = next_step(request.turns, frozenset(tool.name for tool in request.tools))
+        if request.thinking in ("high", "max"):
+            for piece in _PIECE.findall(step.thought):
+                yield ThinkingPart(piece)
+                await asyncio.sleep(self.delay_s)
         pieces = _PIECE.findall(step.text)
         for piece in pieces:
             yield TextPart(piece)

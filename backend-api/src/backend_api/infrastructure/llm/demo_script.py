@@ -25,6 +25,7 @@ class Step:
 
     text: str
     calls: tuple[ToolRequest, ...] = ()
+    thought: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,15 @@ def next_step(turns: Sequence[Turn], tools: frozenset[str]) -> Step:
     if missing:
         step = Step(text=scene.words.no_tool.format(tools=", ".join(missing)))
     notice = scene.words.notice + "\n\n" if scene.is_first or plan is _not_understood else ""
-    return Step(text=notice + step.text, calls=step.calls)
+    return Step(text=notice + step.text, calls=step.calls, thought=_thought(scene, step))
+
+
+def _thought(scene: Scene, step: Step) -> str:
+    """What a script has for a thought: where it stands, and what comes next."""
+    words = scene.words
+    planned = words.thought_calls.format(tools=", ".join(call.name for call in step.calls))
+    said = words.thought_start if scene.step == 0 else words.thought_results.format(count=len(scene.results))
+    return f"{said} {planned if step.calls else words.thought_end}"
 
 
 def _call(scene: Scene, name: str, **arguments: Any) -> ToolRequest:

@@ -13,6 +13,10 @@ class Words:
     not_understood: str
     no_tool: str
     failed: str
+    thought_start: str
+    thought_results: str
+    thought_calls: str
+    thought_end: str
     run: str
     run_done: str
     write: str
@@ -47,6 +51,10 @@ ENGLISH = Words(
     ),
     no_tool="I would need tools that are not available here: {tools}.",
     failed="That did not work. The tool says:\n\n{output}",
+    thought_start="A script has no thoughts: I look the request up among those I know.",
+    thought_results="Results so far: {count}.",
+    thought_calls="Next I call {tools}.",
+    thought_end="Now I answer.",
     run="I run `{command}` on my computer.",
     run_done="Done. The command says:\n\n{output}",
     write="I write the file `{name}`.",
@@ -99,6 +107,10 @@ CHINESE = Words(
     ),
     no_tool="我需要的工具在这里不可用:{tools}。",
     failed="没有成功。工具返回：\n\n{output}",
+    thought_start="脚本没有思想：我在认识的请求里查找这一条。",
+    thought_results="目前的结果数：{count}。",
+    thought_calls="接下来我调用 {tools}。",
+    thought_end="现在我来回答。",
     run="我在自己的电脑上运行 `{command}`。",
     run_done="完成。命令输出：\n\n{output}",
     write="我来写文件 `{name}`。",

@@ -30,6 +30,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.sse import data_lines
+from backend_api.infrastructure.llm.thinking import openai_fields
 from backend_api.infrastructure.llm.turns import note_text, user_text
 from backend_api.infrastructure.llm.wire import LIMITS, TIMEOUT, arguments_of, cut, drain, opened, parse
 
@@ -56,14 +57,13 @@ class OpenAiChatModel:
         self._client = openai.AsyncOpenAI(
             api_key=key or "none", base_url=base_url, max_retries=0, timeout=timeout, http_client=self._http
         )
-        is_official = self._client.base_url.host == OFFICIAL_HOST
-        self._limit_field = "max_completion_tokens" if is_official else "max_tokens"
+        self._is_official = self._client.base_url.host == OFFICIAL_HOST
 
     async def aclose(self) -> None:
         await self._client.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        content = to_json(_body(request, self._limit_field))
+        content = to_json(_body(request, is_official=self._is_official))
 
         async def post() -> httpx2.Response:
             return await self._client.post("/chat/completions", cast_to=httpx2.Response, content=content, stream=True)
@@ -173,13 +173,14 @@ def _usage(usage: dict[str, Any]) -> Usage:
     )
 
 
-def _body(request: ModelRequest, limit_field: str) -> dict[str, Any]:
+def _body(request: ModelRequest, *, is_official: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": request.model,
         "messages": [{"role": "system", "content": request.system}, *_messages(request.turns)],
         "stream": True,
         "stream_options": {"include_usage": True},
-        limit_field: request.max_output_tokens,
+        "max_completion_tokens" if is_official else "max_tokens": request.max_output_tokens,
+        **openai_fields(request.model, request.thinking, is_official=is_official, has_tools=bool(request.tools)),
     }
     if request.tools:
         body["tools"] = [

@@ -17,6 +17,7 @@ from backend_api.domain.agent.events import (
     RunStarted,
     StoredPayload,
 )
+from backend_api.domain.agent.options import session_options
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import (
     Accepted,
@@ -155,8 +156,7 @@ class MemoryRunLedger:
             fence=taken.fence,
             expires_at=taken.expires_at,
             resumed=taken.run.attempt > 1,
-            model=row.session.model,
-            max_turns=row.session.options.get("max_turns"),
+            options=session_options(row.session.model, row.session.options),
             is_named=bool(row.session.title),
             messages=tuple(taken.inbox),
         )

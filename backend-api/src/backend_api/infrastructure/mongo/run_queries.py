@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backend_api.domain.agent.events import MessageCompleted, RunStarted, StoredPayload
+from backend_api.domain.agent.options import session_options
 from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionStatus, Taker
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.run_documents import messages_from, run_from
@@ -13,9 +14,9 @@ from backend_api.infrastructure.mongo.run_documents import messages_from, run_fr
 IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
 
 
-_ACCEPTED = ("last_user_seq", "active_run_id", "updated_at", "model", "options.max_turns", "title", "waiting")
+_ACCEPTED = ("last_user_seq", "active_run_id", "updated_at", "model", "options", "title", "waiting")
 ACCEPTED_FIELDS = dict.fromkeys(_ACCEPTED, 1)
-TAKEN_FIELDS = dict.fromkeys(("last_seq", "model", "options.max_turns", "title", "updated_at"), 1)
+TAKEN_FIELDS = dict.fromkeys(("last_seq", "model", "options", "title", "updated_at"), 1)
 """What an acceptance reads of the session it changed."""
 
 
@@ -45,8 +46,7 @@ def lease_of(run: Document, session: Document) -> Lease:
         fence=run["fence"],
         expires_at=run["lease_expires_at"],
         resumed=run["attempt"] > 1,
-        model=session.get("model"),
-        max_turns=session.get("options", {}).get("max_turns"),
+        options=session_options(session.get("model"), session.get("options", {})),
         is_named=bool(session.get("title")),
         messages=messages_from(run),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
 
@@ -21,6 +21,7 @@ class ModelBody(AnswerBody):
     is_default: bool
     context_window: int
     notes: list[str]
+    thinking: Literal["never", "optional", "always"]
 
 
 class ToolBody(AnswerBody):

@@ -26,15 +26,19 @@ class OptionsBody(RequestBody):
     enable_tracing: bool | None = Field(default=None, description=_ONLY_NULL)
     enable_approval: bool | None = Field(default=None, description=_ONLY_NULL)
     enable_plan_mode: bool | None = Field(default=None, description=_ONLY_NULL)
-    enable_thinking: bool | None = Field(default=None, description=_ONLY_NULL)
-    thinking_effort: Literal["high", "max"] | None = Field(default=None, description=_ONLY_NULL)
+    enable_thinking: bool | None = Field(
+        default=None,
+        description="true: the model is asked to think; false: it is not, and no thinking is shown or kept; null: as "
+        "the server and the model have it. Refused where the model (`thinking` of GET /api/models) can't do it.",
+    )
+    thinking_effort: Literal["high", "max"] | None = Field(
+        default=None, description="How much it thinks, together with enable_thinking: true; null: as the server has it."
+    )
     max_turns: int | None = Field(
         default=None, ge=1, le=500, description="Model calls a run may take; null: as the server has it."
     )
 
-    @field_validator(
-        "enable_teams", "enable_tracing", "enable_approval", "enable_plan_mode", "enable_thinking", "thinking_effort"
-    )
+    @field_validator("enable_teams", "enable_tracing", "enable_approval", "enable_plan_mode")
     @classmethod
     def _acts(cls, value: object, info: ValidationInfo) -> object:
         if value is not None:

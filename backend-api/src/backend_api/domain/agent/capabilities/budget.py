@@ -7,16 +7,14 @@ from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.thread import Conversation
 
 
-def budget(*, max_turns: int, max_tokens: int) -> Capability:
-    """Turns are answers of the model in the run, of which a session may choose another number; tokens are what it read
-    anew (cached input is not counted) and wrote."""
+def budget(*, max_tokens: int) -> Capability:
+    """Turns are answers of the model in the run, as many as its options allow; tokens are what it read anew (cached
+    input is not counted) and wrote."""
 
     def brake(setup: Setup, conversation: Conversation) -> Ending | None:
-        turns, set_by = max_turns, "MAX_TURNS"
-        if setup.max_turns is not None:
-            turns, set_by = setup.max_turns, "max_turns"
-        if conversation.next_turn > turns:
-            return _over(f"The run reached its limit of {turns} turns ({set_by}).", code="turn_budget")
+        turns = setup.options.max_turns
+        if turns is not None and conversation.next_turn > turns:
+            return _over(f"The run reached its limit of {turns} turns (max_turns).", code="turn_budget")
         usage = conversation.usage
         used = usage.input - usage.cached + usage.output
         if used >= max_tokens:

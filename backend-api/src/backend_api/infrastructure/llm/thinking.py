@@ -1,0 +1,88 @@
+"""Which models think, as far as their names tell, and how each provider is asked for it.
+
+Sources: Anthropic's model pages and migration guides (adaptive thinking from 4.6 on, which can't be switched off for
+Fable, Mythos and from 5.5 on; a token budget before); OpenAI's reasoning guide. OpenAI refuses chat completions with
+both tools and reasoning from gpt-5.2 on, and some of those models reason unless told not to. Names that say nothing are
+asked as their servers document it, and what a server refuses is told as the run's reason.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from backend_api.domain.agent.model import Thinks
+from backend_api.domain.agent.options import ThinkingLevel
+
+_CLAUDE = re.compile(r"claude-(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:-(?P<minor>\d{1,2}))?(?![\d])")
+_CLAUDE_3 = re.compile(r"claude-(?:[12]\b|instant|3-(?:opus|sonnet|haiku|5-))")
+_GPT_5 = re.compile(r"gpt-5(?:\.(?P<minor>\d+))?(?![\d.])")
+_O_SERIES = re.compile(r"o\d")
+_OPENAI_PLAIN = re.compile(r"gpt-[34]|chatgpt|.*-chat")
+_ADAPTIVE_SINCE = (4, 6)
+_ALWAYS_SINCE = (5, 5)
+_NO_TOOLS_BESIDE_SINCE = 2
+_SHARES = {"high": 2, "max": 4}
+MIN_BUDGET = 1_024
+
+
+def claude_thinks(model: str) -> Thinks:
+    """Of a model of Anthropic's."""
+    if _CLAUDE_3.match(model):
+        return "never"
+    family, version = _claude(model)
+    return "always" if family in ("fable", "mythos") or version >= _ALWAYS_SINCE else "optional"
+
+
+def claude_fields(model: str, thinking: ThinkingLevel | None, max_tokens: int) -> dict[str, Any]:
+    """What a request to Anthropic says of it."""
+    if thinking is None:
+        return {}
+    if thinking == "off":
+        return {"thinking": {"type": "disabled"}}
+    family, version = _claude(model)
+    if family in ("fable", "mythos") or version >= _ADAPTIVE_SINCE:
+        return {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": thinking}}
+    # A part of the answer's tokens, as the budget counts among them.
+    budget = max(max_tokens - max_tokens // _SHARES[thinking], MIN_BUDGET)
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def openai_thinks(model: str, *, is_official: bool) -> Thinks:
+    """Of a model behind OpenAI's chat completions, or behind a server that speaks as they do."""
+    if not is_official:
+        return "optional"
+    if _OPENAI_PLAIN.match(model):
+        return "never"
+    if _O_SERIES.match(model):
+        return "always"
+    if (minor := _gpt_5_minor(model)) is None:
+        return "optional"
+    if minor >= _NO_TOOLS_BESIDE_SINCE:
+        return "never"
+    return "optional" if minor == 1 and "codex" not in model else "always"
+
+
+def openai_fields(model: str, thinking: ThinkingLevel | None, *, is_official: bool, has_tools: bool) -> dict[str, Any]:
+    """What a request for chat completions says of it. Compatible servers have no common word for off: they are asked
+    for nothing, and what comes all the same is not shown."""
+    if not is_official:
+        return {"reasoning_effort": thinking} if thinking in ("high", "max") else {}
+    minor = _gpt_5_minor(model)
+    if minor is not None and minor >= _NO_TOOLS_BESIDE_SINCE and not _OPENAI_PLAIN.match(model):
+        return {"reasoning_effort": "none"} if has_tools else {}
+    if thinking is None:
+        return {}
+    return {"reasoning_effort": "none" if thinking == "off" else "high"}
+
+
+def _claude(model: str) -> tuple[str, tuple[int, int]]:
+    found = _CLAUDE.match(model)
+    if found is None:
+        return "", (0, 0)
+    return found["family"], (int(found["major"]), int(found["minor"] or 0))
+
+
+def _gpt_5_minor(model: str) -> int | None:
+    found = _GPT_5.match(model)
+    return int(found["minor"] or 0) if found else None

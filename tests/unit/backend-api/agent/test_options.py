@@ -1,0 +1,82 @@
+"""Options as one value: layers, what a model is asked for, and what is refused because it would not act."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend_api.application.conversation.session_rules import OptionRules
+from backend_api.domain.agent.model import ModelInfo, Thinks
+from backend_api.domain.agent.options import NO_OPTIONS, Options, merged, session_options
+from backend_api.domain.errors import InvalidError
+
+MODELS = [ModelInfo(id=name, label=f"Model {name}", provider="p", thinking=name) for name in get_args(Thinks)]
+LAYERS = st.builds(
+    Options,
+    model=st.none() | st.sampled_from(["a", "b"]),
+    max_turns=st.none() | st.integers(1, 3),
+    enable_thinking=st.none() | st.booleans(),
+    thinking_effort=st.none() | st.sampled_from(["high", "max"]),
+)
+
+
+@given(LAYERS, LAYERS, LAYERS)
+def test_the_last_layer_that_chose_decides_however_they_are_grouped(one: Options, two: Options, three: Options) -> None:
+    together = merged(one, two, three)
+    assert together == merged(merged(one, two), three) == merged(one, merged(two, three))
+    chosen = [layer.max_turns for layer in (one, two, three) if layer.max_turns is not None]
+    assert together.max_turns == (chosen[-1] if chosen else None)
+    assert merged(NO_OPTIONS, one, NO_OPTIONS) == one
+
+
+def test_off_is_a_choice_and_nothing_chosen_asks_for_nothing() -> None:
+    server = Options(enable_thinking=True, thinking_effort="max")
+    assert merged(server, Options(enable_thinking=False)).thinking == "off"
+    assert merged(server, NO_OPTIONS).thinking == "max"
+    assert Options(thinking_effort="max").thinking is None
+    assert Options(enable_thinking=True).thinking == "high"
+
+
+def test_what_no_version_reads_of_a_stored_session_is_passed_over() -> None:
+    stored = {"enable_approval": True, "max_turns": "many", "thinking_effort": "low", "enable_thinking": True}
+    assert session_options("m", stored) == Options(model="m", enable_thinking=True)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.id)
+def test_a_model_is_asked_for_no_more_than_it_can(model: ModelInfo) -> None:
+    asked = {wanted: model.thinking_for(wanted) for wanted in ("off", "high", None)}
+    expected: dict[str, Any] = {
+        "never": {"off": None, "high": None, None: None},
+        "optional": {"off": "off", "high": "high", None: None},
+        "always": {"off": None, "high": "high", None: None},
+    }
+    assert asked == expected[model.id]
+
+
+def refusal(model: str, options: dict[str, Any], changed: dict[str, Any], defaults: Options = NO_OPTIONS) -> str:
+    try:
+        OptionRules(MODELS, defaults).check(model, options, changed)
+    except InvalidError as error:
+        return f"{error.field}: {error.detail}"
+    return ""
+
+
+def test_what_the_model_can_not_do_is_refused_with_the_reason() -> None:
+    on, off = {"enable_thinking": True}, {"enable_thinking": False}
+    reason = "Model never does not think: choose another model, or set enable_thinking to null."
+    assert refusal("never", on, on) == f"body.options.enable_thinking: {reason}"
+    assert "Model always always thinks" in refusal("always", off, off)
+    assert refusal("never", on, {}).startswith("body.model")
+    assert not refusal("optional", on, on)
+    assert not refusal("never", off, off)
+    assert not refusal("gone", on, on)
+
+
+def test_an_effort_without_thinking_is_refused() -> None:
+    effort = {"thinking_effort": "max"}
+    assert refusal("optional", effort, effort).startswith("body.options.thinking_effort")
+    assert not refusal("optional", effort, effort, Options(enable_thinking=True))
+    assert not refusal("optional", {**effort, "enable_thinking": None}, {"enable_thinking": None})

@@ -1,0 +1,88 @@
+"""What models are asked for thinking, by their names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.model import Thinks
+from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
+from backend_api.infrastructure.llm.thinking import claude_fields, claude_thinks, openai_fields, openai_thinks
+
+ADAPTIVE = {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "max"}}
+
+
+@pytest.mark.parametrize(
+    ("model", "thinks"),
+    [
+        ("claude-3-haiku-20240307", "never"),
+        ("claude-3-5-sonnet-latest", "never"),
+        ("claude-3-7-sonnet-latest", "optional"),
+        ("claude-opus-4-20250514", "optional"),
+        ("claude-haiku-4-5-20251001", "optional"),
+        ("claude-sonnet-5", "optional"),
+        ("claude-opus-5", "optional"),
+        ("claude-opus-5-5", "always"),
+        ("claude-fable-5", "always"),
+        ("glm-5", "optional"),
+    ],
+)
+def test_which_models_of_anthropic_think(model: str, thinks: Thinks) -> None:
+    assert claude_thinks(model) == thinks
+
+
+def test_newer_models_think_as_they_see_fit_and_older_ones_within_a_budget() -> None:
+    assert claude_fields("claude-sonnet-5", "max", 16_000) == ADAPTIVE
+    assert claude_fields("claude-opus-4-6", "max", 16_000) == ADAPTIVE
+    for model in ("claude-3-7-sonnet-latest", "claude-opus-4-20250514", "claude-haiku-4-5", "glm-5"):
+        high, most = (claude_fields(model, effort, 16_000)["thinking"] for effort in ("high", "max"))
+        assert (high, most) == (
+            {"type": "enabled", "budget_tokens": 8_000},
+            {"type": "enabled", "budget_tokens": 12_000},
+        )
+    assert claude_fields("claude-sonnet-5", "off", 16_000) == {"thinking": {"type": "disabled"}}
+    assert claude_fields("claude-sonnet-5", None, 16_000) == {}
+
+
+@pytest.mark.parametrize(
+    ("model", "thinks", "off", "high"),
+    [
+        ("gpt-4o", "never", {"reasoning_effort": "none"}, {"reasoning_effort": "high"}),
+        ("o4-mini", "always", {"reasoning_effort": "none"}, {"reasoning_effort": "high"}),
+        ("gpt-5-mini", "always", {"reasoning_effort": "none"}, {"reasoning_effort": "high"}),
+        ("gpt-5.1", "optional", {"reasoning_effort": "none"}, {"reasoning_effort": "high"}),
+        ("gpt-5.5", "never", {"reasoning_effort": "none"}, {"reasoning_effort": "none"}),
+        ("gpt-5.6-sol", "never", {"reasoning_effort": "none"}, {"reasoning_effort": "none"}),
+    ],
+)
+def test_models_of_openai(model: str, thinks: Thinks, off: dict[str, Any], high: dict[str, Any]) -> None:
+    assert openai_thinks(model, is_official=True) == thinks
+    assert openai_fields(model, "off", is_official=True, has_tools=True) == off
+    assert openai_fields(model, "high", is_official=True, has_tools=True) == high
+
+
+def test_a_model_that_takes_no_tools_while_it_reasons_is_told_not_to() -> None:
+    assert openai_fields("gpt-5.6", None, is_official=True, has_tools=True) == {"reasoning_effort": "none"}
+    assert openai_fields("gpt-5.6", None, is_official=True, has_tools=False) == {}
+    assert openai_fields("gpt-5.1", None, is_official=True, has_tools=True) == {}
+
+
+def test_a_compatible_server_is_asked_for_an_effort_or_nothing() -> None:
+    def asked(thinking: Any) -> dict[str, Any]:
+        return openai_fields("deepseek-v4", thinking, is_official=False, has_tools=True)
+
+    assert openai_thinks("gpt-5.5", is_official=False) == "optional"
+    assert (asked("max"), asked("off"), asked(None)) == ({"reasoning_effort": "max"}, {}, {})
+
+
+def test_the_models_on_offer_say_whether_they_think() -> None:
+    catalogue = Catalogue(
+        LlmSettings(provider="auto", model="gpt-4o", models=("o4-mini",), openai_key="k", anthropic_key="k")
+    )
+    assert {info.id: info.thinking for info in catalogue.models()} == {
+        "gpt-4o": "never",
+        "o4-mini": "always",
+        "claude-sonnet-5": "optional",
+        "demo": "optional",
+    }
