@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from support.door import KeyPair
 from support.listening import serving
 from tool_api.door import Door
-from tool_api.vnc.routes import vnc_router
+from tool_api.http.vnc import vnc_router
 
 
 @asynccontextmanager

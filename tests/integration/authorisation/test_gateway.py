@@ -17,7 +17,7 @@ from websockets.typing import Subprotocol
 
 from backend_api.domain.sandbox.tickets import FileLink
 from backend_api.infrastructure.security.tokens import JwtFileLinks
-from backend_api.interfaces.http.app import build_app
+from backend_api.interfaces.app import build_app
 from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.http.worker_app import build_worker_app
 from support.forged_tokens import forged

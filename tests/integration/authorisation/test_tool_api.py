@@ -17,9 +17,9 @@ from websockets.exceptions import ConnectionClosed
 from support.door import ALL_SCOPES, KeyPair, RunningDoor, running_door
 from support.forged_tokens import forged
 from support.route_rules import TOOL_API, TOOL_SCOPES, Kind, Rule, routes_of, without_rule
-from tool_api.app import create_app
 from tool_api.bootstrap.settings import Settings
 from tool_api.bootstrap.wiring import open_services
+from tool_api.http.app import create_app
 
 ASKS = [name for name, rule in TOOL_API.items() if rule.kind is Kind.DOOR and not name.startswith("WS ")]
 SOCKETS = [name for name in TOOL_API if name.startswith("WS ")]

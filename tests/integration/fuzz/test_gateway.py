@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from backend_api.interfaces.http.app import build_app
+from backend_api.interfaces.app import build_app
 from backend_api.interfaces.http.use_cases import WebOptions
 from support.background import in_background
 from support.fuzzing import fuzz

@@ -15,9 +15,9 @@ from urllib3.connectionpool import HTTPConnectionPool
 
 from support.door import door_environment, running_door
 from support.fuzzing import fuzz
-from tool_api.app import create_app
 from tool_api.bootstrap.settings import Settings
 from tool_api.bootstrap.wiring import open_services
+from tool_api.http.app import create_app
 
 
 class _Connection(HTTPConnection):

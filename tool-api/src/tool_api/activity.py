@@ -6,10 +6,6 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
-NO_USE = frozenset({"/healthz", "/metrics", "/keep-alive"})
-
 
 class Activity:
     """`is_busy` tells of what goes on without anybody connected."""
@@ -34,18 +30,3 @@ class Activity:
         finally:
             self._connected -= 1
             self._last = time.monotonic()
-
-
-class ActivityMiddleware:
-    """Whoever is served uses the sandbox for as long; those who only ask how it is do not."""
-
-    def __init__(self, app: ASGIApp, activity: Activity) -> None:
-        self._app = app
-        self._activity = activity
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket") or scope["path"] in NO_USE:
-            await self._app(scope, receive, send)
-            return
-        with self._activity.use():
-            await self._app(scope, receive, send)

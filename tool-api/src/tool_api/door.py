@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
-from fastapi import Request, Security
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from jose import JWTError, jwt
 
 from contracts.sandboxes import (
@@ -140,25 +137,3 @@ def token_of(authorization: str | None) -> str:
     if scheme.lower() != "bearer" or not token.strip():
         raise UnauthenticatedError("A bearer token is needed.")
     return token.strip()
-
-
-BearerToken = Annotated[
-    HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="A door token."))
-]
-
-
-def grant_of(request: Request) -> Grant:
-    """The one dependency every route but health passes through."""
-    door: Door = request.app.state.services.door
-    return door.verify_header(request.headers.get("authorization"))
-
-
-def require(scope: Scope) -> Callable[[Request], Awaitable[Grant]]:
-    """A dependency that asks for a token with this scope."""
-
-    async def dependency(request: Request, _: BearerToken = None) -> Grant:
-        grant = grant_of(request)
-        grant.demand(scope)
-        return grant
-
-    return dependency

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from fastapi import FastAPI
 
-from backend_api.interfaces.http.app import build_app
+from backend_api.interfaces.app import build_app
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 
 Wire = Callable[[], AbstractAsyncContextManager[UseCases]]

@@ -8,9 +8,9 @@ from typing import Any
 
 import uvloop
 
-from tool_api import app as real_app
 from tool_api.bootstrap import serve
 from tool_api.bootstrap.settings import load_settings
+from tool_api.http import app as real_app
 
 TURNED = "/workspace/turned"
 PIECE = b'{"disk_bytes": Infinity, "unused_s": 1e999, "x": "' + b"x" * 1_000_000

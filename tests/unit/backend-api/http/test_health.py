@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import httpx
 import pytest
 
+from backend_api.interfaces.app import build_app
 from backend_api.interfaces.http import health
-from backend_api.interfaces.http.app import build_app
 from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.http.worker_app import build_worker_app
 

@@ -12,7 +12,7 @@ import pytest
 from backend_api.application.conversation.event_json import event_fields, event_from
 from backend_api.domain.agent.events import Event, LivePayload, SessionUpdated, StoredPayload, Usage, UsageUpdated
 from backend_api.interfaces.http.event_schema import event_schema
-from backend_api.interfaces.http.schema import schema_files
+from backend_api.interfaces.schema import schema_files
 from backend_api.interfaces.ws import close_codes
 
 CONTRACTS = Path(__file__).parents[4] / "contracts"
@@ -20,7 +20,7 @@ CONTRACTS = Path(__file__).parents[4] / "contracts"
 
 @pytest.mark.parametrize("name", ["events.schema.json", "openapi.json"])
 def test_a_committed_schema_is_fresh(name: str) -> None:
-    again = "PYTHONPATH=backend-api/src:contracts/src:service-kit/src python -m backend_api.interfaces.http.schema"
+    again = "PYTHONPATH=backend-api/src:contracts/src:service-kit/src python -m backend_api.interfaces.schema"
     assert (CONTRACTS / name).read_text() == schema_files()[name], f"stale: run {again}"
 
 

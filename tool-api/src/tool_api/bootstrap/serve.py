@@ -14,12 +14,12 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
-from tool_api.app import create_app
 from tool_api.bootstrap.settings import Settings
 from tool_api.bootstrap.warm_up import warm_up
 from tool_api.bootstrap.wiring import open_services
 from tool_api.door import Door
-from tool_api.services import Services
+from tool_api.http.app import create_app
+from tool_api.http.services import Services
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from contracts.tools import ToolCall
-from tool_api.services import Services
+from tool_api.http.services import Services
 from tool_api.tools.shell.processes import descendants
 from tool_api.tools.shell.types import DEFAULT_SHELL, ShellExec
 

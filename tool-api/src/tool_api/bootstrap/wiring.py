@@ -8,15 +8,15 @@ from pathlib import Path
 
 from tool_api.activity import Activity
 from tool_api.bootstrap.settings import Settings
-from tool_api.calls.runner import Calls
+from tool_api.calls import Calls
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
 from tool_api.door import Door
+from tool_api.http.services import Services
 from tool_api.keeping.dead_man import DeadMan
 from tool_api.keeping.disk import DiskWatch
 from tool_api.keeping.keeper import Keeper
 from tool_api.registry import tool_table
-from tool_api.services import Services
 from tool_api.tools.browser.controller import BrowserController
 from tool_api.tools.browser.tabs import Tabs
 from tool_api.tools.files.controller import FileController
@@ -58,7 +58,6 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             public_key_pem=settings.sandbox_public_key,
         )
         yield Services(
-            settings=settings,
             door=door,
             tools=tools,
             calls=calls,
@@ -72,6 +71,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 disk=disk,
                 desktop_rests=lambda: desktop is None or desktop.rests,
             ),
+            max_upload_bytes=settings.max_upload_bytes,
         )
 
 

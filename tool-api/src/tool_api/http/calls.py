@@ -10,10 +10,11 @@ from pydantic import ValidationError
 
 from contracts.sandboxes import Scope
 from contracts.tools import ToolCall, ToolSpec
-from tool_api.calls.stream import MEDIA_TYPE, CallStream
-from tool_api.door import BearerToken, Grant, grant_of, require
+from tool_api.door import Grant
 from tool_api.errors import NotFoundError
-from tool_api.services import Services, services_of
+from tool_api.http.authorization import BearerToken, grant_of, require
+from tool_api.http.call_stream import MEDIA_TYPE, CallStream
+from tool_api.http.services import Services, services_of
 
 router = APIRouter()
 

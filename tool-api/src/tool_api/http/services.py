@@ -8,8 +8,7 @@ from typing import cast
 
 from fastapi import Request
 
-from tool_api.bootstrap.settings import Settings
-from tool_api.calls.runner import Calls
+from tool_api.calls import Calls
 from tool_api.desktop.supervisor import Desktop
 from tool_api.door import Door
 from tool_api.keeping.keeper import Keeper
@@ -25,7 +24,6 @@ class Services:
     `workspace` is what the files routes see: the workspace alone. `desktop` is None where none is wanted.
     """
 
-    settings: Settings
     door: Door
     tools: Mapping[str, AnyTool]
     calls: Calls
@@ -33,6 +31,7 @@ class Services:
     workspace: Workspace
     desktop: Desktop | None
     keeper: Keeper
+    max_upload_bytes: int
 
 
 async def services_of(request: Request) -> Services:

@@ -12,10 +12,10 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from contracts.sandboxes import Scope
 from contracts.tools import FileContent, FileEntry, Uploaded
-from tool_api.door import require
 from tool_api.errors import ConflictError, NotFoundError, PathForbiddenError
 from tool_api.files import download, listing, upload
-from tool_api.services import Services, services_of
+from tool_api.http.authorization import require
+from tool_api.http.services import Services, services_of
 from tool_api.tree_walk import TreeChangedError
 from tool_api.workspace import NotRegularError
 
@@ -85,7 +85,7 @@ async def download_path(services: PresentServices, path: FilePath) -> Response:
 async def upload_files(request: Request, services: PresentServices, subdir: AnyPath = "") -> Uploaded:
     with _told_of(subdir):
         content_type = request.headers.get("content-type", "")
-        limit = services.settings.max_upload_bytes
+        limit = services.max_upload_bytes
         paths = await upload.receive(
             services.workspace, subdir, content_type, request.stream(), limit, services.keeper.disk
         )

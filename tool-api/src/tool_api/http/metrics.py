@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Request, Response
 
 from contracts.observation.exposition import MEDIA_TYPE, exposition
-from tool_api.door import grant_of
+from tool_api.http.authorization import grant_of
 from tool_api.measures import INSTRUMENTS
 
 router = APIRouter()

@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 from contracts.observation.spans import current_traceparent
 from contracts.tools import OutputFrame, ResultFrame, ToldSpan, ToolResult
 from service_kit.requests import ARRIVED
-from tool_api.calls.runner import Call
+from tool_api.calls import Call
 
 MEDIA_TYPE = "application/x-ndjson"
 _FAULT_LOOK_S = 1.0

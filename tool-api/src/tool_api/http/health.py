@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends
 
 from contracts.tools import DoorHealth, ServiceState
 from tool_api import __version__
-from tool_api.services import Services, services_of
+from tool_api.http.services import Services, services_of
 
 router = APIRouter()
 _DESKTOP_SERVICES: tuple[str, ...] = ("xvnc", "window_manager", "browser")

@@ -7,15 +7,15 @@ from fastapi import FastAPI
 from service_kit.problems import install_problems
 from service_kit.requests import Answered, RequestMiddleware
 from tool_api import __version__, measures
-from tool_api.activity import ActivityMiddleware
-from tool_api.body_limit import BodyLimitMiddleware
-from tool_api.calls.routes import router as calls_router
-from tool_api.files.routes import router as files_router
-from tool_api.health import router as health_router
-from tool_api.keeping.routes import router as keeping_router
-from tool_api.metrics import router as metrics_router
-from tool_api.services import Services
-from tool_api.vnc.routes import vnc_router
+from tool_api.http.activity import ActivityMiddleware
+from tool_api.http.body_limit import BodyLimitMiddleware
+from tool_api.http.calls import router as calls_router
+from tool_api.http.files import router as files_router
+from tool_api.http.health import router as health_router
+from tool_api.http.keeping import router as keeping_router
+from tool_api.http.metrics import router as metrics_router
+from tool_api.http.services import Services
+from tool_api.http.vnc import vnc_router
 
 
 def create_app(services: Services) -> FastAPI:

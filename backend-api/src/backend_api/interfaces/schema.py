@@ -1,4 +1,4 @@
-"""Write the schema files of the wire into a folder: `python -m backend_api.interfaces.http.schema [contracts]`."""
+"""Write the schema files of the wire into a folder: `python -m backend_api.interfaces.schema [contracts]`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from backend_api.interfaces.http.app import build_app
+from backend_api.interfaces.app import build_app
 from backend_api.interfaces.http.event_schema import event_schema
 from backend_api.interfaces.http.use_cases import WebOptions
 

@@ -1,1 +1,0 @@
-"""Running tool calls: deadlines, live output, cancellation, and the routes over them."""

@@ -1,0 +1,1 @@
+"""The HTTP interface of a sandbox: its routes, and what every request passes through."""

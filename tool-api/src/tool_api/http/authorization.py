@@ -1,0 +1,33 @@
+"""What a route asks of the token it is called with."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from fastapi import Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from contracts.sandboxes import Scope
+from tool_api.door import Door, Grant
+
+BearerToken = Annotated[
+    HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="A door token."))
+]
+
+
+def grant_of(request: Request) -> Grant:
+    """The one dependency every route but health passes through."""
+    door: Door = request.app.state.services.door
+    return door.verify_header(request.headers.get("authorization"))
+
+
+def require(scope: Scope) -> Callable[[Request], Awaitable[Grant]]:
+    """A dependency that asks for a token with this scope."""
+
+    async def dependency(request: Request, _: BearerToken = None) -> Grant:
+        grant = grant_of(request)
+        grant.demand(scope)
+        return grant
+
+    return dependency
