@@ -192,7 +192,7 @@ class OutputFrame(BaseModel):
     text: Text
 
 
-class ToldSpan(BaseModel):
+class RemoteSpan(BaseModel):
     """A part of a call's time: sandboxes can't reach a trace collector, so they tell their caller. Milliseconds, from
     the arrival of the request."""
 
@@ -206,7 +206,7 @@ class ResultFrame(BaseModel):
 
     type: Literal["result"] = "result"
     result: ToolResult
-    spans: list[ToldSpan] | None = Field(default=None, max_length=100)
+    spans: list[RemoteSpan] | None = Field(default=None, max_length=100)
 
 
 class FileEntry(BaseModel):

@@ -1,13 +1,15 @@
-"""Tracing by the standard OTEL_* variables: where no collector is named, nothing of it is even imported."""
+"""Tracing by the standard OTEL_* variables: where no collector is named, the SDK is not even imported."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from contracts.observation.spans import SPANS
+from opentelemetry.propagate import set_global_textmap
+from opentelemetry.propagators.composite import CompositePropagator
+from opentelemetry.trace import set_tracer_provider
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 
@@ -19,17 +21,24 @@ def is_traced(environment: Mapping[str, str]) -> bool:
     return environment.get("OTEL_TRACES_EXPORTER", "otlp") != "none" and any(map(environment.get, _ENDPOINTS))
 
 
+def follows_callers(environment: Mapping[str, str]) -> bool:
+    """Whether a service at the edge goes on with the trace that a caller began."""
+    return is_traced(environment) and "tracecontext" in environment.get("OTEL_PROPAGATORS", "tracecontext")
+
+
 @contextmanager
-def traced(service: str) -> Generator[None]:
-    """Inside, the process's spans go to the collector; at the end the last ones are sent."""
+def traced(service: str, *, passed_on: Sequence[str] = ()) -> Generator[None]:
+    """Once in a process: its spans go to the collector, as do those in the name of the services `passed_on`; at the end
+    the last ones are sent."""
+    # Clients of models and of MCP would put the trace into what they send to third parties.
+    set_global_textmap(CompositePropagator([]))
     if not is_traced(os.environ):
         yield
         return
     # Imported now, as it costs memory and time that a deployment without a collector need not pay.
-    tracer = import_module("contracts.otel_tracer").OtelTracer(service)
-    SPANS.tracer = tracer
+    tracers = import_module("contracts.otel_tracer").ExportingTracers(service, passed_on)
+    set_tracer_provider(tracers)
     try:
         yield
     finally:
-        SPANS.tracer = None
-        tracer.close()
+        tracers.close()

@@ -1,74 +1,108 @@
-"""The outermost layer of the services behind the gateway: whom a request is for, its id on the answer and on one log
-line, how it is counted, and the answer to what nobody foresaw."""
+"""The one layer around a service: whom a request is for, its trace, its id on the answer and on one log line, how it is
+counted, and the answer to what nobody foresaw."""
 
 from __future__ import annotations
 
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from fastapi.telemetry import TelemetryConfig
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contracts.errors import REQUEST_ID_HEADER
-from contracts.observation.context import told_work, working_for
-from contracts.observation.spans import SILENT, SPANS, TRACEPARENT, Span, following
+from contracts.observation.context import Work, told_work, work_fields, working_for
+from contracts.observation.spans import TRACEPARENT, following, span
+from service_kit.failures import DomainError
+from service_kit.listening.broken_off import BrokenOffError
 from service_kit.problems import problem
 
 ARRIVED = "contracts.arrived"
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
+"""For `FastAPI`: its own spans would hold the queries of requests, and follow whoever calls."""
+UNMATCHED = "unmatched"
+_OTHER = "other"
+_FAILED = "Something broke on our side. The request id helps to find it."
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
-_UNMATCHED = "unmatched"
 _METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS", "WS"})
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A request that has ended. `route` is the path's template; without one, or where no such method exists, the method
-    is `any`, so that labels stay few."""
+    """A request that has ended.
+
+    `method` is one of few words, `WS` for a socket; `route` the path's template, or `unmatched`; `status` 0 where no
+    answer began, as with sockets.
+    """
 
     method: str
     route: str
     status: int
     seconds: float
 
+    @property
+    def routed_method(self) -> str:
+        """`any` where no such method, or no route, exists."""
+        return "any" if self.route == UNMATCHED or self.method == _OTHER else self.method
+
+
+def _as_told(_: Scope, headers: Headers) -> Work:
+    return told_work(headers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRules:
+    """What differs between services; by default a caller is one of ours, and believed."""
+
+    service: str
+    count: Callable[[Answered], None]
+    work: Callable[[Scope, Headers], Work] = _as_told
+    """Whom a request is for; it gets an id where there is none."""
+    span: Callable[[Scope, bool], str | None] = lambda _scope, _is_traced: None
+    """Name of a request's span, if it gets one; told whether it belongs to its caller's trace."""
+    follows_callers: bool = True
+    """Whether the trace a caller began is gone on with."""
+    logged_path: Callable[[str], str] = str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """On every answer that says nothing else."""
+
 
 class RequestMiddleware:
     """Plain ASGI, as a wrapping middleware would hide the client's disconnect from the calls.
 
-    `scope[ARRIVED]` is when the request came, in seconds of the monotonic clock. With `span` a request that belongs to
-    a trace gets a span of this name.
+    `scope[ARRIVED]` is when the request came, in seconds of the monotonic clock.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, count: Callable[[Answered], None], service: str, span: str | None = None
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, rules: RequestRules) -> None:
         self._app = app
-        self._count = count
-        self._service = service
-        self._span = span
-        self._log = logging.getLogger(f"{service.replace('-', '_')}.access")
+        self._rules = rules
+        self._log = logging.getLogger(f"{rules.service.replace('-', '_')}.access")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        told = told_work(headers)
-        request_id = told.request_id or secrets.token_hex(12)
+        work = self._rules.work(scope, headers)
+        request_id = work.request_id or secrets.token_hex(12)
+        traceparent = headers.get(TRACEPARENT) if self._rules.follows_callers else None
         with (
-            working_for(request_id=request_id, session_id=told.session_id, run_id=told.run_id),
-            following(headers.get(TRACEPARENT)) as is_traced,
-            self._traced(is_traced=is_traced) as span,
+            working_for(request_id=request_id, session_id=work.session_id, run_id=work.run_id),
+            following(traceparent) as is_traced,
+            self._span(scope, is_traced=is_traced) as current,
         ):
-            await self._answer(scope, receive, send, request_id, span)
+            await self._answer(scope, receive, send, request_id, current)
 
-    def _traced(self, *, is_traced: bool) -> AbstractContextManager[Span]:
-        return SPANS.span(self._span, kind="server") if self._span and is_traced else nullcontext(SILENT)
+    def _span(self, scope: Scope, *, is_traced: bool) -> AbstractContextManager[Span]:
+        name = self._rules.span(scope, is_traced)
+        return span(name, kind=SpanKind.SERVER) if name else nullcontext(INVALID_SPAN)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, request_id: str, span: Span) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, request_id: str, current: Span) -> None:
         began = scope[ARRIVED] = time.monotonic()
         status = 0
 
@@ -76,29 +110,47 @@ class RequestMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)[REQUEST_ID_HEADER] = request_id
+                headers = MutableHeaders(scope=message)
+                headers[REQUEST_ID_HEADER] = request_id
+                for name, value in self._rules.headers.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         try:
             await self._app(scope, receive, send_named)
-        except Exception:
-            self._log.exception("unexpected error")
-            if status or scope["type"] != "http":
+        except Exception as error:
+            has_begun = bool(status) or scope["type"] != "http"
+            self._log_failure(error, scope, has_begun=has_begun)
+            if has_begun:
                 raise
-            detail = f"Something went wrong in the {self._service}; its log says more under this request id."
-            await problem(500, "internal", detail)(scope, receive, send_named)
+            await problem(500, "internal", _FAILED)(scope, receive, send_named)
         finally:
-            self._tell(scope, span, status, time.monotonic() - began)
+            self._tell(scope, current, status, time.monotonic() - began)
 
-    def _tell(self, scope: Scope, span: Span, status: int, seconds: float) -> None:
-        method = scope.get("method", "WS")
+    def _log_failure(self, error: Exception, scope: Scope, *, has_begun: bool) -> None:
+        fields = work_fields() | {"path": self._rules.logged_path(scope["path"])}
+        known = _domain_error(error) if has_begun else None
+        if known is None:
+            self._log.exception("request failed", extra=fields)
+            return
+        # What a sandbox does to its own download is no fault of ours, and may be done again and again.
+        self._log.warning("answer broken off", extra=fields | {"code": known.code, "reason": known.detail})
+        raise BrokenOffError from known
+
+    def _tell(self, scope: Scope, current: Span, status: int, seconds: float) -> None:
+        method = "WS" if scope["type"] == "websocket" else scope["method"]
         level = logging.DEBUG if scope["path"] in _QUIET else logging.INFO
-        fields = {"method": method, "path": scope["path"], "status": status}
+        fields = {"method": method, "path": self._rules.logged_path(scope["path"]), "status": status}
         self._log.log(level, "request", extra=fields | {"duration_ms": round(seconds * 1000, 1)})
-        route = str(getattr(scope.get("route"), "path", _UNMATCHED))
-        is_known = route != _UNMATCHED and method in _METHODS
-        answered = Answered(method if is_known else "any", route, status, seconds)
-        self._count(answered)
-        span.note("http.request.method", answered.method)
-        span.note("http.route", route)
-        span.note("http.response.status_code", status)
+        route = str(getattr(scope.get("route"), "path", UNMATCHED))
+        answered = Answered(method if method in _METHODS else _OTHER, route, status, seconds)
+        self._rules.count(answered)
+        current.set_attributes(
+            {"http.request.method": answered.method, "http.route": route, "http.response.status_code": status}
+        )
+
+
+def _domain_error(error: Exception) -> DomainError | None:
+    """The one it is, or that the framework could not answer any more because an answer had begun."""
+    found = error.__cause__ if type(error) is RuntimeError else error
+    return found if isinstance(found, DomainError) else None

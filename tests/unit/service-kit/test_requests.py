@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 
 from contracts.observation.context import work_fields
 from service_kit.problems import install_problems
-from service_kit.requests import Answered, RequestMiddleware
+from service_kit.requests import Answered, RequestMiddleware, RequestRules
 
 
 class Service:
@@ -22,7 +22,8 @@ class Service:
     def __init__(self) -> None:
         self.counted: list[Answered] = []
         self.app = FastAPI()
-        self.app.add_middleware(RequestMiddleware, count=self.counted.append, service="some-service")
+        rules = RequestRules(service="some-service", count=self.counted.append)
+        self.app.add_middleware(RequestMiddleware, rules=rules)
         install_problems(self.app)
         self.app.get("/things/{name}")(self._thing)
         self.app.get("/broken")(self._broken)
@@ -83,7 +84,7 @@ async def test_an_answer_that_has_begun_is_cut_and_not_followed_by_another(servi
 async def test_requests_are_counted_by_template_and_strange_ones_together(service: Service) -> None:
     for path, method in (("/things/1", "GET"), ("/things/2", "GET"), ("/nowhere", "GET"), ("/things/3", "STRANGE")):
         await service.ask(path, method)
-    assert [(one.method, one.route, one.status) for one in service.counted] == [
+    assert [(one.routed_method, one.route, one.status) for one in service.counted] == [
         ("GET", "/things/{name}", 200),
         ("GET", "/things/{name}", 200),
         ("any", "unmatched", 404),

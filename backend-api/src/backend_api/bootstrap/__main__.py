@@ -13,6 +13,7 @@ from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.listening import Server, listen, server_for
 from backend_api.bootstrap.settings import SettingsError, load_settings, resolve_hosts
 from backend_api.bootstrap.wiring import web_options, wire_with
+from backend_api.infrastructure.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
 from contracts.observation.logs import log_json_lines
 from contracts.tracing import traced
 from service_kit.cancellation import let_cancellation_through
@@ -33,7 +34,7 @@ def main() -> int:
         sys.stderr.write(f"backend-api: {error}\n")
         return 2
     server = server_for(app, graceful_s=GRACEFUL_S, trusted_proxies=settings.trusted_proxies)
-    with traced("backend-api"):
+    with traced("backend-api", passed_on=[SANDBOX_SERVICE]):
         uvloop.run(_serve(server, closing, hosts, settings.port))
     return 0 if server.started else 1
 

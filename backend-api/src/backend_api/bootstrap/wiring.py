@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -30,6 +31,7 @@ from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.security.passwords import Argon2Passwords
 from backend_api.infrastructure.security.tokens import JwtAccessTokens
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
+from contracts.tracing import follows_callers
 
 LEAVE_S = 6.0
 """Runs may take so long to come to the end of their present step; then they are cut."""
@@ -47,6 +49,7 @@ def web_options(settings: Settings) -> WebOptions:
     return WebOptions(
         is_local=settings.is_local,
         metrics_token=settings.metrics_token.get_secret_value(),
+        follows_traces=follows_callers(os.environ),
         # What it listens on may be a name: others reach it by that, and so does its health check.
         allowed_hosts=(*settings.allowed_hosts, *settings.host, *named_hosts(settings)),
         user_content_origin=settings.user_content_origin,

@@ -16,6 +16,7 @@ from backend_api.bootstrap.listening import listen, server_for
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, SettingsError, load_settings, resolve_hosts
 from backend_api.bootstrap.wiring import settle_memory, working
+from backend_api.infrastructure.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
 from backend_api.interfaces.http.worker_app import build_worker_app
 from contracts.observation.logs import log_json_lines
 from contracts.tracing import traced
@@ -37,7 +38,7 @@ def main() -> int:
     except SettingsError as error:
         sys.stderr.write(f"backend-api: {error}\n")
         return 2
-    with traced("backend-api-worker"):
+    with traced("backend-api-worker", passed_on=[SANDBOX_SERVICE]):
         uvloop.run(_work(planned, hosts))
     return 0
 

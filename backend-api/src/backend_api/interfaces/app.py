@@ -25,10 +25,11 @@ from backend_api.interfaces.http.content_origin import ContentOrigin
 from backend_api.interfaces.http.documentation import documentation_router
 from backend_api.interfaces.http.edge import Edge
 from backend_api.interfaces.http.page import page_router
+from backend_api.interfaces.http.request_rules import request_rules
 from backend_api.interfaces.http.use_cases import WebOptions
-from backend_api.interfaces.http.watched import Watched
 from backend_api.interfaces.ws import screen, session_socket
 from service_kit.problems import install_problems
+from service_kit.requests import NO_TELEMETRY, RequestMiddleware
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[Any]]
 
@@ -77,6 +78,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        telemetry=NO_TELEMETRY,
     )
     app.state.options = options
     install_problems(app)
@@ -110,5 +112,5 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
     if options.user_content_origin:
         app.add_middleware(ContentOrigin, origin=options.user_content_origin)
     app.add_middleware(Edge, options=options)
-    app.add_middleware(Watched)
+    app.add_middleware(RequestMiddleware, rules=request_rules(follows_callers=options.follows_traces))
     return app

@@ -1,143 +1,82 @@
-"""Spans of a trace. Off, the default, they cost next to nothing. Names and attributes hold no text of users."""
+"""Spans of a trace, by OpenTelemetry's API; where no collector is named its tracer does nothing.
+
+Names and attributes hold no text of users. What crosses a wire, or is stored with a run, is a W3C `traceparent`.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
-from typing import Literal, Protocol
+from contextlib import contextmanager
 
-Attribute = str | int | float | bool
-Kind = Literal["server", "client", "internal"]
+from opentelemetry.context import Context, attach, detach
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, format_trace_id, get_current_span, get_tracer
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+SCOPE = "agent"
 TRACEPARENT = "traceparent"
-_SANE = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
-_current: ContextVar[str | None] = ContextVar("traceparent", default=None)
-
-
-class Span(Protocol):
-    """Something that takes time."""
-
-    @property
-    def traceparent(self) -> str | None:
-        """W3C trace context, to be passed on."""
-        ...
-
-    def note(self, name: str, value: Attribute) -> None: ...
-
-    def end(self, error: str | None = None) -> None:
-        """`error` is a class or code, never a message."""
-        ...
-
-    def beside(self, service: str, name: str, *, at: float, seconds: float) -> None:
-        """A child another service told of, begun `at` (Unix time)."""
-        ...
-
-
-class Tracer(Protocol):
-    """Where spans go."""
-
-    @property
-    def trusts_callers(self) -> bool:
-        """Whether a trace that a caller began is gone on with."""
-        ...
-
-    def start(self, name: str, parent: str | None, kind: Kind, attributes: Mapping[str, Attribute]) -> Span: ...
-
-
-class _Silent:
-    """A span of nobody."""
-
-    traceparent: str | None = None
-
-    def note(self, name: str, value: Attribute) -> None: ...
-
-    def end(self, error: str | None = None) -> None: ...
-
-    def beside(self, service: str, name: str, *, at: float, seconds: float) -> None: ...
-
-
-SILENT: Span = _Silent()
-_OFF = nullcontext(SILENT)
-
-
-class Spans:
-    """The process's spans; the bootstrap puts a tracer in where one is wanted."""
-
-    tracer: Tracer | None = None
-
-    def accept(self, traceparent: str | None) -> str | None:
-        """What a caller sent, when it is sane and wanted."""
-        if self.tracer is None or traceparent is None or not self.tracer.trusts_callers:
-            return None
-        return traceparent if _SANE.fullmatch(traceparent) else None
-
-    def begin(
-        self,
-        name: str,
-        *,
-        parent: str | None = None,
-        kind: Kind = "internal",
-        attributes: Mapping[str, Attribute] | None = None,
-    ) -> Span:
-        """A span its caller ends; below the current one unless a parent is named."""
-        if self.tracer is None:
-            return SILENT
-        return self.tracer.start(name, parent or _current.get(), kind, attributes or {})
-
-    def span(
-        self,
-        name: str,
-        *,
-        parent: str | None = None,
-        kind: Kind = "internal",
-        attributes: Mapping[str, Attribute] | None = None,
-    ) -> AbstractContextManager[Span]:
-        """A span around the block; spans begun inside are below it. Not for a block that yields to its caller."""
-        if self.tracer is None:
-            return _OFF
-        return _around(self.tracer.start(name, parent or _current.get(), kind, attributes or {}))
+TRACER = get_tracer(SCOPE)
+_LENGTH = 55
+_W3C = TraceContextTextMapPropagator()
 
 
 @contextmanager
-def _around(span: Span) -> Generator[Span]:
-    token = _current.set(span.traceparent)
-    error: str | None = None
-    try:
-        yield span
-    except asyncio.CancelledError:
-        error = "cancelled"
-        raise
-    except BaseException as raised:
-        error = type(raised).__name__
-        raise
-    finally:
-        _current.reset(token)
-        span.end(error)
+def span(
+    name: str,
+    *,
+    parent: str | None = None,
+    kind: SpanKind = SpanKind.INTERNAL,
+    attributes: Mapping[str, str | int | float | bool] | None = None,
+) -> Generator[Span]:
+    """A span around the block, below the current one unless a parent is named. Not for a block that yields.
+
+    A failure is told by its class alone: the library would add its message, which may hold what people wrote.
+    """
+    context = remote_context(parent) if parent else None
+    with TRACER.start_as_current_span(
+        name, context, kind, attributes, record_exception=False, set_status_on_exception=False
+    ) as current:
+        try:
+            yield current
+        except asyncio.CancelledError:
+            failed(current, "cancelled")
+            raise
+        except BaseException as error:
+            failed(current, type(error).__name__)
+            raise
+
+
+def failed(span: Span, reason: str) -> None:
+    """`reason` is a class or code, never a message."""
+    span.set_status(Status(StatusCode.ERROR, reason))
 
 
 @contextmanager
 def following(traceparent: str | None) -> Generator[bool]:
-    """Inside, work belongs to a caller's trace, where what it sent is sane; yields whether it does."""
-    is_sane = traceparent is not None and _SANE.fullmatch(traceparent) is not None
-    token = _current.set(traceparent if is_sane else None)
+    """Inside, work belongs to a caller's trace, where what it sent is well formed; yields whether it does."""
+    context = remote_context(traceparent)
+    token = attach(context)
     try:
-        yield is_sane
+        yield get_current_span(context).get_span_context().is_valid
     finally:
-        _current.reset(token)
+        detach(token)
 
 
-SPANS = Spans()
+def remote_context(traceparent: str | None) -> Context:
+    """Of nobody where it is missing or malformed. A caller's `tracestate` and baggage are not passed on."""
+    # The library would write a line of the log for one that is too long.
+    is_whole = traceparent is not None and len(traceparent) == _LENGTH
+    return _W3C.extract({TRACEPARENT: traceparent} if is_whole else {}, Context())
 
 
 def current_traceparent() -> str | None:
-    """W3C trace context of what this task does; None when nothing is traced."""
-    return _current.get()
+    """Of what this task does; None when nothing is traced."""
+    carrier: dict[str, str] = {}
+    _W3C.inject(carrier)
+    return carrier.get(TRACEPARENT)
 
 
 def current_trace_id() -> str | None:
     """Of the trace this task works in."""
-    traceparent = _current.get()
-    return traceparent.split("-")[1] if traceparent else None
+    context = get_current_span().get_span_context()
+    return format_trace_id(context.trace_id) if context.is_valid else None

@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
 
+from opentelemetry.trace import Span
+
 from contracts.observation.context import current_work, working_for
-from contracts.observation.spans import SPANS, Span
+from contracts.observation.spans import span
 from sandbox_manager.application import measures
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.domain.sandbox import Sandbox
@@ -26,14 +28,14 @@ class StartWatch:
     def reached(self, phase: str) -> None:
         now = time.perf_counter()
         measures.PHASE_SECONDS.observe(now - self._last, self._runtime, phase)
-        self._span.note(f"phase.{phase}_ms", round((now - self._last) * 1000, 1))
+        self._span.set_attribute(f"phase.{phase}_ms", round((now - self._last) * 1000, 1))
         self._last = now
 
     def ended(self, error: DomainError | None) -> None:
         """`error` is why it did not get ready."""
         outcome = "ready" if error is None else error.code
         measures.STARTS.add(self._runtime, outcome)
-        self._span.note("outcome", outcome)
+        self._span.set_attribute("outcome", outcome)
         if error is None:
             measures.PHASE_SECONDS.observe(time.perf_counter() - self._began, self._runtime, "total")
 
@@ -55,9 +57,9 @@ def watched_start(sandbox: Sandbox) -> Generator[StartWatch]:
     attributes = {"sandbox.id": identity.sandbox_id, "session.id": identity.session_id, "runtime": sandbox.runtime}
     with (
         working_for(request_id=work.request_id, session_id=identity.session_id, run_id=work.run_id),
-        SPANS.span("sandbox create", attributes=attributes) as span,
+        span("sandbox create", attributes=attributes) as current,
     ):
-        watch = StartWatch(sandbox.runtime, span)
+        watch = StartWatch(sandbox.runtime, current)
         token = _current.set(watch)
         try:
             yield watch

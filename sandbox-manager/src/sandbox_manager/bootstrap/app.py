@@ -13,7 +13,7 @@ from sandbox_manager.interfaces.http import events, health, sandboxes, stats, wo
 from sandbox_manager.interfaces.http.use_cases import Wiring
 from service_kit.failures import DomainError
 from service_kit.problems import install_problems
-from service_kit.requests import Answered, RequestMiddleware
+from service_kit.requests import NO_TELEMETRY, Answered, RequestMiddleware, RequestRules
 
 MAX_BODY_BYTES = 64 * 1024
 
@@ -35,8 +35,9 @@ def create_app(wiring: Wiring) -> FastAPI:
         # Nobody reads it in a browser, and the page would run scripts of another host.
         docs_url=None,
         redoc_url=None,
+        telemetry=NO_TELEMETRY,
     )
-    app.add_middleware(RequestMiddleware, count=_count, service="sandbox-manager", span="manager request")
+    app.add_middleware(RequestMiddleware, rules=REQUESTS)
     install_problems(app, own_headers=own_headers)
     app.include_router(health.router)
     for router in (events.router, stats.router, sandboxes.router, workspaces.router):
@@ -45,8 +46,14 @@ def create_app(wiring: Wiring) -> FastAPI:
 
 
 def _count(answered: Answered) -> None:
-    measures.HTTP_REQUESTS.add(answered.method, answered.route, str(answered.status))
-    measures.HTTP_SECONDS.observe(answered.seconds, answered.method, answered.route)
+    method = answered.routed_method
+    measures.HTTP_REQUESTS.add(method, answered.route, str(answered.status))
+    measures.HTTP_SECONDS.observe(answered.seconds, method, answered.route)
+
+
+REQUESTS = RequestRules(
+    service="sandbox-manager", count=_count, span=lambda _, is_traced: "manager request" if is_traced else None
+)
 
 
 def own_headers(error: DomainError) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from service_kit.problems import install_problems
-from service_kit.requests import Answered, RequestMiddleware
+from service_kit.requests import NO_TELEMETRY, Answered, RequestMiddleware, RequestRules
 from tool_api import __version__, measures
 from tool_api.http.activity import ActivityMiddleware
 from tool_api.http.body_limit import BodyLimitMiddleware
@@ -20,11 +20,18 @@ from tool_api.http.vnc import vnc_router
 
 def create_app(services: Services) -> FastAPI:
     """The routes of the door."""
-    app = FastAPI(title="Tool API", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(
+        title="Tool API",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        telemetry=NO_TELEMETRY,
+    )
     app.state.services = services
     app.add_middleware(BodyLimitMiddleware)
     app.add_middleware(ActivityMiddleware, activity=services.keeper.activity)
-    app.add_middleware(RequestMiddleware, count=_count, service="tool-api")
+    app.add_middleware(RequestMiddleware, rules=RequestRules(service="tool-api", count=_count))
     install_problems(app)
     desktop = services.desktop
     vnc = vnc_router(lambda _: services.door, lambda _: desktop.vnc_socket if desktop is not None else None)
@@ -34,4 +41,4 @@ def create_app(services: Services) -> FastAPI:
 
 
 def _count(answered: Answered) -> None:
-    measures.HTTP_REQUESTS.add(answered.method, answered.route, str(answered.status))
+    measures.HTTP_REQUESTS.add(answered.routed_method, answered.route, str(answered.status))

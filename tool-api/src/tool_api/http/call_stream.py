@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 
+from opentelemetry.trace import get_current_span
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from contracts.observation.spans import current_traceparent
-from contracts.tools import OutputFrame, ResultFrame, ToldSpan, ToolResult
+from contracts.tools import OutputFrame, RemoteSpan, ResultFrame, ToolResult
 from service_kit.requests import ARRIVED
 from tool_api.calls import Call
 
@@ -58,7 +58,7 @@ class CallStream(Response):
         if (frame := call.live.take()) is not None:
             await self._send_frame(send, frame)
         result = call.result()
-        spans = _spans(call, result, arrived) if current_traceparent() is not None else None
+        spans = _spans(call, result, arrived) if get_current_span().get_span_context().is_valid else None
         await self._send_frame(send, ResultFrame(result=result, spans=spans), is_last=True)
 
     async def _first_news(self) -> None:
@@ -77,7 +77,7 @@ class CallStream(Response):
             await send(message)
 
 
-def _spans(call: Call, result: ToolResult, arrived: float) -> list[ToldSpan]:
-    request = ToldSpan(name="request", start_ms=0, duration_ms=(time.monotonic() - arrived) * 1000)
-    handler = ToldSpan(name="tool", start_ms=(call.began - arrived) * 1000, duration_ms=result.duration_ms)
+def _spans(call: Call, result: ToolResult, arrived: float) -> list[RemoteSpan]:
+    request = RemoteSpan(name="request", start_ms=0, duration_ms=(time.monotonic() - arrived) * 1000)
+    handler = RemoteSpan(name="tool", start_ms=(call.began - arrived) * 1000, duration_ms=result.duration_ms)
     return [request, handler]

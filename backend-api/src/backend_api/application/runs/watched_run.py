@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from backend_api.application import measures
 from backend_api.domain.conversation.entity import Lease
 from contracts.observation.context import working_for
-from contracts.observation.spans import SPANS
+from contracts.observation.spans import span
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def watched_run(lease: Lease) -> Generator[None]:
     }
     with (
         working_for(request_id=run.request_id, session_id=run.session_id, run_id=run.id),
-        SPANS.span("run", parent=run.trace, attributes=attributes),
+        span("run", parent=run.trace, attributes=attributes),
         measures.RUNS_HERE.held(),
     ):
         yield

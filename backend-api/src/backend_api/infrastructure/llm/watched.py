@@ -6,10 +6,12 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
+from opentelemetry.trace import SpanKind
+
 from backend_api.application import measures
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import ChatModel, FinishPart, ModelError, ModelRequest, Part, UsagePart
-from contracts.observation.spans import SPANS
+from contracts.observation.spans import TRACER, failed
 
 _FINE = frozenset({"stop", "length", "tool_calls"})
 
@@ -24,7 +26,7 @@ class WatchedModel:
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         provider, model = self._provider, request.model
         attributes = {"gen_ai.provider.name": provider, "gen_ai.request.model": model}
-        span = SPANS.begin("model call", kind="client", attributes=attributes)
+        span = TRACER.start_span("model call", kind=SpanKind.CLIENT, attributes=attributes)
         began = time.perf_counter()
         outcome, usage, has_begun = "cut", Usage(), False
         try:
@@ -50,6 +52,8 @@ class WatchedModel:
             measures.MODEL_SECONDS.observe(time.perf_counter() - began, provider, model)
             for kind in ("input", "cached", "output", "thinking"):
                 measures.MODEL_TOKENS.add(model, kind, by=getattr(usage, kind))
-            span.note("gen_ai.usage.input_tokens", usage.input)
-            span.note("gen_ai.usage.output_tokens", usage.output)
-            span.end(None if outcome in _FINE else outcome)
+            span.set_attribute("gen_ai.usage.input_tokens", usage.input)
+            span.set_attribute("gen_ai.usage.output_tokens", usage.output)
+            if outcome not in _FINE:
+                failed(span, outcome)
+            span.end()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import httpx
+from opentelemetry.trace import Span, SpanKind
 from pydantic import BaseModel, Field, TypeAdapter
 
 from backend_api.domain.agent.tools import OnOutput, ToolOutcome
@@ -22,8 +23,8 @@ from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavail
 from backend_api.infrastructure.tool_api.door_faults import door_faults
 from backend_api.infrastructure.tool_api.doors import Door, Doors
 from backend_api.infrastructure.tool_api.problems import REFUSED, error_of, refusal
-from backend_api.infrastructure.tool_api.told_spans import tell_spans
-from contracts.observation.spans import SPANS, Span
+from backend_api.infrastructure.tool_api.remote_spans import record_remote_spans
+from contracts.observation.spans import span
 from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
 from service_kit.bounded_http import Bounds, StreamedAnswer
 from service_kit.bounded_json import MalformedJsonError, read_json
@@ -77,16 +78,16 @@ class DoorTools:
     ) -> ToolOutcome:
         """A refused token is renewed once: nothing ran then. Cancelling ends the call's process group."""
         call = _Call(call_id, name, arguments, on_output)
-        with SPANS.span("door call", kind="client", attributes={"tool.name": name}) as span:
-            outcome = await self._attempt(computer, call, span)
+        with span("door call", kind=SpanKind.CLIENT, attributes={"tool.name": name}) as current:
+            outcome = await self._attempt(computer, call, current)
             if outcome is None:
                 self._doors.refuse(computer)
-                outcome = await self._attempt(computer, call, span)
+                outcome = await self._attempt(computer, call, current)
         if outcome is None:
             raise ComputerUnavailableError("The computer refuses the connection.")
         return outcome
 
-    async def _attempt(self, computer: Computer, call: _Call, span: Span) -> ToolOutcome | None:
+    async def _attempt(self, computer: Computer, call: _Call, current: Span) -> ToolOutcome | None:
         """None where the token is refused."""
         async with (
             door_faults(
@@ -97,9 +98,9 @@ class DoorTools:
             ),
             self._doors.open(computer, SCOPES) as door,
         ):
-            return await self._over(door, call, span)
+            return await self._over(door, call, current)
 
-    async def _over(self, door: Door, call: _Call, span: Span) -> ToolOutcome | None:
+    async def _over(self, door: Door, call: _Call, current: Span) -> ToolOutcome | None:
         body = {"call_id": call.id, "arguments": call.arguments}
         began = time.time()
         try:
@@ -114,7 +115,7 @@ class DoorTools:
                     # It broke in there, so nobody knows how far the call came: never simply called again.
                     raise ComputerLostError(error.detail) if answer.status >= 500 else error
                 frame = await _read(answer, call.on_output)
-                tell_spans(frame.spans, span, began)
+                record_remote_spans(frame.spans, current, began)
                 return outcome_of(frame.result)
         except asyncio.CancelledError:
             await self._cancel(door, call.id)

@@ -9,7 +9,7 @@ from typing import Any
 
 from backend_api.application import measures
 from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolBox, ToolOutcome
-from contracts.observation.spans import SPANS
+from contracts.observation.spans import span
 
 
 class WatchedToolBox:
@@ -26,7 +26,7 @@ class WatchedToolBox:
     ) -> ToolOutcome:
         began = time.perf_counter()
         outcome = "fault"
-        with SPANS.span("tool call", attributes={"tool.name": name, "tool.call_id": context.call_id}) as span:
+        with span("tool call", attributes={"tool.name": name, "tool.call_id": context.call_id}) as current:
             try:
                 result = await self._inner.call(context, name, arguments, on_output)
                 outcome = "success" if result.success else "failure"
@@ -37,4 +37,4 @@ class WatchedToolBox:
             finally:
                 measures.TOOL_CALLS.add(name, outcome)
                 measures.TOOL_SECONDS.observe(time.perf_counter() - began, name)
-                span.note("outcome", outcome)
+                current.set_attribute("outcome", outcome)

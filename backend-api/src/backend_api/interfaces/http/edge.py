@@ -1,37 +1,18 @@
-"""The edge: log line, size of bodies, host and origin checks, headers of every answer."""
+"""The edge: size of bodies, host and origin checks."""
 
 from __future__ import annotations
 
-import logging
 import re
-import time
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from backend_api.domain.errors import DomainError
 from backend_api.interfaces.http.hosts import KnownHosts, host_name
 from backend_api.interfaces.http.use_cases import WebOptions
-from contracts.errors import REQUEST_ID_HEADER
-from contracts.observation.context import current_work
-from service_kit.listening.broken_off import BrokenOffError
 from service_kit.problems import problem
 
-logger = logging.getLogger("backend_api.access")
-
-_SESSION = re.compile(r"/api/sessions/([A-Za-z0-9_-]{1,64})")
-_LINK = re.compile(r"/+api/+files/", re.IGNORECASE)
 _UPLOAD = re.compile(r"/api/sessions/[^/]+/files/?")
-_SECURITY = {
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "x-frame-options": "DENY",
-    "cross-origin-opener-policy": "same-origin",
-}
-
-
 PIECE_BYTES = 64 * 1024
 TOO_LARGE = "body_too_large"
 OVER_LIMIT = "This body is over the limit."
@@ -56,54 +37,21 @@ class Edge:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        request_id = current_work().request_id or ""
-        if (refusal := self._refusal(scope["type"], headers)) is not None:
-            await self._refuse(refusal, scope, receive, send, request_id)
+        if (refusal := self._refusal(scope["type"], Headers(scope=scope))) is not None:
+            await self._refuse(refusal, scope, receive, send)
             return
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
             return
-        await self._answer(scope, receive, send, request_id)
+        limit = self._limit_of(scope)
+        if _declared(scope) > limit:
+            await problem(413, TOO_LARGE, OVER_LIMIT)(scope, receive, send)
+            return
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
-        began = time.perf_counter()
-        status = 500
-        has_started = False
-
-        async def send_with_headers(message: Message) -> None:
-            nonlocal status, has_started
-            if message["type"] == "http.response.start":
-                status, has_started = message["status"], True
-                headers = MutableHeaders(raw=message["headers"])
-                headers[REQUEST_ID_HEADER] = request_id
-                for name, value in _SECURITY.items():
-                    headers.setdefault(name, value)
-                message["headers"] = headers.raw
+        async def send_in_pieces(message: Message) -> None:
             await _in_pieces(message, send)
 
-        limit = self._limit_of(scope)
-        try:
-            if _declared(scope) > limit:
-                await problem(413, TOO_LARGE, OVER_LIMIT)(scope, receive, send_with_headers)
-            else:
-                await self._app(scope, _bounded(receive, limit), send_with_headers)
-        except Exception as error:
-            known = _domain_error(error) if has_started else None
-            if known is not None:
-                # What a sandbox does to its own download is no fault of ours, and may be done again and again.
-                told = self._fields(scope, request_id) | {"code": known.code, "reason": known.detail}
-                logger.warning("answer broken off", extra=told)
-                raise BrokenOffError from known
-            logger.exception("request failed", extra=self._fields(scope, request_id))
-            if has_started:
-                raise
-            answer = problem(500, "internal", "Something broke on our side. The request id helps to find it.")
-            await answer(scope, receive, send_with_headers)
-        finally:
-            fields = self._fields(scope, request_id)
-            fields |= {"status": status, "duration_ms": round((time.perf_counter() - began) * 1000, 1)}
-            logger.info("request", extra=fields)
+        await self._app(scope, _bounded(receive, limit), send_in_pieces)
 
     def _limit_of(self, scope: Scope) -> int:
         limit = self._options.max_body_bytes
@@ -128,23 +76,13 @@ class Edge:
         is_own = bool(hosts) and origin in (f"http://{hosts[0]}", f"https://{hosts[0]}")
         return None if is_own or origin in self._options.cors_origins else _FOREIGN
 
-    async def _refuse(self, refusal: _Refusal, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+    @staticmethod
+    async def _refuse(refusal: _Refusal, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 4403})
             return
-        answer: Response = problem(*refusal)
-        answer.headers[REQUEST_ID_HEADER] = request_id
-        await answer(scope, receive, send)
-
-    @staticmethod
-    def _fields(scope: Scope, request_id: str) -> dict[str, object]:
-        fields: dict[str, object] = {"request_id": request_id, "method": scope["method"], "path": scope["path"]}
-        if found := _SESSION.match(scope["path"]):
-            fields["session_id"] = found[1]
-        if _LINK.match(scope["path"]):
-            fields["path"] = "/api/files/…"
-        return fields
+        await problem(*refusal)(scope, receive, send)
 
 
 async def _in_pieces(message: Message, send: Send) -> None:
@@ -155,12 +93,6 @@ async def _in_pieces(message: Message, send: Send) -> None:
         await send({"type": "http.response.body", "body": body[at : at + PIECE_BYTES], "more_body": True})
         at += PIECE_BYTES
     await send({**message, "body": body[at:]} if at else message)
-
-
-def _domain_error(error: Exception) -> DomainError | None:
-    """The one it is, or that the framework could not answer any more because an answer had begun."""
-    found = error.__cause__ if type(error) is RuntimeError else error
-    return found if isinstance(found, DomainError) else None
 
 
 def _declared(scope: Scope) -> int:

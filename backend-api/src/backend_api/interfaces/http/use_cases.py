@@ -116,6 +116,7 @@ class WebOptions:
     user_content_origin: str = ""
     public_url: str = ""
     metrics_token: str = ""
+    follows_traces: bool = False
     max_body_bytes: int = 2 * 1024 * 1024
     max_upload_bytes: int = 10 * 1024 * 1024
     max_files: int = 50

@@ -12,6 +12,7 @@ from backend_api.interfaces.http.health import healthz, metrics_answer, readines
 from backend_api.interfaces.http.use_cases import Metrics, Probe, no_metrics
 from contracts.scraping import check_scraper
 from service_kit.problems import install_problems
+from service_kit.requests import NO_TELEMETRY
 
 
 def build_worker_app(
@@ -22,7 +23,7 @@ def build_worker_app(
     metrics_token: str = "",
 ) -> FastAPI:
     """Health is open inside the deployment; metrics as the gateway's are."""
-    app = FastAPI(title="Agent worker", version="1", openapi_url=None)
+    app = FastAPI(title="Agent worker", version="1", openapi_url=None, telemetry=NO_TELEMETRY)
     install_problems(app)
     app.get("/healthz")(healthz)
 
