@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from contracts.sandboxes import DoorToken, Scope
+from contracts.sandboxes import EndpointToken, Scope
 from setting import Stack
 from support.sandboxes import client_at
 
@@ -69,12 +69,12 @@ class Manager:
     def delete(self, sandbox: str) -> None:
         self.http.delete(f"/sandboxes/{sandbox}", params={"keep_workspace": "false"}).raise_for_status()
 
-    def token(self, sandbox: str, *scopes: Scope) -> DoorToken:
+    def token(self, sandbox: str, *scopes: Scope) -> EndpointToken:
         body = {"scopes": [scope.value for scope in scopes]}
         answer = self.http.post(f"/sandboxes/{sandbox}/tokens", json=body).raise_for_status()
-        return DoorToken.model_validate(answer.json())
+        return EndpointToken.model_validate(answer.json())
 
 
-def door(token: DoorToken) -> httpx.AsyncClient:
-    """A client of the sandbox's door."""
-    return client_at(token.door, {"Authorization": f"Bearer {token.token}"})
+def endpoint(token: EndpointToken) -> httpx.AsyncClient:
+    """A client of the sandbox's endpoint."""
+    return client_at(token.endpoint, {"Authorization": f"Bearer {token.token}"})

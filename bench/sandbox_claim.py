@@ -11,7 +11,7 @@ import sys
 import time
 from collections import defaultdict
 
-from computer import Manager, door
+from computer import Manager, endpoint
 from contracts.sandboxes import Scope
 from setting import machine, plain_stack, summary
 
@@ -26,7 +26,7 @@ async def first_command(manager: Manager, sandbox: str, spent: dict[str, list[fl
     token = manager.token(sandbox, Scope.EXEC)
     spent["token"].append(_ms(began))
     began = time.perf_counter()
-    async with door(token) as http:
+    async with endpoint(token) as http:
         body = {"call_id": f"bench-{time.monotonic_ns()}", "arguments": {"command": "true"}}
         answer = await http.post("/tools/shell_exec", json=body)
     spent["first command"].append(_ms(began))
@@ -61,7 +61,7 @@ def main() -> None:
             spent["delete"].append(_ms(began))
     for name, times in spent.items():
         print(summary(f"{name} ({runtime})", times[1:], "ms"))
-    # Those of a claim begin when its record is stored: its door has answered, its new record is stored too.
+    # Those of a claim begin when its record is stored: its endpoint has answered, its new record is stored too.
     told = ", ".join(f"{phase} {phases[phase]:.1f} ms" for phase in ("claimed", "total") if phase in phases)
     print(f"in the manager, means with the first ({runtime}): {told}")
     print(f"idle with its desktop ({runtime}): {memory / 2**20:.0f} MiB")

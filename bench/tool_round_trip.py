@@ -1,4 +1,4 @@
-"""A command's round trip through the door of a real sandbox: `true` in a persistent shell.
+"""A command's round trip through the endpoint of a real sandbox: `true` in a persistent shell.
 
 .venv/bin/python bench/tool_round_trip.py [process|docker]
 """
@@ -9,14 +9,14 @@ import asyncio
 import sys
 import time
 
-from computer import Manager, door
-from contracts.sandboxes import DoorToken, Scope
+from computer import Manager, endpoint
+from contracts.sandboxes import EndpointToken, Scope
 from setting import machine, plain_stack, summary
 
 
-async def measure(token: DoorToken, calls: int) -> list[float]:
+async def measure(token: EndpointToken, calls: int) -> list[float]:
     times: list[float] = []
-    async with door(token) as http:
+    async with endpoint(token) as http:
         for number in range(calls):
             began = time.perf_counter()
             body = {"call_id": f"bench-{time.monotonic_ns()}-{number}", "arguments": {"command": "true"}}
@@ -34,7 +34,7 @@ def main() -> None:
         sandbox = manager.create("bench-tools")
         token = manager.token(sandbox, Scope.EXEC)
         asyncio.run(measure(token, 20))
-        print(summary(f"`true` through the door ({runtime})", asyncio.run(measure(token, 200)), "ms"))
+        print(summary(f"`true` through the endpoint ({runtime})", asyncio.run(measure(token, 200)), "ms"))
         manager.delete(sandbox)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a sandbox must be able to do, and must not, seen from inside. Prints a line a check; ends with 1 on a failure.
 
-Reads the door token from TOKEN and leaves a picture of the desktop in /workspace/desktop.png.
+Reads the endpoint token from TOKEN and leaves a picture of the desktop in /workspace/desktop.png.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ import httpx
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
-DOOR = "127.0.0.1:7000"
+ENDPOINT = "127.0.0.1:7000"
 HEADERS = {"Authorization": f"Bearer {os.environ['TOKEN']}"}
 TEXT = "你好 こんにちは 안녕 😀"
 PAGE = f"data:text/html;charset=utf-8,<title>Smoke</title><body style='background:teal;font-size:60px'>{TEXT}"
@@ -72,7 +72,7 @@ async def browser(client: httpx.AsyncClient) -> str:
 
 async def desktop(_: httpx.AsyncClient) -> str:
     async with connect(
-        f"ws://{DOOR}/vnc",
+        f"ws://{ENDPOINT}/vnc",
         additional_headers=HEADERS,
         subprotocols=[Subprotocol("binary")],
         max_size=None,
@@ -208,7 +208,7 @@ CHECKS: tuple[Callable[[httpx.AsyncClient], Awaitable[str]], ...] = (
 
 async def main() -> int:
     failed = 0
-    async with httpx.AsyncClient(base_url=f"http://{DOOR}", headers=HEADERS, timeout=60, trust_env=False) as client:
+    async with httpx.AsyncClient(base_url=f"http://{ENDPOINT}", headers=HEADERS, timeout=60, trust_env=False) as client:
         for check in CHECKS:
             name = check.__name__.replace("_", " ")
             try:

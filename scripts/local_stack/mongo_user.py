@@ -1,7 +1,7 @@
 """The one user of our own mongod, made while nobody else can reach it.
 
 A server with access control lets whoever comes first over loopback make the first user. So the user is made by a server
-that listens on nothing but a socket in a folder of ours; the real one starts with that door closed
+that listens on nothing but a socket in a folder of ours; the real one starts with that exception off
 (`enableLocalhostAuthBypass=false`) and asks everybody for a password.
 """
 

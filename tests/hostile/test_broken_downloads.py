@@ -12,27 +12,27 @@ import httpx
 import pytest
 
 from backend_api.domain.sandbox.entity import Computer, Scope
-from backend_api.infrastructure.tool_api.doors import Doors
-from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
-from contracts.sandboxes import DoorToken
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
+from contracts.sandboxes import EndpointToken
 from support.gateway import Gateway, run_gateway
-from support.hostile_door import Wire, head, hostile_door
+from support.hostile_endpoint import Wire, head, hostile_endpoint
 from support.servers import Server
 
 LONG = b"x" * 300_000
 
 
 @dataclass(frozen=True, slots=True)
-class OneDoor:
+class OneEndpoint:
     """Every sandbox is behind this socket."""
 
     socket: Path
 
-    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
+    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
         del scopes
         expires_at = datetime.now(UTC) + timedelta(seconds=300)
-        return DoorToken(
-            token="token", expires_at=expires_at, door=f"unix:{self.socket}", sandbox_id=computer.id, generation=1
+        return EndpointToken(
+            token="token", expires_at=expires_at, endpoint=f"unix:{self.socket}", sandbox_id=computer.id, generation=1
         )
 
     def forget(self, computer: Computer) -> None:
@@ -61,9 +61,11 @@ async def gateway(
     mongo_server: Server, redis_server: Server, mongo_database_name: str, tmp_path: Path
 ) -> AsyncGenerator[Gateway]:
     async with (
-        hostile_door(tmp_path / "door", breaks_off) as socket,
-        Doors(OneDoor(socket)) as doors,
-        run_gateway(mongo_server.uri, mongo_database_name, redis_server.uri, files=DoorWorkspace(doors)) as running,
+        hostile_endpoint(tmp_path / "door", breaks_off) as socket,
+        Endpoints(OneEndpoint(socket)) as endpoints,
+        run_gateway(
+            mongo_server.uri, mongo_database_name, redis_server.uri, files=ToolApiWorkspace(endpoints)
+        ) as running,
     ):
         yield running
 

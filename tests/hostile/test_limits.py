@@ -41,8 +41,8 @@ def tight_stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
 IMPOSTOR = """
 import os, selectors, socket, sys
 taken = []
-for folder in ("/run/door", "/run/sandbox", "/run", "/tmp"):
-    path = folder + "/door.sock"
+for folder in ("/run/endpoint", "/run/sandbox", "/run", "/tmp"):
+    path = folder + "/endpoint.sock"
     try:
         if os.path.exists(path):
             os.unlink(path)

@@ -193,7 +193,7 @@ async def test_what_is_open_stays_so(scene: Scene) -> None:
     assert "exit=0" in await scene.own.run("getent hosts example.com")
 
 
-async def test_gateway_and_worker_come_in_to_the_door_alone(scene: Scene) -> None:
+async def test_gateway_and_worker_come_in_to_the_endpoint_alone(scene: Scene) -> None:
     (address,) = addresses_of(scene.container)
     await scene.own.run("setsid python3 -m http.server 9999 >/dev/null 2>&1 & sleep 1")
     assert await scene.tried([Target("tcp", address, 9999)]) != []

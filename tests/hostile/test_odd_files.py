@@ -17,41 +17,41 @@ import pytest
 
 from backend_api.domain.errors import ConflictError, DomainError
 from backend_api.domain.sandbox.errors import FileMissingError
-from backend_api.infrastructure.tool_api.doors import Doors
-from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from support.computers import a_computer
-from support.door import RunningDoor, running_door
-from support.door_victim import FixedTokens
+from support.endpoint import RunningEndpoint, running_endpoint
+from support.endpoint_victim import FixedTokens
 
 SOON_S = 5.0
 COMPUTER = a_computer()
 
 
 @pytest.fixture(scope="module")
-def door() -> Generator[RunningDoor]:
+def endpoint() -> Generator[RunningEndpoint]:
     # In memory a file may bear any time.
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, running_door(Path(folder)) as running:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, running_endpoint(Path(folder)) as running:
         yield running
 
 
 @pytest.fixture
-async def workspace(door: RunningDoor) -> AsyncGenerator[DoorWorkspace]:
-    async with Doors(FixedTokens(f"unix:{door.socket}", door.keys.token())) as doors:
-        yield DoorWorkspace(doors)
+async def workspace(endpoint: RunningEndpoint) -> AsyncGenerator[ToolApiWorkspace]:
+    async with Endpoints(FixedTokens(f"unix:{endpoint.socket}", endpoint.keys.token())) as endpoints:
+        yield ToolApiWorkspace(endpoints)
 
 
 @pytest.fixture
-def folder(door: RunningDoor) -> Generator[Path]:
-    with tempfile.TemporaryDirectory(dir=door.workspace) as folder:
+def folder(endpoint: RunningEndpoint) -> Generator[Path]:
+    with tempfile.TemporaryDirectory(dir=endpoint.workspace) as folder:
         yield Path(folder)
 
 
-async def downloaded(workspace: DoorWorkspace, path: str) -> bytes:
+async def downloaded(workspace: ToolApiWorkspace, path: str) -> bytes:
     async with asyncio.timeout(SOON_S), workspace.download(COMPUTER, path) as download:
         return b"".join([chunk async for chunk in download.chunks])
 
 
-async def refused(workspace: DoorWorkspace, path: str) -> list[DomainError]:
+async def refused(workspace: ToolApiWorkspace, path: str) -> list[DomainError]:
     """What download and preview say."""
     with pytest.raises(DomainError) as download:
         await downloaded(workspace, path)
@@ -61,7 +61,7 @@ async def refused(workspace: DoorWorkspace, path: str) -> list[DomainError]:
     return [download.value, preview.value]
 
 
-async def test_neither_a_pipe_nor_a_socket_is_waited_for(workspace: DoorWorkspace, folder: Path) -> None:
+async def test_neither_a_pipe_nor_a_socket_is_waited_for(workspace: ToolApiWorkspace, folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     (folder / "link").symlink_to("pipe")
     with socket.socket(socket.AF_UNIX) as listening:
@@ -84,7 +84,7 @@ def deaf() -> Generator[None]:
 
 
 @pytest.mark.usefixtures("deaf")
-async def test_a_file_that_a_program_holds_closed_is_not_waited_for(workspace: DoorWorkspace, folder: Path) -> None:
+async def test_a_file_that_a_program_holds_closed_is_not_waited_for(workspace: ToolApiWorkspace, folder: Path) -> None:
     file = folder / "leased"
     file.write_text("x")
     with file.open("r+") as held:
@@ -93,14 +93,14 @@ async def test_a_file_that_a_program_holds_closed_is_not_waited_for(workspace: D
             assert isinstance(error, ConflictError)
 
 
-async def test_a_path_that_is_too_long_is_not_there(workspace: DoorWorkspace, folder: Path) -> None:
+async def test_a_path_that_is_too_long_is_not_there(workspace: ToolApiWorkspace, folder: Path) -> None:
     for path in (f"{folder.name}/{'x' * 300}", "/".join(["x" * 200] * 10)):
         for error in await refused(workspace, path):
             assert isinstance(error, FileMissingError)
 
 
 @pytest.mark.parametrize("changed", [2**62, -(2**62), 253402300800, -62135596801, 2**32, -1])
-async def test_a_file_may_be_of_any_time(workspace: DoorWorkspace, folder: Path, changed: int) -> None:
+async def test_a_file_may_be_of_any_time(workspace: ToolApiWorkspace, folder: Path, changed: int) -> None:
     (folder / "odd").write_text("x")
     (folder / "usual").write_text("y")
     os.utime(folder / "odd", (changed, changed))

@@ -14,12 +14,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.async_api import Page, Route, expect
 
-from backend_api.infrastructure.tool_api.doors import Doors
-from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from backend_api.interfaces.http.use_cases import WebOptions
-from support.door_victim import FixedTokens
+from support.endpoint_victim import FixedTokens
 from support.gateway import Gateway, run_gateway
-from support.hostile_door import Wire, head, hostile_door
+from support.hostile_endpoint import Wire, head, hostile_endpoint
 from support.listener import listener, was_reached, was_told
 from support.page import WIDE, chromium
 from support.servers import Server
@@ -109,9 +109,9 @@ async def hostile_gateway(
             allowed_hosts=(urlsplit(origin).netloc,),
         )
     async with (
-        hostile_door(folder / "door.sock", serve_files) as door,
-        Doors(FixedTokens(f"unix:{door}")) as doors,
-        run_gateway(mongo.uri, database, redis.uri, options=options, files=DoorWorkspace(doors)) as gateway,
+        hostile_endpoint(folder / "door.sock", serve_files) as endpoint,
+        Endpoints(FixedTokens(f"unix:{endpoint}")) as endpoints,
+        run_gateway(mongo.uri, database, redis.uri, options=options, files=ToolApiWorkspace(endpoints)) as gateway,
     ):
         yield gateway
 

@@ -128,19 +128,19 @@ async def enter(fleet: Fleet, tenant: ApiClient) -> tuple[str, httpx.AsyncClient
         ready = await manager.get(f"/sandboxes/{sandbox['id']}", params={"wait_ms": 90_000})
         assert ready.json()["status"] == "ready", ready.text
         minted = await manager.post(f"/sandboxes/{sandbox['id']}/tokens", json={"scopes": SCOPES})
-    door = client_at(minted.json()["door"], {"Authorization": f"Bearer {minted.json()['token']}"})
-    return session_id, door
+    endpoint = client_at(minted.json()["door"], {"Authorization": f"Bearer {minted.json()['token']}"})
+    return session_id, endpoint
 
 
-async def begin(fleet: Fleet, session_id: str, door: httpx.AsyncClient, number: int) -> None:
+async def begin(fleet: Fleet, session_id: str, endpoint: httpx.AsyncClient, number: int) -> None:
     """Begin one of the hostile programs inside; the first ones take over their tool API before."""
     name = list(hostile_programs.ALL)[number % len(hostile_programs.ALL)]
-    await run_through(door, f"cat > /tmp/program.py <<'END'\n{hostile_programs.ALL[name]}\nEND")
+    await run_through(endpoint, f"cat > /tmp/program.py <<'END'\n{hostile_programs.ALL[name]}\nEND")
     marks = f"/workspace/{BEGUN}" + (" /workspace/turned" if number < TURNED else "")
     # Once it runs there may be no answer any more: whether it was begun is seen from outside.
     with contextlib.suppress(httpx.HTTPError):
         program = f"touch {marks} && STACK={fleet.stack} exec python3 -I /tmp/program.py"
-        await run_through(door, f"(setsid sh -c '{program}' >/dev/null 2>&1 &)")
+        await run_through(endpoint, f"(setsid sh -c '{program}' >/dev/null 2>&1 &)")
     async with asyncio.timeout(BEGUN_S):
         while not (fleet.sandboxes / "workspaces" / session_id / BEGUN).exists():
             await asyncio.sleep(0.1)
@@ -243,13 +243,13 @@ async def test_another_tenant_hardly_notices_twenty_hostile_sandboxes() -> None:
         beside = [asyncio.create_task(memory.watch())]
         sessions: list[str] = []
         try:
-            doors: list[httpx.AsyncClient] = []
+            endpoints: list[httpx.AsyncClient] = []
             for _ in range(HOSTILE):
-                session_id, door = await enter(fleet, hostile)
-                stack.push_async_callback(door.aclose)
+                session_id, endpoint = await enter(fleet, hostile)
+                stack.push_async_callback(endpoint.aclose)
                 sessions.append(session_id)
-                doors.append(door)
-            begun = zip(sessions, doors, strict=True)
+                endpoints.append(endpoint)
+            begun = zip(sessions, endpoints, strict=True)
             await asyncio.gather(*(begin(fleet, *one, number) for number, one in enumerate(begun)))
             calls: list[Any] = [call for session_id in sessions[:TURNED] for call in calls_of(hostile, session_id)]
             beside += [asyncio.create_task(call_for_ever(call)) for call in calls]

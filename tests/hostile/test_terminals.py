@@ -14,7 +14,7 @@ import pytest
 
 from support.intruder import enter
 from support.runtime_labs import docker_lab
-from support.sandboxes import door_client, inside, new_identity, spec_of, why_no_docker
+from support.sandboxes import endpoint_client, inside, new_identity, spec_of, why_no_docker
 from support.stack import Stack
 
 pytestmark = pytest.mark.timeout(240)
@@ -43,34 +43,34 @@ def process_stack(request: pytest.FixtureRequest) -> Stack:
     return request.getfixturevalue(request.param)
 
 
-async def result_of(door: httpx.AsyncClient, tool: str, **arguments: object) -> dict[str, Any]:
+async def result_of(endpoint: httpx.AsyncClient, tool: str, **arguments: object) -> dict[str, Any]:
     call = {"call_id": f"{tool}-{os.urandom(4).hex()}", "arguments": arguments}
-    answered = await door.post(f"/tools/{tool}", json=call)
+    answered = await endpoint.post(f"/tools/{tool}", json=call)
     assert answered.status_code == 200, answered.text
     return json.loads(answered.text.splitlines()[-1])["result"]
 
 
-async def output_of(door: httpx.AsyncClient, command: str, shell: str = "main", **more: object) -> str:
-    return str((await result_of(door, "shell_exec", command=command, shell=shell, **more))["output"])
+async def output_of(endpoint: httpx.AsyncClient, command: str, shell: str = "main", **more: object) -> str:
+    return str((await result_of(endpoint, "shell_exec", command=command, shell=shell, **more))["output"])
 
 
 async def test_a_sandbox_that_takes_all_terminals_it_can_leaves_others_theirs(process_stack: Stack) -> None:
     async with enter(process_stack, "terminals") as hostile, enter(process_stack, "beside") as other:
         taken = int((await hostile.python(HOARD)).split()[0])
         assert taken < MOST
-        told = [await output_of(other.door, "tty; echo hello", f"shell{number}") for number in range(8)]
+        told = [await output_of(other.endpoint, "tty; echo hello", f"shell{number}") for number in range(8)]
     assert all(one.startswith("/dev/pts/") and one.endswith("hello\n") for one in told), told
 
 
 async def test_a_shell_that_finds_no_terminal_works_without_one(process_stack: Stack) -> None:
     async with enter(process_stack, "no-terminals") as hostile:
         await hostile.python(HOARD)
-        await assert_shells_work_without_terminals(hostile.door)
+        await assert_shells_work_without_terminals(hostile.endpoint)
 
 
 @pytest.fixture
 async def container() -> AsyncGenerator[tuple[httpx.AsyncClient, int]]:
-    """The door of one, and its first process."""
+    """The endpoint of one, and its first process."""
     if (reason := why_no_docker()) is not None:
         if os.environ.get("REQUIRE_DOCKER") == "1":
             pytest.fail(reason)
@@ -81,8 +81,8 @@ async def container() -> AsyncGenerator[tuple[httpx.AsyncClient, int]]:
         name = f"{lab.stack}-{identity.sandbox_id}"
         ask = ["docker", "inspect", "-f", "{{.State.Pid}}", name]
         told = await asyncio.to_thread(subprocess.run, ask, capture_output=True, text=True, check=True)
-        async with door_client(started, identity) as door:
-            yield door, int(told.stdout)
+        async with endpoint_client(started, identity) as endpoint:
+            yield endpoint, int(told.stdout)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make terminals scarce in a container")
@@ -90,32 +90,32 @@ async def test_a_shell_of_a_container_that_finds_no_terminal_works_without_one(
     container: tuple[httpx.AsyncClient, int],
 ) -> None:
     # Few in this container stand for few on the machine, whose others stay as they are.
-    door, pid = container
+    endpoint, pid = container
     scarce = ["mount", "-i", "-n", "-t", "devpts", "-o", "remount,nosuid,noexec,mode=620,ptmxmode=666,gid=5,max=1"]
     await asyncio.to_thread(
         subprocess.run, ["nsenter", f"--target={pid}", "--mount", *scarce, "devpts", "/dev/pts"], check=True
     )
-    await output_of(door, "true")
-    await assert_shells_work_without_terminals(door)
+    await output_of(endpoint, "true")
+    await assert_shells_work_without_terminals(endpoint)
 
 
-async def assert_shells_work_without_terminals(door: httpx.AsyncClient) -> None:
+async def assert_shells_work_without_terminals(endpoint: httpx.AsyncClient) -> None:
     """As the agent finds them: state, errors, input, and commands that are ended."""
-    told = await output_of(door, "cd /tmp; export HERE=yes; f() { echo from-f >&2; }; tty", "bare")
+    told = await output_of(endpoint, "cd /tmp; export HERE=yes; f() { echo from-f >&2; }; tty", "bare")
     assert told.startswith("not a tty\n"), told
     assert WITHOUT in told
-    assert (await output_of(door, "pwd; echo $HERE; f", "bare")).startswith("/tmp\nyes\nfrom-f\n")
-    assert (await output_of(door, "echo to-the-file > /dev/stderr", "bare")).startswith("to-the-file\n")
+    assert (await output_of(endpoint, "pwd; echo $HERE; f", "bare")).startswith("/tmp\nyes\nfrom-f\n")
+    assert (await output_of(endpoint, "echo to-the-file > /dev/stderr", "bare")).startswith("to-the-file\n")
 
-    reading = await output_of(door, "read line; echo got $line", "bare", timeout_s=1, keep_running=True)
+    reading = await output_of(endpoint, "read line; echo got $line", "bare", timeout_s=1, keep_running=True)
     assert "still running" in reading
-    assert "got typed" in str((await result_of(door, "shell_write", shell="bare", text="typed"))["output"])
+    assert "got typed" in str((await result_of(endpoint, "shell_write", shell="bare", text="typed"))["output"])
 
-    late = await output_of(door, "sleep 600; echo never", "bare", timeout_s=1)
+    late = await output_of(endpoint, "sleep 600; echo never", "bare", timeout_s=1)
     assert "ran longer than 1 s" in late
     assert "never" not in late
-    await output_of(door, "sleep 600", "bare", timeout_s=1, keep_running=True)
-    await result_of(door, "shell_kill", shell="bare")
-    assert (await output_of(door, "echo $HERE; pwd", "bare")).startswith("yes\n/tmp\n")
-    assert "[exit code 3]" in await output_of(door, "exit 3", "bare")
-    assert (await output_of(door, "echo again", "bare")).startswith("again\n")
+    await output_of(endpoint, "sleep 600", "bare", timeout_s=1, keep_running=True)
+    await result_of(endpoint, "shell_kill", shell="bare")
+    assert (await output_of(endpoint, "echo $HERE; pwd", "bare")).startswith("yes\n/tmp\n")
+    assert "[exit code 3]" in await output_of(endpoint, "exit 3", "bare")
+    assert (await output_of(endpoint, "echo again", "bare")).startswith("again\n")

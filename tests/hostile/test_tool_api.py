@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from support.door_victim import Harm, Victim, victim
-from support.hostile_door import (
+from support.endpoint_victim import Harm, Victim, victim
+from support.hostile_endpoint import (
     Behaviour,
     Wire,
     bomb,
     endless,
     frame,
     head,
-    hostile_door,
+    hostile_endpoint,
     output,
     result,
     said,
@@ -43,7 +43,7 @@ def hurt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victim]:
 
 
 async def harm_of(hurt: Victim, tmp_path: Path, op: str, behave: Behaviour, times: int = 1) -> Harm:
-    async with hostile_door(tmp_path / "door.sock", behave) as path:
+    async with hostile_endpoint(tmp_path / "door.sock", behave) as path:
         return await asyncio.to_thread(hurt.obey, op, path, times)
 
 
@@ -303,8 +303,8 @@ async def test_a_screen_leads_nowhere_else(hurt: Victim) -> None:
             writer.write(head("Content-Length: 0", f"Location: {elsewhere}", status="302 Found"))
             writer.close()
 
-        async with await asyncio.start_server(lead, "127.0.0.1", 0) as door:
-            address = f"http://127.0.0.1:{door.sockets[0].getsockname()[1]}"
+        async with await asyncio.start_server(lead, "127.0.0.1", 0) as endpoint:
+            address = f"http://127.0.0.1:{endpoint.sockets[0].getsockname()[1]}"
             harm = await asyncio.to_thread(hurt.obey, "screen", address)
     assert harm.outcome == "ComputerUnavailableError"
     assert reached == []

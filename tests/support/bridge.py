@@ -1,4 +1,4 @@
-"""A door of nothing but the bridge to a screen, on a unix socket."""
+"""An endpoint of nothing but the bridge to a screen, on a unix socket."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from support.door import KeyPair
+from support.endpoint import KeyPair
 from support.listening import serving
-from tool_api.door import Door
+from tool_api.access import Access
 from tool_api.http.vnc import vnc_router
 
 
@@ -19,8 +19,8 @@ from tool_api.http.vnc import vnc_router
 async def running_bridge(folder: Path, screen: str | None, keys: KeyPair) -> AsyncGenerator[Path]:
     """Its socket; `screen` is the one of the X server, if there is any."""
     app, path = FastAPI(), folder / "door.sock"
-    door = Door(sandbox_id="sandbox-1", generation=1, public_key_pem=keys.public_pem)
-    app.include_router(vnc_router(lambda _: door, lambda _: screen))
+    access = Access(sandbox_id="sandbox-1", generation=1, public_key_pem=keys.public_pem)
+    app.include_router(vnc_router(lambda _: access, lambda _: screen))
     async with serving(
         uvicorn.Server(uvicorn.Config(app, uds=str(path), log_level="error", ws_per_message_deflate=False))
     ):

@@ -28,13 +28,13 @@ POLICY = Policy(
     image="sandbox:1",
     seccomp={"defaultAction": "SCMP_ACT_ERRNO"},
     subnet_pool=ipaddress.IPv4Network("10.201.0.0/16"),
-    door_names=frozenset(),
-    door_labels={"agent-sandbox.door-client": "own"},
+    endpoint_names=frozenset(),
+    endpoint_labels={"agent-sandbox.door-client": "own"},
     memory_bytes=2048 << 20,
     nano_cpus=2_000_000_000,
     pids=512,
 )
-DOOR = {"agent-sandbox.stack": "", "agent-sandbox.door-client": "own"}
+ENDPOINT = {"agent-sandbox.stack": "", "agent-sandbox.door-client": "own"}
 HELD: Json = {
     "/_ping": "OK",
     "/version": {"ApiVersion": "1.41", "KernelVersion": "6"},
@@ -42,11 +42,11 @@ HELD: Json = {
     "/images/sandbox:1/json": {"Id": "sha256:1", "Config": {"Env": ["A=b"]}},
     **dict.fromkeys((f"/containers/{OWN}/json", "/containers/own-1/json"), container(OWN, "own")),
     **dict.fromkeys((f"/containers/{FOREIGN}/json", "/containers/other-1/json"), container(FOREIGN, "other")),
-    f"/containers/{GATEWAY}/json": container(GATEWAY, "", labels=DOOR),
+    f"/containers/{GATEWAY}/json": container(GATEWAY, "", labels=ENDPOINT),
     "/containers/json": [
         {"Id": OWN, "Labels": OWN_LABELS, "State": "running"},
         {"Id": FOREIGN, "Labels": {"agent-sandbox.stack": "other"}, "Command": "secret"},
-        {"Id": GATEWAY, "Labels": DOOR | {"token": "secret"}, "State": "running", "Command": "secret"},
+        {"Id": GATEWAY, "Labels": ENDPOINT | {"token": "secret"}, "State": "running", "Command": "secret"},
     ],
     "/networks": [
         {"Id": NETWORK, "Name": "own-net-1", "Labels": OWN_LABELS, "IPAM": {}, "Containers": {}},

@@ -26,7 +26,7 @@ class Intruder:
     """Inside one sandbox."""
 
     sandbox: dict[str, Any]
-    door: httpx.AsyncClient
+    endpoint: httpx.AsyncClient
     manager: httpx.AsyncClient
 
     @property
@@ -35,7 +35,7 @@ class Intruder:
 
     async def run(self, command: str) -> str:
         """What it writes, and `exit=<code>` on a last line."""
-        return await run_through(self.door, command)
+        return await run_through(self.endpoint, command)
 
     async def python(self, source: str) -> str:
         """A program of any size, run inside."""
@@ -85,7 +85,7 @@ async def enter_through(
     try:
         minted = await manager.post(f"/sandboxes/{sandbox['id']}/tokens", json={"scopes": SCOPES})
         token = minted.raise_for_status().json()
-        async with client_at(token["door"], {"Authorization": f"Bearer {token['token']}"}) as door:
-            yield Intruder(sandbox, door, manager)
+        async with client_at(token["door"], {"Authorization": f"Bearer {token['token']}"}) as endpoint:
+            yield Intruder(sandbox, endpoint, manager)
     finally:
         await manager.delete(f"/sandboxes/{sandbox['id']}", params={"keep_workspace": str(keep_workspace).lower()})

@@ -11,7 +11,7 @@ from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.bootstrap.wiring import keep
 from sandbox_manager.infrastructure.clock import SystemClock
-from sandbox_manager.infrastructure.mongo.connect import connected, load_door_keys
+from sandbox_manager.infrastructure.mongo.connect import connected, load_token_keys
 from sandbox_manager.infrastructure.mongo.leases import MongoLeases
 from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
@@ -26,7 +26,7 @@ async def listening_manager(mongo_uri: str, database_name: str) -> AsyncGenerato
     @asynccontextmanager
     async def wiring() -> AsyncGenerator[UseCases]:
         async with connected(mongo_uri, database_name):
-            keys = await load_door_keys()
+            keys = await load_token_keys()
             async with keep(Settings(), MongoRegistry(), MongoLeases(), FakeRuntime(), keys, SystemClock()) as made:
                 yield made
 

@@ -127,8 +127,8 @@ def of_docker() -> dict[str, str]:
 async def run(client: httpx.AsyncClient, sandbox_id: str, command: str) -> str:
     """What a command in a sandbox says."""
     token = (await client.post(f"/sandboxes/{sandbox_id}/tokens", json={"scopes": ["exec"]})).json()
-    async with client_at(token["door"], {"Authorization": f"Bearer {token['token']}"}) as door:
-        return await run_through(door, command)
+    async with client_at(token["door"], {"Authorization": f"Bearer {token['token']}"}) as endpoint:
+        return await run_through(endpoint, command)
 
 
 async def await_status(client: httpx.AsyncClient, wanted: dict[str, int], within_s: float = 120) -> None:

@@ -30,8 +30,8 @@ class Kind(Enum):
     """A signed link."""
     SERVICE = auto()
     """The manager's service token."""
-    DOOR = auto()
-    """A door token for this sandbox and generation with the scope of the row."""
+    ENDPOINT = auto()
+    """An endpoint token for this sandbox and generation with the scope of the row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +59,8 @@ def owner(**request: Any) -> Rule:
     return Rule(kind=Kind.OWNER, **request)
 
 
-def door(*scopes: str, **request: Any) -> Rule:
-    return Rule(kind=Kind.DOOR, scopes=scopes, **request)
+def endpoint(*scopes: str, **request: Any) -> Rule:
+    return Rule(kind=Kind.ENDPOINT, scopes=scopes, **request)
 
 
 _HELLO = {"text": "hello"}
@@ -158,16 +158,16 @@ MANAGER: dict[str, Rule] = {
 
 TOOL_API: dict[str, Rule] = {
     "GET /healthz": OPEN,
-    "GET /tools": door("exec"),
-    "POST /tools/{name}": door("exec", "files", "browser", json={"call_id": "never", "arguments": {}}),
-    "POST /calls/{call_id}/cancel": door("exec"),
-    "GET /files": door("files"),
-    "GET /files/content": door("files", params={"path": "a.txt"}),
-    "GET /files/download": door("files", params={"path": "a.txt"}),
-    "POST /files": door("files", files=True),
-    "POST /keep-alive": door("keep", refused_with=401),
-    "GET /metrics": door("exec", "files", "browser", "vnc:view", "vnc:control", "keep"),
-    "WS /vnc": door("vnc:view", "vnc:control"),
+    "GET /tools": endpoint("exec"),
+    "POST /tools/{name}": endpoint("exec", "files", "browser", json={"call_id": "never", "arguments": {}}),
+    "POST /calls/{call_id}/cancel": endpoint("exec"),
+    "GET /files": endpoint("files"),
+    "GET /files/content": endpoint("files", params={"path": "a.txt"}),
+    "GET /files/download": endpoint("files", params={"path": "a.txt"}),
+    "POST /files": endpoint("files", files=True),
+    "POST /keep-alive": endpoint("keep", refused_with=401),
+    "GET /metrics": endpoint("exec", "files", "browser", "vnc:view", "vnc:control", "keep"),
+    "WS /vnc": endpoint("vnc:view", "vnc:control"),
 }
 
 TOOL_SCOPES: dict[str, str] = {"shell_": "exec", "file_": "files", "browser_": "browser"}

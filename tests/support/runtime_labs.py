@@ -47,7 +47,7 @@ class Lab(Protocol):
         ...
 
     async def answers(self, identity: Identity, started: Started) -> bool:
-        """Whether the door is open."""
+        """Whether the endpoint is open."""
         ...
 
     def kill(self, identity: Identity) -> None:
@@ -77,7 +77,7 @@ class FakeLab:
         return self.runtime.archives.files.get(identity.session_id, "")
 
     async def answers(self, identity: Identity, started: Started) -> bool:
-        return identity.sandbox_id in started.door and self.runtime.things[identity.sandbox_id].running
+        return identity.sandbox_id in started.endpoint and self.runtime.things[identity.sandbox_id].running
 
     def kill(self, identity: Identity) -> None:
         self.runtime.kill(identity.sandbox_id)
@@ -88,7 +88,7 @@ class FakeLab:
         ]
 
 
-class _DoorLab:
+class _EndpointLab:
     async def write_note(self, identity: Identity, started: Started) -> None:
         assert "exit=0" in await run_inside(started, identity, "echo kept > /workspace/note")
 
@@ -108,7 +108,7 @@ class _DoorLab:
         return "exit=0" in await run_inside(started, identity, "true")
 
 
-class ProcessLab(_DoorLab):
+class ProcessLab(_EndpointLab):
     def __init__(self, runtime: Runtime, folder: Path, stack: str) -> None:
         self.runtime = runtime
         self.folder = folder
@@ -128,7 +128,7 @@ class ProcessLab(_DoorLab):
         return [str(one) for one in paths if one.exists()] + [f"process {one.pid}" for one in processes]
 
 
-class DockerLab(_DoorLab):
+class DockerLab(_EndpointLab):
     def __init__(self, runtime: Runtime, stack: str) -> None:
         self.runtime = runtime
         self.stack = stack

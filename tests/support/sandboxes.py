@@ -1,4 +1,4 @@
-"""Sandboxes for tests: options of the real runtimes, identities, and commands run through a real door."""
+"""Sandboxes for tests: options of the real runtimes, identities, and commands run through a real endpoint."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import httpx
 
 from sandbox_manager.domain.ports import SandboxSpec
 from sandbox_manager.domain.sandbox import Identity, Started, pool_session
-from sandbox_manager.infrastructure.door_keys import Es256DoorKeys, generate_private_key
-from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, DoorClients
+from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, EndpointClients
 from sandbox_manager.infrastructure.runtimes.inside import Inside
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
+from sandbox_manager.infrastructure.token_keys import Es256TokenKeys, generate_private_key
 from support.sources import source_folders
 
 ROOT = Path(__file__).resolve().parents[2]
-KEYS = Es256DoorKeys(generate_private_key())
+KEYS = Es256TokenKeys(generate_private_key())
 SCOPES = ["exec", "files", "browser", "vnc:view", "vnc:control"]
 MIB = 1024 * 1024
 START_S = 60.0
@@ -67,7 +67,7 @@ def docker_options(stack: str, given: Inside, image: str | None = None) -> Docke
         subnet_pool="10.201.0.0/16",
         blocked_subnets=PRIVATE,
         host_fib_trie=HOST_FIB_TRIE,
-        door_clients=DoorClients(),
+        endpoint_clients=EndpointClients(),
         inside=given,
     )
 
@@ -112,25 +112,25 @@ def spec_of(identity: Identity) -> SandboxSpec:
     return SandboxSpec(identity=identity, public_key=KEYS.public_key)
 
 
-def door_client(started: Started, identity: Identity) -> httpx.AsyncClient:
-    """A client of a sandbox's door with a token for all scopes, which also claims one from the pool."""
+def endpoint_client(started: Started, identity: Identity) -> httpx.AsyncClient:
+    """A client of a sandbox's endpoint with a token for all scopes, which also claims one from the pool."""
     now = datetime.now(UTC)
     end = now + timedelta(hours=1)
     token = KEYS.sign(identity, SCOPES, now, now + timedelta(minutes=10), claim_until=end)
     headers = {"Authorization": f"Bearer {token}"}
-    return client_at(started.door, headers)
+    return client_at(started.endpoint, headers)
 
 
-def client_at(door: str, headers: dict[str, str]) -> httpx.AsyncClient:
-    if door.startswith("unix:"):
-        transport = httpx.AsyncHTTPTransport(uds=door.removeprefix("unix:"), verify=_NO_TLS)
-        return httpx.AsyncClient(transport=transport, base_url="http://door", headers=headers, timeout=60)
-    return httpx.AsyncClient(base_url=door, headers=headers, timeout=60, verify=_NO_TLS, trust_env=False)
+def client_at(endpoint: str, headers: dict[str, str]) -> httpx.AsyncClient:
+    if endpoint.startswith("unix:"):
+        transport = httpx.AsyncHTTPTransport(uds=endpoint.removeprefix("unix:"), verify=_NO_TLS)
+        return httpx.AsyncClient(transport=transport, base_url="http://endpoint", headers=headers, timeout=60)
+    return httpx.AsyncClient(base_url=endpoint, headers=headers, timeout=60, verify=_NO_TLS, trust_env=False)
 
 
 async def run_inside(started: Started, identity: Identity, command: str) -> str:
     """What a command in the sandbox writes, and its exit code on a last line."""
-    async with door_client(started, identity) as client:
+    async with endpoint_client(started, identity) as client:
         return await run_through(client, command)
 
 

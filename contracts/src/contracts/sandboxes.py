@@ -11,7 +11,7 @@
 | POST /sandboxes/{id}/renew | | `Sandbox` with a later `idle_expires_at`; resumes; 409 when it is gone or failed |
 | POST /sandboxes/{id}/pause | | `Sandbox`, frozen until a token, renew or resume wakes it; 409 unless ready or paused |
 | POST /sandboxes/{id}/resume | | `Sandbox`, running; 409 unless ready or paused |
-| POST /sandboxes/{id}/tokens | `TokenRequest` | 201 `DoorToken`; resumes; 409 unless ready or paused |
+| POST /sandboxes/{id}/tokens | `TokenRequest` | 201 `EndpointToken`; resumes; 409 unless ready or paused |
 | DELETE /sandboxes/{id}?keep_workspace=&only_queued= | | 204, also when it does not exist or left the queue |
 | GET /healthz, /readyz | | open inside the deployment |
 
@@ -42,7 +42,7 @@ class SandboxStatus(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a door token may be used for."""
+    """What an endpoint token may be used for."""
 
     EXEC = "exec"
     FILES = "files"
@@ -120,7 +120,7 @@ class SandboxList(BaseModel):
 
 
 class TokenRequest(BaseModel):
-    """Scopes and lifetime (seconds) of a door token."""
+    """Scopes and lifetime (seconds) of an endpoint token."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -128,16 +128,19 @@ class TokenRequest(BaseModel):
     ttl_s: int = Field(default=300, ge=5, le=900)
 
 
-class DoorToken(BaseModel):
-    """A signed token for one generation of one sandbox and the address of its door.
+class EndpointToken(BaseModel):
+    """A signed token for one generation of one sandbox and the address of its tool API endpoint.
 
-    `door` is `http://host:port`, or `unix:/absolute/path.sock`: the manager makes that socket in a folder no sandbox
-    sees, and the connecting side refuses symlinks all the same. What answers there may be anything the sandbox runs.
+    `endpoint`, named "door" in JSON, is `http://host:port` or `unix:/absolute/path.sock`: the manager makes that socket
+    in a folder no sandbox sees, and the connecting side refuses symlinks all the same. What answers there may be
+    anything the sandbox runs.
     """
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
 
     token: str
     expires_at: datetime
-    door: str
+    endpoint: str = Field(validation_alias="door", serialization_alias="door")
     sandbox_id: str
     generation: int
 
@@ -145,19 +148,19 @@ class DoorToken(BaseModel):
 KEEP_SCOPE = "keep"
 """Of the managers' own tokens: to say that they watch over a sandbox. No one else can have it."""
 
-DOOR_ALGORITHM = "ES256"
-DOOR_AUDIENCE = "tool-api"
+TOKEN_ALGORITHM = "ES256"
+TOKEN_AUDIENCE = "tool-api"
 
-# A sandbox booted for the pool has generation 0: its door knows nobody yet and passes but one kind of token, one that
-# also carries this scope. The first of them binds it to the token's generation for good, and says in a claim of its
-# own when the sandbox ends (Unix seconds).
+# A sandbox booted for the pool has generation 0: its endpoint accepts only tokens that also carry this scope. The first
+# of them binds the sandbox to the token's generation for good, and says in a claim of its own when the sandbox ends
+# (Unix seconds).
 UNCLAIMED = 0
 CLAIM_SCOPE = "claim"
 CLAIM_END = "end"
 
 
 class KeepAlive(BaseModel):
-    """What a manager says to a sandbox it watches over, at its door or on its standard input: a token of its own."""
+    """What a manager sends to a sandbox it keeps, to the endpoint or on standard input: a token of its own."""
 
     keep: str = Field(max_length=4096)
 

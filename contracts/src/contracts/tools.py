@@ -1,8 +1,8 @@
-"""REST and WebSocket contract of the tool API, the one door of a sandbox.
+"""REST and WebSocket contract of the tool API, the one endpoint of a sandbox.
 
 | call | scope | body | answer |
 |---|---|---|---|
-| GET /healthz | open | | `DoorHealth` |
+| GET /healthz | open | | `ToolApiHealth` |
 | GET /metrics | any | | Prometheus text |
 | GET /tools | exec | | `list[ToolSpec]` |
 | POST /tools/{name} | the tool's own | `ToolCall` | `application/x-ndjson` of `OutputFrame` then one `ResultFrame` |
@@ -13,9 +13,9 @@
 | POST /files?subdir= | files | multipart `files` | 201 `Uploaded` |
 | WS /vnc | vnc:view or vnc:control | binary RFB | close 4401 token, 4404 no desktop |
 
-The token is `Authorization: Bearer <door token>`, a JWT (ES256, audience `tool-api`) with `sub` = sandbox id, `gen` =
-generation, `scopes` = list of `Scope`, `exp`, `iat`, `jti`. Closing the connection of a running call cancels it:
-its process group is killed. Paths are relative to the workspace, or absolute inside it; elsewhere is 403
+The token is `Authorization: Bearer <endpoint token>`, a JWT (ES256, audience `tool-api`) with `sub` = sandbox id,
+`gen` = generation, `scopes` = list of `Scope`, `exp`, `iat`, `jti`. Closing the connection of a running call cancels
+it: its process group is killed. Paths are relative to the workspace, or absolute inside it; elsewhere is 403
 `path_forbidden`. An infrastructure fault is a problem detail, never a `ResultFrame`.
 """
 
@@ -246,7 +246,7 @@ class ServiceState(StrEnum):
     FAILED = "failed"
 
 
-class DoorHealth(BaseModel):
+class ToolApiHealth(BaseModel):
     """`ready` once every wanted service is; `services` maps xvnc, window_manager, browser to their state."""
 
     ready: bool

@@ -89,7 +89,7 @@ def own_labels(policy: Policy) -> Rule:
         labels = pairs(value, where)
         if not policy.is_own(labels):
             raise Refused(f"{where}: {STACK_LABEL} must be {policy.stack}")
-        if any(name in labels for name in policy.door_labels):
+        if any(name in labels for name in policy.endpoint_labels):
             raise Refused(f"{where} may not be those of a gateway")
         return labels
 

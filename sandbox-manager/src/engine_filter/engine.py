@@ -28,10 +28,10 @@ class Engine:
         self._hold_own(dig(found, "Config", "Labels"), f"the container {ref}")
         return found
 
-    async def door_client(self, ref: str) -> Json:
+    async def endpoint_client(self, ref: str) -> Json:
         found = await self._found(f"/containers/{ref}/json")
         name = str(found.get("Name")).removeprefix("/")
-        if not self._policy.is_door_client(name, dig(found, "Config", "Labels")):
+        if not self._policy.is_endpoint_client(name, dig(found, "Config", "Labels")):
             raise Refused(f"the container {ref} is no gateway of this stack")
         return found
 

@@ -77,13 +77,13 @@ async def events(ask: Ask) -> Plan:
 
 async def containers(ask: Ask) -> Plan:
     """Own ones whole; of gateways, which these are and whether they run."""
-    policy, doors = ask.policy, [f"{name}={value}" for name, value in ask.policy.door_labels.items()]
-    asked = _labels(ask, also=doors)
-    labels = asked if doors and set(doors) <= set(asked) else [*asked, _own(ask)]
+    policy, endpoints = ask.policy, [f"{name}={value}" for name, value in ask.policy.endpoint_labels.items()]
+    asked = _labels(ask, also=endpoints)
+    labels = asked if endpoints and set(endpoints) <= set(asked) else [*asked, _own(ask)]
 
     def shown(found: Any) -> Any:
         own = [one for one in _items(found) if policy.is_own(one.get("Labels"))]
-        gateways = [one for one in _items(found) if one not in own and policy.is_door_client("", one.get("Labels"))]
+        gateways = [one for one in _items(found) if one not in own and policy.is_endpoint_client("", one.get("Labels"))]
         return own + [_only("Id", "Names", "State", "Status")(one) for one in gateways]
 
     query = {**ask.query, "filters": dumps({"label": labels}).decode()}
@@ -168,7 +168,7 @@ async def connect(ask: Ask) -> Plan:
     """Gateways alone: a sandbox has one network from its first moment on."""
     kept = record(ask.body, {"Container": text(REF)}, "")
     need(kept, ("Container",), "")
-    path, client = await asyncio.gather(_own_network(ask), ask.engine.door_client(kept["Container"]))
+    path, client = await asyncio.gather(_own_network(ask), ask.engine.endpoint_client(kept["Container"]))
     return Plan(order=ask.order("POST", f"{path}/connect", body={"Container": _id(client)}))
 
 

@@ -33,8 +33,8 @@ class Policy:
     image: str
     seccomp: Json
     subnet_pool: ipaddress.IPv4Network
-    door_names: frozenset[str]
-    door_labels: Mapping[str, str]
+    endpoint_names: frozenset[str]
+    endpoint_labels: Mapping[str, str]
     memory_bytes: int
     nano_cpus: int
     pids: int
@@ -43,12 +43,14 @@ class Policy:
         """Whether labels are those of this stack's sandboxes, their networks, workspaces and helpers."""
         return isinstance(labels, dict) and cast("Json", labels).get(STACK_LABEL) == self.stack
 
-    def is_door_client(self, name: str, labels: Any) -> bool:
+    def is_endpoint_client(self, name: str, labels: Any) -> bool:
         """Whether a container is one that gets a leg in the sandboxes' networks."""
-        if name in self.door_names:
+        if name in self.endpoint_names:
             return True
         found = cast("Json", labels) if isinstance(labels, dict) else {}
-        return bool(self.door_labels) and all(found.get(one) == value for one, value in self.door_labels.items())
+        return bool(self.endpoint_labels) and all(
+            found.get(one) == value for one, value in self.endpoint_labels.items()
+        )
 
 
 def read_policy(environ: Mapping[str, str]) -> Policy:
@@ -63,8 +65,8 @@ def read_policy(environ: Mapping[str, str]) -> Policy:
         image=environ.get("SANDBOX_IMAGE") or "agent-sandbox:latest",
         seccomp=_seccomp(Path(environ.get("SANDBOX_SECCOMP_PROFILE") or "sandbox-image/seccomp.json")),
         subnet_pool=_pool(environ.get("SANDBOX_SUBNET_POOL") or "10.201.0.0/16"),
-        door_names=frozenset(one for one in parts if one and "=" not in one),
-        door_labels=labels,
+        endpoint_names=frozenset(one for one in parts if one and "=" not in one),
+        endpoint_labels=labels,
         memory_bytes=max(int(_number(environ, "SANDBOX_MEMORY_MB", 2048)) * _MIB, _LEAST_BYTES),
         nano_cpus=int(_number(environ, "SANDBOX_CPUS", 2.0) * 1_000_000_000),
         pids=max(int(_number(environ, "SANDBOX_PIDS", 512)), _LEAST_PIDS),

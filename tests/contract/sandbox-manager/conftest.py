@@ -46,6 +46,6 @@ def _real(name: str, memory_mib: int = 1024, pids: int = 512):
 
 @pytest.fixture(autouse=True)
 def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Doors are reached directly."""
+    """Endpoints are reached directly."""
     for name in [one for one in os.environ if one.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)

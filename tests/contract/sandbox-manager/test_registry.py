@@ -14,7 +14,7 @@ from sandbox_manager.domain.ports import SandboxRegistry
 from sandbox_manager.domain.sandbox import LONG_AGO, Cleanup, Sandbox, Status
 from sandbox_manager.infrastructure.clock import SystemClock
 from sandbox_manager.infrastructure.memory.registry import MemoryRegistry
-from sandbox_manager.infrastructure.mongo.connect import connected, load_door_keys
+from sandbox_manager.infrastructure.mongo.connect import connected, load_token_keys
 from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
 from support.sandboxes import new_identity
 from support.servers import Server
@@ -202,7 +202,7 @@ async def test_a_registry_that_answers_checks_well(registry: SandboxRegistry) ->
 
 async def test_the_key_pair_is_made_once(mongo_server: Server, mongo_database_name: str) -> None:
     async with connected(mongo_server.uri, mongo_database_name):
-        keys = await asyncio.gather(*(load_door_keys() for _ in range(5)))
+        keys = await asyncio.gather(*(load_token_keys() for _ in range(5)))
 
     assert len({one.public_key for one in keys}) == 1
 

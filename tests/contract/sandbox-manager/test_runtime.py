@@ -12,7 +12,7 @@ import pytest
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, WorkspaceExistsError
 from sandbox_manager.domain.sandbox import Identity, Started
 from support.runtime_labs import Lab
-from support.sandboxes import KEYS, START_S, door_client, new_identity, new_pooled, run_inside, spec_of
+from support.sandboxes import KEYS, START_S, endpoint_client, new_identity, new_pooled, run_inside, spec_of
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -22,7 +22,7 @@ async def start(lab: Lab, identity: Identity) -> Started:
         return await lab.runtime.start(spec_of(identity))
 
 
-async def test_a_sandbox_starts_opens_its_door_and_leaves_nothing_when_removed(lab: Lab) -> None:
+async def test_a_sandbox_starts_opens_its_endpoint_and_leaves_nothing_when_removed(lab: Lab) -> None:
     identity = new_identity()
     started = await start(lab, identity)
 
@@ -115,16 +115,16 @@ async def test_a_sandbox_answers_who_watches_over_it_and_nobody_else(lab: Lab) -
     started = await start(lab, identity)
     await lab.answers(identity, started)
 
-    report = await lab.runtime.keep_alive(identity, started.door, keep_token(identity))
+    report = await lab.runtime.keep_alive(identity, started.endpoint, keep_token(identity))
 
     assert report.unused_s >= 0
     if lab.runtime.name != "fake":
         assert report.unused_s < 30
         for wrong in (keep_token(identity, generation=9), "nonsense"):
             with pytest.raises(EngineUnavailableError):
-                await lab.runtime.keep_alive(identity, started.door, wrong)
+                await lab.runtime.keep_alive(identity, started.endpoint, wrong)
     with pytest.raises(EngineUnavailableError):
-        await lab.runtime.keep_alive(new_identity(), started.door, keep_token(identity))
+        await lab.runtime.keep_alive(new_identity(), started.endpoint, keep_token(identity))
 
 
 async def test_a_command_that_runs_is_use_though_nobody_listens(lab: Lab) -> None:
@@ -132,11 +132,11 @@ async def test_a_command_that_runs_is_use_though_nobody_listens(lab: Lab) -> Non
         return  # nothing runs in it
     identity = new_identity()
     started = await start(lab, identity)
-    async with door_client(started, identity) as client:
+    async with endpoint_client(started, identity) as client:
         body = {"call_id": "c1", "arguments": {"command": "sleep 60", "timeout_s": 1, "keep_running": True}}
         await client.post("/tools/shell_exec", json=body)
 
-    report = await lab.runtime.keep_alive(identity, started.door, keep_token(identity))
+    report = await lab.runtime.keep_alive(identity, started.endpoint, keep_token(identity))
 
     assert report.unused_s == 0
 
@@ -250,7 +250,7 @@ async def test_a_pooled_sandbox_takes_its_workspace_to_the_session_it_was_claime
     pooled = new_pooled()
     claimed = replace(pooled, session_id=f"session-{pooled.sandbox_id}", user_id="user-1", generation=1)
     started = await start(lab, pooled)
-    rests = (await lab.runtime.keep_alive(pooled, started.door, keep_token(pooled))).resting
+    rests = (await lab.runtime.keep_alive(pooled, started.endpoint, keep_token(pooled))).resting
 
     await lab.runtime.hand_over(claimed)
     await lab.write_note(claimed, started)

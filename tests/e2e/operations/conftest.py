@@ -40,7 +40,7 @@ class Watched:
     """Of each member and of the sandbox, as far as it came with the conversation."""
     metrics: dict[str, str]
     open_metrics: int
-    """Status of the door's metrics without a token."""
+    """Status of the endpoint's metrics without a token."""
 
 
 def lines_of(path: Path) -> list[Line]:
@@ -92,18 +92,18 @@ async def _converse(fleet: Fleet, model: ModelServer, collector: Collector) -> W
             ticket = await user.json("POST", f"/sessions/{session_id}/vnc/ticket", json={"mode": "view"}, expect=201)
             service = {"Authorization": f"Bearer {manager.environ['SANDBOX_MANAGER_TOKEN']}"}
             sandbox = (await http.get(f"{manager.url}/sandboxes", headers=service)).json()["items"][0]
-            door = (
+            endpoint = (
                 await http.post(
                     f"{manager.url}/sandboxes/{sandbox['id']}/tokens", headers=service, json={"scopes": ["files"]}
                 )
             ).json()
-            closed, text = await _door_metrics(door)
+            closed, text = await _endpoint_metrics(endpoint)
             metrics = {
                 member.name: (await http.get(f"{member.url}/metrics")).text for member in (gateway, worker, manager)
             }
             logs = list(fleet.sandboxes.rglob("sandbox.log"))
             sandbox_log = [line for log in logs for line in lines_of(log)]
-        names = {"request", "run", "model call", "tool call", "door call", "sandbox create", "tool-api tool"}
+        names = {"request", "run", "model call", "tool call", "endpoint call", "sandbox create", "tool-api tool"}
         await until(lambda: names <= {span.name for span in collector.spans}, f"spans {names}")
         await until(lambda: '"run left"' in worker.log.read_text(), "the run's last line")
     return Watched(
@@ -119,7 +119,7 @@ async def _converse(fleet: Fleet, model: ModelServer, collector: Collector) -> W
             "access token": account["access_token"],
             "refresh token": account["refresh_token"],
             "ticket": ticket["ticket"],
-            "door token": door["token"],
+            "endpoint token": endpoint["token"],
             "any token": "eyJ",
             "the user's words": "canarywords",
             "a tool's output": "canary42output",
@@ -130,9 +130,9 @@ async def _converse(fleet: Fleet, model: ModelServer, collector: Collector) -> W
     )
 
 
-async def _door_metrics(door: dict[str, str]) -> tuple[int, str]:
-    transport = httpx.AsyncHTTPTransport(uds=door["door"].removeprefix("unix:"))
-    async with httpx.AsyncClient(transport=transport, base_url="http://door") as http:
+async def _endpoint_metrics(endpoint: dict[str, str]) -> tuple[int, str]:
+    transport = httpx.AsyncHTTPTransport(uds=endpoint["door"].removeprefix("unix:"))
+    async with httpx.AsyncClient(transport=transport, base_url="http://endpoint") as http:
         closed = await http.get("/metrics")
-        opened = await http.get("/metrics", headers={"Authorization": f"Bearer {door['token']}"})
+        opened = await http.get("/metrics", headers={"Authorization": f"Bearer {endpoint['token']}"})
         return closed.status_code, opened.text

@@ -33,11 +33,11 @@ async def test_a_run_is_one_trace_over_all_services(watched: Watched) -> None:
         return names
 
     assert way("model call") == ["model call", "run"]
-    assert way("tool-api tool") == ["tool-api tool", "door call", "tool call", "run"]
+    assert way("tool-api tool") == ["tool-api tool", "endpoint call", "tool call", "run"]
     assert way("sandbox create") == ["sandbox create", "manager request", "tool call", "run"]
     tool = next(span for span in ours if span.name == "tool-api tool")
-    door = by_id[tool.parent]
-    assert door.start <= tool.start <= tool.end <= door.end
+    endpoint = by_id[tool.parent]
+    assert endpoint.start <= tool.start <= tool.end <= endpoint.end
 
 
 async def test_no_span_holds_a_secret_or_what_was_said(watched: Watched) -> None:
@@ -106,7 +106,7 @@ async def test_metrics_tell_of_the_run(watched: Watched) -> None:
     assert manager["sandbox_records{runtime=process,status=ready}"] == 1
 
 
-async def test_a_sandboxs_metrics_stand_behind_its_door(watched: Watched) -> None:
+async def test_a_sandboxs_metrics_stand_behind_its_endpoint(watched: Watched) -> None:
     assert watched.open_metrics == 401
     sandbox = _samples(watched.metrics["sandbox"])
     assert sandbox["tool_api_calls_total{tool=shell_exec,outcome=success}"] == 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.api_client import ApiClient
-from support.door import await_true, processes_with
+from support.endpoint import await_true, processes_with
 from support.figures import TIMES, assert_median
 from support.stack import Stack
 

@@ -16,7 +16,7 @@ from support.sandboxes import START_S, inside, new_identity, spec_of, why_no_doc
 
 @pytest.fixture(scope="module")
 def no_proxy() -> Generator[None]:
-    """Doors are reached directly."""
+    """Endpoints are reached directly."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [one for one in os.environ if one.lower().endswith("_proxy")]:
             patch.delenv(name)

@@ -133,15 +133,15 @@ async def test_no_port_of_this_machine_is_reached_at_any_of_its_addresses(cells:
         assert await reached_from(cells, [(host, port) for host in host_addresses()]) == []
 
 
-async def test_the_neighbours_door_control_port_and_screen_are_not_reached(cells: Cells) -> None:
-    door = cells.other.started.door
-    if door.startswith("unix:"):
-        path = door.removeprefix("unix:")
+async def test_the_neighbours_endpoint_control_port_and_screen_are_not_reached(cells: Cells) -> None:
+    endpoint = cells.other.started.endpoint
+    if endpoint.startswith("unix:"):
+        path = endpoint.removeprefix("unix:")
         assert Path(path).is_socket()
         code = f"import socket; socket.socket(socket.AF_UNIX).connect({path!r})"
         assert "FileNotFoundError" in await cells.own.run(f'python3 -c "{code}"')
         return
-    address, port = urlsplit(door).hostname, urlsplit(door).port
+    address, port = urlsplit(endpoint).hostname, urlsplit(endpoint).port
     assert address is not None
     assert port is not None
     _, writer = await asyncio.open_connection(address, port)

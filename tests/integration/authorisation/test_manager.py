@@ -59,7 +59,7 @@ async def ask(
 
 
 async def _sandbox(client: httpx.AsyncClient) -> tuple[dict[str, str], str]:
-    """Things that paths may name, and a door token of the sandbox."""
+    """Things that paths may name, and an endpoint token of the sandbox."""
     headers = {"Authorization": f"Bearer {SERVICE_TOKEN}"}
     made = (await client.post("/sandboxes", json={"session_id": "s1", "user_id": "u1"}, headers=headers)).json()
     await client.get(f"/sandboxes/{made['id']}", params={"wait_ms": 10_000}, headers=headers)
@@ -70,7 +70,7 @@ async def _sandbox(client: httpx.AsyncClient) -> tuple[dict[str, str], str]:
 
 
 async def test_only_the_service_token_opens_a_route(client: httpx.AsyncClient) -> None:
-    things, door_token = await _sandbox(client)
+    things, endpoint_token = await _sandbox(client)
     cases = {
         "none": None,
         "empty": "",
@@ -82,7 +82,7 @@ async def test_only_the_service_token_opens_a_route(client: httpx.AsyncClient) -
         "too much": f"Bearer {SERVICE_TOKEN}x",
         "two": f"Bearer {SERVICE_TOKEN} {SERVICE_TOKEN}",
         "in capitals": f"Bearer {SERVICE_TOKEN.upper()}",
-        "the sandbox's own door token": f"Bearer {door_token}",
+        "the sandbox's own endpoint token": f"Bearer {endpoint_token}",
     }
     wrong: list[tuple[str, str, int]] = []
     for route in ASKS:

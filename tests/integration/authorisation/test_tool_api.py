@@ -1,4 +1,4 @@
-"""Every route of a sandbox's door, a real process, against tokens that are not for it."""
+"""Every route of a sandbox's endpoint, a real process, against tokens that are not for it."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from jose import jwt
 from websockets.asyncio.client import unix_connect
 from websockets.exceptions import ConnectionClosed
 
-from support.door import ALL_SCOPES, KeyPair, RunningDoor, running_door
+from support.endpoint import ALL_SCOPES, KeyPair, RunningEndpoint, running_endpoint
 from support.forged_tokens import forged
 from support.route_rules import TOOL_API, TOOL_SCOPES, Kind, Rule, routes_of, without_rule
 from tool_api.bootstrap.settings import Settings
 from tool_api.bootstrap.wiring import open_services
 from tool_api.http.app import create_app
 
-ASKS = [name for name, rule in TOOL_API.items() if rule.kind is Kind.DOOR and not name.startswith("WS ")]
+ASKS = [name for name, rule in TOOL_API.items() if rule.kind is Kind.ENDPOINT and not name.startswith("WS ")]
 SOCKETS = [name for name in TOOL_API if name.startswith("WS ")]
 THINGS = {"name": "shell_exec", "call_id": "x"}
 REFUSED_SOCKET = 4401
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningDoor]:
-    with running_door(tmp_path_factory.mktemp("door")) as running:
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningEndpoint]:
+    with running_endpoint(tmp_path_factory.mktemp("door")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def client(door: RunningDoor) -> Generator[httpx.Client]:
-    with httpx.Client(transport=door.transport(), base_url="http://door", trust_env=False) as asking:
+def client(endpoint: RunningEndpoint) -> Generator[httpx.Client]:
+    with httpx.Client(transport=endpoint.transport(), base_url="http://endpoint", trust_env=False) as asking:
         yield asking
 
 
@@ -72,14 +72,14 @@ def bearers(keys: KeyPair) -> dict[str, str]:
 
 
 async def test_every_route_has_a_rule_and_every_rule_a_route(
-    door: RunningDoor, monkeypatch: pytest.MonkeyPatch
+    endpoint: RunningEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {
         "SANDBOX_ID": "s",
         "SANDBOX_GENERATION": "1",
-        "SANDBOX_PUBLIC_KEY": door.keys.setting,
+        "SANDBOX_PUBLIC_KEY": endpoint.keys.setting,
         "SANDBOX_DESKTOP": "false",
-        "WORKSPACE": str(door.workspace),
+        "WORKSPACE": str(endpoint.workspace),
     }.items():
         monkeypatch.setenv(name, value)
     async with open_services(Settings()) as services:  # pyright: ignore[reportCallIssue]
@@ -90,9 +90,9 @@ async def test_every_route_has_a_rule_and_every_rule_a_route(
     assert unknown == [], "say in tests/support/route_rules.py which scope these tools ask for"
 
 
-def test_a_token_that_is_not_for_here_opens_no_route(door: RunningDoor, client: httpx.Client) -> None:
-    token = door.keys.token()
-    cases: dict[str, str | None] = {name: f"Bearer {bearer}" for name, bearer in bearers(door.keys).items()}
+def test_a_token_that_is_not_for_here_opens_no_route(endpoint: RunningEndpoint, client: httpx.Client) -> None:
+    token = endpoint.keys.token()
+    cases: dict[str, str | None] = {name: f"Bearer {bearer}" for name, bearer in bearers(endpoint.keys).items()}
     cases |= {"none": None, "no bearer": "Bearer", "another scheme": f"Basic {token}", "no scheme": token}
     wrong: list[tuple[str, str, int]] = []
     for route in ASKS:
@@ -102,43 +102,43 @@ def test_a_token_that_is_not_for_here_opens_no_route(door: RunningDoor, client: 
             if (answer.status_code, answer.headers.get("www-authenticate"), is_problem) != (401, "Bearer", True):
                 wrong.append((route, case, answer.status_code))
     assert wrong == []
-    assert list(door.workspace.iterdir()) == []
+    assert list(endpoint.workspace.iterdir()) == []
 
 
-def test_a_route_opens_to_its_scope_alone(door: RunningDoor, client: httpx.Client) -> None:
+def test_a_route_opens_to_its_scope_alone(endpoint: RunningEndpoint, client: httpx.Client) -> None:
     wrong: list[tuple[str, str, int]] = []
     for route in ASKS:
         for scope in [*ALL_SCOPES, "keep"]:
-            answer = ask(client, route, f"Bearer {door.keys.token(scopes=[scope])}")
+            answer = ask(client, route, f"Bearer {endpoint.keys.token(scopes=[scope])}")
             rule = TOOL_API[route]
             may = scope in rule.scopes and (route != "POST /tools/{name}" or scope == "exec")
             is_right = answer.status_code not in (401, 403) if may else answer.status_code == rule.refused_with
             if not is_right or answer.status_code >= 500:
                 wrong.append((route, scope, answer.status_code))
     assert wrong == []
-    (door.workspace / "a.txt").unlink()
+    (endpoint.workspace / "a.txt").unlink()
 
 
-def test_a_tool_opens_to_its_scope_alone(door: RunningDoor, client: httpx.Client) -> None:
-    with door.client() as own_client:
+def test_a_tool_opens_to_its_scope_alone(endpoint: RunningEndpoint, client: httpx.Client) -> None:
+    with endpoint.client() as own_client:
         tools = [str(tool["name"]) for tool in own_client.get("/tools").json()]
     wrong: list[tuple[str, str, int]] = []
     for tool in tools:
         own = next(scope for beginning, scope in TOOL_SCOPES.items() if tool.startswith(beginning))
         for scope in ["", *ALL_SCOPES]:
             if scope != own:
-                bearer = f"Bearer {door.keys.token(scopes=[scope])}"
+                bearer = f"Bearer {endpoint.keys.token(scopes=[scope])}"
                 answer = ask(client, "POST /tools/{name}", bearer, THINGS | {"name": tool})
                 if answer.status_code != 403:
                     wrong.append((tool, scope, answer.status_code))
     assert wrong == []
 
 
-async def _socket_end(door: RunningDoor, path: str, authorization: str | None) -> int:
+async def _socket_end(endpoint: RunningEndpoint, path: str, authorization: str | None) -> int:
     headers = {} if authorization is None else {"Authorization": authorization}
     async with (
         asyncio.timeout(10),
-        unix_connect(str(door.socket), f"ws://door{path}", additional_headers=headers) as socket,
+        unix_connect(str(endpoint.socket), f"ws://endpoint{path}", additional_headers=headers) as socket,
     ):
         with suppress(ConnectionClosed):
             while True:
@@ -147,21 +147,23 @@ async def _socket_end(door: RunningDoor, path: str, authorization: str | None) -
 
 
 @pytest.mark.parametrize("name", SOCKETS)
-async def test_a_socket_opens_to_its_scopes_alone(door: RunningDoor, name: str) -> None:
+async def test_a_socket_opens_to_its_scopes_alone(endpoint: RunningEndpoint, name: str) -> None:
     path, scopes = name.partition(" ")[2], TOOL_API[name].scopes
-    cases: dict[str, str | None] = {case: f"Bearer {bearer}" for case, bearer in bearers(door.keys).items()}
+    cases: dict[str, str | None] = {case: f"Bearer {bearer}" for case, bearer in bearers(endpoint.keys).items()}
     cases |= {"none": None, "in the query": None}
     cases |= {
-        f"for {scope}": f"Bearer {door.keys.token(scopes=[scope])}" for scope in ALL_SCOPES if scope not in scopes
+        f"for {scope}": f"Bearer {endpoint.keys.token(scopes=[scope])}" for scope in ALL_SCOPES if scope not in scopes
     }
     for case, authorization in cases.items():
-        query = f"?token={door.keys.token()}" if case == "in the query" else ""
-        assert await _socket_end(door, path + query, authorization) == REFUSED_SOCKET, case
+        query = f"?token={endpoint.keys.token()}" if case == "in the query" else ""
+        assert await _socket_end(endpoint, path + query, authorization) == REFUSED_SOCKET, case
     for scope in scopes:
-        assert await _socket_end(door, path, f"Bearer {door.keys.token(scopes=[scope])}") != REFUSED_SOCKET, scope
+        assert await _socket_end(endpoint, path, f"Bearer {endpoint.keys.token(scopes=[scope])}") != REFUSED_SOCKET, (
+            scope
+        )
 
 
-def test_health_tells_a_stranger_nothing_of_the_workspace(door: RunningDoor, client: httpx.Client) -> None:
+def test_health_tells_a_stranger_nothing_of_the_workspace(endpoint: RunningEndpoint, client: httpx.Client) -> None:
     answer = ask(client, "GET /healthz", None)
     assert answer.status_code == 200
-    assert str(door.workspace) not in json.dumps(answer.json())
+    assert str(endpoint.workspace) not in json.dumps(answer.json())

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from support.door import running_door
+from support.endpoint import running_endpoint
 from support.gateway import run_gateway
 from support.hostile import bodies, forms, heads, post, tried
 from support.servers import Server
@@ -41,19 +41,19 @@ async def test_the_gateway_stands_hostile_bytes(
         assert (await gateway.client.get(f"{base}/state", headers=anna)).status_code == 200
 
 
-async def test_the_door_stands_hostile_bytes(tmp_path: Path) -> None:
-    with running_door(tmp_path) as door:
-        token = door.keys.token()
+async def test_the_endpoint_stands_hostile_bytes(tmp_path: Path) -> None:
+    with running_endpoint(tmp_path) as endpoint:
+        token = endpoint.keys.token()
 
         async def opened() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-            return await asyncio.open_unix_connection(str(door.socket))
+            return await asyncio.open_unix_connection(str(endpoint.socket))
 
         requests = {f"head: {name}": sent for name, sent in heads("/tools/file_read", token).items()}
         for path, field in (("/tools/file_read", "call_id"), ("/tools/shell_exec", "arguments")):
             requests |= {f"{path}: {name}": post(path, body, token) for name, body in bodies(field).items()}
         requests |= {f"form: {name}": sent for name, sent in forms("/files", token).items()}
         assert await tried(opened, requests) == {}
-        assert door.call("file_list", path=".").success
+        assert endpoint.call("file_list", path=".").success
         outside = [path for path in tmp_path.iterdir() if path.name not in ("workspace", "door.sock", "log")]
         assert outside == []
 
@@ -71,7 +71,7 @@ HOSTILE_TEXTS = [
 
 
 def test_no_argument_breaks_a_tool(tmp_path: Path) -> None:
-    with running_door(tmp_path) as door, door.client(timeout_s=60) as client:
+    with running_endpoint(tmp_path) as endpoint, endpoint.client(timeout_s=60) as client:
         wrong: list[tuple[str, str, str, int]] = []
         for tool in client.get("/tools").json():
             fields: dict[str, Any] = tool["parameters"]["properties"]
@@ -79,14 +79,14 @@ def test_no_argument_breaks_a_tool(tmp_path: Path) -> None:
             for name in texts if not tool["name"].startswith("shell_") else []:
                 for text in HOSTILE_TEXTS:
                     arguments = dict.fromkeys(tool["parameters"].get("required", []), "a") | {name: text}
-                    body = json.dumps({"call_id": door.new_call(), "arguments": arguments})
+                    body = json.dumps({"call_id": endpoint.new_call(), "arguments": arguments})
                     headers = {"Content-Type": "application/json"}
                     answer = client.post(f"/tools/{tool['name']}", content=body, headers=headers)
                     if answer.status_code not in (200, 409, 413, 422):
                         wrong.append((tool["name"], name, text[:20], answer.status_code))
         assert wrong == []
         for text in HOSTILE_TEXTS[:3]:
-            body = json.dumps({"call_id": door.new_call(), "arguments": {"command": text}})
+            body = json.dumps({"call_id": endpoint.new_call(), "arguments": {"command": text}})
             answer = client.post("/tools/shell_exec", content=body, headers={"Content-Type": "application/json"})
             assert answer.status_code in (200, 422), text
         assert {path.name for path in tmp_path.iterdir()} == {"workspace", "door.sock", "log"}

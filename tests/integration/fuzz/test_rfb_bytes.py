@@ -16,7 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect, unix_connect
 from websockets.exceptions import ConnectionClosed
 
 from support.bridge import running_bridge
-from support.door import KeyPair
+from support.endpoint import KeyPair
 
 ROUNDS = 60
 HELLO = b"RFB 003.008\n\x01\x01"
@@ -58,7 +58,7 @@ async def bridge(folder: Path, screen: Screen, keys: KeyPair) -> AsyncGenerator[
 def viewer(path: Path, keys: KeyPair, *scopes: str) -> connect:
     headers = {"Authorization": f"Bearer {keys.token(scopes=list(scopes))}"}
     return unix_connect(
-        str(path), "ws://door/vnc", additional_headers=headers, max_size=None, compression=None, open_timeout=30
+        str(path), "ws://endpoint/vnc", additional_headers=headers, max_size=None, compression=None, open_timeout=30
     )
 
 
@@ -170,7 +170,7 @@ async def test_no_bytes_of_a_viewer_or_a_screen_break_the_bridge(tmp_path: Path)
 async def raw_noise(path: Path, keys: KeyPair, dice: random.Random) -> None:
     """After the upgrade: frames that are none."""
     head = (
-        "GET /vnc HTTP/1.1\r\nHost: door\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        "GET /vnc HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
         f"Authorization: Bearer {keys.token(scopes=['vnc:view'])}\r\n\r\n"
     )

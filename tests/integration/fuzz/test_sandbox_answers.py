@@ -19,19 +19,19 @@ from backend_api.domain.agent.tools import ToolOutcome
 from backend_api.domain.errors import DomainError
 from backend_api.domain.sandbox.content import inert_type
 from backend_api.domain.sandbox.ports import Upload
-from backend_api.infrastructure.tool_api.doors import Doors
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.problems import error_of
-from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools, outcome_of
-from backend_api.infrastructure.tool_api.screens import DoorScreens
-from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
+from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools, outcome_of
+from backend_api.infrastructure.tool_api.screens import ToolApiScreens
+from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from backend_api.interfaces.http.user_content import content_headers
 from contracts.tools import ToolResult
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.inside import KEPT_LINE, report_of
 from support.computers import a_computer
-from support.door_victim import FixedTokens
+from support.endpoint_victim import FixedTokens
 from support.fuzzing import EXAMPLES, SEED
-from support.hostile_door import Wire, frame, head, hostile_door
+from support.hostile_endpoint import Wire, frame, head, hostile_endpoint
 
 ENDED_S = 20.0
 MANY = EXAMPLES * 25
@@ -165,7 +165,7 @@ def answers(draw: st.DrawFn) -> bytes:
 
 
 _T = TypeVar("_T")
-Ask = Callable[[Doors], Coroutine[Any, Any, object]]
+Ask = Callable[[Endpoints], Coroutine[Any, Any, object]]
 
 
 Test = Callable[..., None]
@@ -186,23 +186,26 @@ async def asked(folder: Path, sent: bytes, ask: Ask) -> object:
     async def behave(wire: Wire) -> None:
         await wire.send(sent)
 
-    async with hostile_door(folder / "door.sock", behave) as door, Doors(FixedTokens(f"unix:{door}")) as doors:
+    async with (
+        hostile_endpoint(folder / "door.sock", behave) as endpoint,
+        Endpoints(FixedTokens(f"unix:{endpoint}")) as endpoints,
+    ):
         async with asyncio.timeout(ENDED_S):
             try:
-                return await ask(doors)
+                return await ask(endpoints)
             except DomainError:
                 return None
 
 
-async def call(doors: Doors) -> object:
+async def call(endpoints: Endpoints) -> object:
     async def on_output(text: str) -> None:
         text.encode()
 
-    return await DoorTools(doors).call(COMPUTER, "call-1", "shell_exec", {}, on_output)
+    return await ToolApiSandboxTools(endpoints).call(COMPUTER, "call-1", "shell_exec", {}, on_output)
 
 
-async def saved(doors: Doors) -> object:
-    async with DoorWorkspace(doors).download(COMPUTER, "a.html") as download:
+async def saved(endpoints: Endpoints) -> object:
+    async with ToolApiWorkspace(endpoints).download(COMPUTER, "a.html") as download:
         return [chunk async for chunk in download.chunks]
 
 
@@ -214,10 +217,10 @@ async def nothing() -> AsyncIterator[Upload]:
 
 ASKS: dict[str, Ask] = {
     "call": call,
-    "list": lambda doors: DoorWorkspace(doors).list(COMPUTER, ""),
-    "preview": lambda doors: DoorWorkspace(doors).preview(COMPUTER, "a"),
+    "list": lambda endpoints: ToolApiWorkspace(endpoints).list(COMPUTER, ""),
+    "preview": lambda endpoints: ToolApiWorkspace(endpoints).preview(COMPUTER, "a"),
     "download": saved,
-    "upload": lambda doors: DoorWorkspace(doors).upload(COMPUTER, "", nothing()),
+    "upload": lambda endpoints: ToolApiWorkspace(endpoints).upload(COMPUTER, "", nothing()),
 }
 
 
@@ -310,10 +313,13 @@ def test_frames_of_a_screen_end_it_or_go_on(tmp_path: Path) -> None:
             await wire.open_socket()
             await wire.send(sent)
 
-        async with hostile_door(tmp_path / "door.sock", behave) as door, Doors(FixedTokens(f"unix:{door}")) as doors:
+        async with (
+            hostile_endpoint(tmp_path / "door.sock", behave) as endpoint,
+            Endpoints(FixedTokens(f"unix:{endpoint}")) as endpoints,
+        ):
             async with asyncio.timeout(ENDED_S):
                 try:
-                    async with DoorScreens(doors).open(COMPUTER, control=False) as screen:
+                    async with ToolApiScreens(endpoints).open(COMPUTER, control=False) as screen:
                         async for data in screen.frames():
                             assert isinstance(data, bytes)
                 except DomainError:

@@ -1,4 +1,4 @@
-"""The tool API's OpenAPI document against a real door."""
+"""The tool API's OpenAPI document against a real endpoint."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 
-from support.door import door_environment, running_door
+from support.endpoint import endpoint_environment, running_endpoint
 from support.fuzzing import fuzz
 from tool_api.bootstrap.settings import Settings
 from tool_api.bootstrap.wiring import open_services
@@ -55,18 +55,18 @@ async def _document(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.timeout(300)
-async def test_no_call_breaks_the_door_or_its_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with running_door(tmp_path) as door, requests.Session() as session:
-        document = await _document(door_environment(door.keys, door.workspace), monkeypatch)
-        session.mount("http://", _Adapter(door.socket))
-        (door.workspace / "a.txt").write_text("text")
-        headers = {"Authorization": f"Bearer {door.keys.token()}"}
+async def test_no_call_breaks_the_endpoint_or_its_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_endpoint(tmp_path) as endpoint, requests.Session() as session:
+        document = await _document(endpoint_environment(endpoint.keys, endpoint.workspace), monkeypatch)
+        session.mount("http://", _Adapter(endpoint.socket))
+        (endpoint.workspace / "a.txt").write_text("text")
+        headers = {"Authorization": f"Bearer {endpoint.keys.token()}"}
 
         def opened(label: str) -> tuple[dict[str, str], dict[str, str]]:
-            bearer = door.keys.token(scopes=["keep"]) if "keep-alive" in label else door.keys.token()
+            bearer = endpoint.keys.token(scopes=["keep"]) if "keep-alive" in label else endpoint.keys.token()
             return {"name": "file_read", "call_id": "x"}, headers | {"Authorization": f"Bearer {bearer}"}
 
-        wrong = fuzz(document, f"http://{quote('door')}", opened, session=session)
+        wrong = fuzz(document, f"http://{quote('endpoint')}", opened, session=session)
         assert not wrong, "\n\n".join(wrong)
-        with door.client() as client:
+        with endpoint.client() as client:
             assert client.get("/healthz").json()["ready"] is True

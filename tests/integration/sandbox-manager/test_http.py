@@ -14,7 +14,7 @@ from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.bootstrap.wiring import keep
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
 from sandbox_manager.infrastructure.clock import SystemClock
-from sandbox_manager.infrastructure.mongo.connect import connected, load_door_keys
+from sandbox_manager.infrastructure.mongo.connect import connected, load_token_keys
 from sandbox_manager.infrastructure.mongo.leases import MongoLeases
 from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
@@ -41,7 +41,7 @@ async def client(
     @asynccontextmanager
     async def wiring() -> AsyncGenerator[UseCases]:
         async with connected(mongo_server.uri, mongo_database_name):
-            keys = await load_door_keys()
+            keys = await load_token_keys()
             async with keep(settings, MongoRegistry(), MongoLeases(), runtime, keys, SystemClock()) as use_cases:
                 yield use_cases
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sandbox_manager.infrastructure.runtimes.process.logs import LOG_BYTES, Log, logging_to
 from sandbox_manager.infrastructure.runtimes.process.processes import reap
-from support.door import await_true
+from support.endpoint import await_true
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 READY = b"tool-api: ready desktop=no\n"

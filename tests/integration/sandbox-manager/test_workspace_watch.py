@@ -148,7 +148,7 @@ def test_one_holds_no_more_descriptors_than_can_be_looked_through(tmp_path: Path
             pass
         left = [one for one in held if one.lives]
         assert not are_too_many(one.pid for one in left)
-        assert root in left, "what answers at the door is spared"
+        assert root in left, "what answers at the endpoint is spared"
         for process in left:
             process.kill()
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from support.door import RunningDoor, running_door
+from support.endpoint import RunningEndpoint, running_endpoint
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningDoor]:
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningEndpoint]:
     folder: Path = tmp_path_factory.mktemp("door")
-    with running_door(folder, BASH_TIMEOUT="20", MAX_UPLOAD_BYTES="1000000") as running:
+    with running_endpoint(folder, BASH_TIMEOUT="20", MAX_UPLOAD_BYTES="1000000") as running:
         yield running

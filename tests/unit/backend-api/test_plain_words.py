@@ -11,7 +11,7 @@ import pytest
 from backend_api.infrastructure.llm.demo_texts import CHINESE, ENGLISH, Words
 
 ROOT = Path(__file__).resolve().parents[3]
-OURS = re.compile(r"\b(sandbox\w*|worker|lease|gateway|replica|tool API|VNC|door)\b|沙箱|进程|网关", re.IGNORECASE)
+OURS = re.compile(r"\b(sandbox\w*|worker|lease|gateway|replica|tool API|VNC|endpoint)\b|沙箱|进程|网关", re.IGNORECASE)
 TEXT = re.compile(r"""(['"`])(?P<text>(?:\\.|(?!\1).)*)\1""")
 
 

@@ -1,4 +1,4 @@
-"""Every error of the door has a status."""
+"""Every error of the endpoint has a status."""
 
 from __future__ import annotations
 

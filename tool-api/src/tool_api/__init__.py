@@ -1,3 +1,3 @@
-"""The one door of a sandbox: shell, files, browser and screen, for whoever holds a token for it."""
+"""The one endpoint of a sandbox: shell, files, browser and screen, for callers with a token for it."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""`python -m tool_api`: the supervisor of a sandbox and its door."""
+"""`python -m tool_api`: the supervisor of a sandbox, and its endpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong at the door, in the families every service shares."""
+"""Errors of the tool API, in the families all services share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way to the computers: the manager for their lives, their doors for what is inside."""
+"""The way to the computers: the manager for their lives, their endpoints for what is inside."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient, manager_http
 from backend_api.infrastructure.sandbox_manager.news import ManagerNews
 from backend_api.infrastructure.sandbox_manager.snapshots import ManagerSnapshots
-from backend_api.infrastructure.tool_api.doors import Doors
-from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools
-from backend_api.infrastructure.tool_api.screens import DoorScreens
-from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
+from backend_api.infrastructure.tool_api.screens import ToolApiScreens
+from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from backend_api.interfaces.http.use_cases import Probe
 
 
@@ -35,7 +35,7 @@ class ComputerPorts:
 
 @asynccontextmanager
 async def open_computers(settings: Settings, marks: NewsMarks) -> AsyncGenerator[ComputerPorts]:
-    """Connections to the manager and the doors, closed at the end."""
+    """Connections to the manager and the endpoints, closed at the end."""
     token = settings.sandbox_manager_token.get_secret_value()
     async with manager_http(settings.sandbox_manager_url, token) as http:
         client = SandboxManagerClient(http)
@@ -44,13 +44,13 @@ async def open_computers(settings: Settings, marks: NewsMarks) -> AsyncGenerator
             response = await http.get("/healthz")
             response.raise_for_status()
 
-        async with Doors(client) as doors:
+        async with Endpoints(client) as endpoints:
             yield ComputerPorts(
                 computers=client,
-                workspace=DoorWorkspace(doors),
+                workspace=ToolApiWorkspace(endpoints),
                 snapshots=ManagerSnapshots(http, client.forget_session),
-                screens=DoorScreens(doors),
-                tools=DoorTools(doors),
+                screens=ToolApiScreens(endpoints),
+                tools=ToolApiSandboxTools(endpoints),
                 news=ManagerNews(http, marks),
                 probe=probe,
             )

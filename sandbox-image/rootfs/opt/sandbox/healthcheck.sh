@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ask the door whether the services stand.
+# Ask the endpoint whether the services stand.
 set -eu
 # Programs of the image and no settings of the agent's: its own come first on the path, and its ~/.curlrc counts.
 PATH=/usr/bin:/bin

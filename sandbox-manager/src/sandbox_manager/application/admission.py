@@ -74,7 +74,7 @@ class Admission:
         session_id = sandbox.identity.session_id
         mine = next((one for one in stored if one.lives and one.identity.session_id == session_id), None)
         if recipe and mine is not None:
-            measures.POOL_CLAIMS.add("claimed" if mine.door is not None else "missed")
+            measures.POOL_CLAIMS.add("claimed" if mine.endpoint is not None else "missed")
         return mine
 
     async def want_awake(self, sandbox_id: str) -> bool:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.keep_alive import KEEP
 from sandbox_manager.domain.errors import DomainError
-from sandbox_manager.domain.ports import Clock, DoorKeys, Runtime
+from sandbox_manager.domain.ports import Clock, Runtime, TokenKeys
 from sandbox_manager.domain.sandbox import Sandbox, Started
 
 _log = logging.getLogger(__name__)
@@ -20,26 +20,28 @@ _TOKEN = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimSandbox:
-    """Bind the door of a claimed sandbox to the session's generation, upon which it wakes, and give its workspace to
-    the session; whose it is stands in the record already.
+    """Bind a claimed sandbox to the session's generation, upon which it wakes, and give its workspace to the session;
+    the record names its owner already.
 
     Answers None when that did not work: nothing of it is left then, and the same record is to be started anew. Raises
     `EngineUnavailableError` when it can't be removed either. `wall` is this machine's clock, which tokens go by.
     """
 
     runtime: Runtime
-    keys: DoorKeys
+    keys: TokenKeys
     wall: Clock
     clean: CleanSandbox
     deadline_s: float = 5.0
 
     async def __call__(self, sandbox: Sandbox) -> Started | None:
-        if sandbox.door is None:
+        if sandbox.endpoint is None:
             return None
         try:
             async with asyncio.timeout(self.deadline_s):
                 outcomes = await asyncio.gather(
-                    self.runtime.hand_over(sandbox.identity), self._open(sandbox, sandbox.door), return_exceptions=True
+                    self.runtime.hand_over(sandbox.identity),
+                    self._open(sandbox, sandbox.endpoint),
+                    return_exceptions=True,
                 )
         except TimeoutError as error:
             outcomes = [error]
@@ -51,11 +53,11 @@ class ClaimSandbox:
                 return None
             if trouble is not None:
                 raise trouble
-        return Started(door=sandbox.door, has_desktop=sandbox.has_desktop, has_network=sandbox.has_network)
+        return Started(endpoint=sandbox.endpoint, has_desktop=sandbox.has_desktop, has_network=sandbox.has_network)
 
-    async def _open(self, sandbox: Sandbox, door: str) -> None:
+    async def _open(self, sandbox: Sandbox, endpoint: str) -> None:
         now = self.wall.now()
         claim = self.keys.sign(
             sandbox.identity, [KEEP], now, now + _TOKEN, claim_until=now + (sandbox.expires_at - sandbox.created_at)
         )
-        await self.runtime.keep_alive(sandbox.identity, door, claim)
+        await self.runtime.keep_alive(sandbox.identity, endpoint, claim)

@@ -89,7 +89,7 @@ class CreateSandbox:
 
     async def _awake(self, sandbox: Sandbox) -> Sandbox:
         """One of the pool is ready before a second question could be asked."""
-        if sandbox.door is None:
+        if sandbox.endpoint is None:
             return sandbox
         ready = await self.admission.launcher.ready(sandbox.id, _WAKES_IN_S)
         return ready or await self.registry.get(sandbox.id) or sandbox

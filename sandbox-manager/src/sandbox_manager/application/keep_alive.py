@@ -11,7 +11,7 @@ from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import log_fields
 from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.domain.ports import Clock, DoorKeys, Report, Runtime, SandboxRegistry
+from sandbox_manager.domain.ports import Clock, Report, Runtime, SandboxRegistry, TokenKeys
 from sandbox_manager.domain.sandbox import Sandbox
 
 _log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class KeepAlive:
 
     registry: SandboxRegistry
     runtime: Runtime
-    keys: DoorKeys
+    keys: TokenKeys
     clock: Clock
     wall: Clock
     idle: timedelta
@@ -64,13 +64,13 @@ class KeepAlive:
 
     async def ask(self, sandbox: Sandbox) -> Report | None:
         """What it tells; None when it does not answer."""
-        if sandbox.door is None:
+        if sandbox.endpoint is None:
             return None
         now = self.wall.now()
         token = self.keys.sign(sandbox.identity, [KEEP], now, now + _TOKEN)
         try:
             async with asyncio.timeout(self.deadline_s):
-                return await self.runtime.keep_alive(sandbox.identity, sandbox.door, token)
+                return await self.runtime.keep_alive(sandbox.identity, sandbox.endpoint, token)
         except (EngineUnavailableError, TimeoutError) as error:
             fields = {**log_fields(sandbox.identity), "reason": str(error) or "it took too long"}
             _log.warning("sandbox did not answer its keep-alive", extra=fields)

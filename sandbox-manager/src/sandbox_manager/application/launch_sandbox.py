@@ -13,7 +13,7 @@ from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.sandbox_work import Held, SandboxWork
 from sandbox_manager.application.watched_start import phase_reached, watched_start
 from sandbox_manager.domain.errors import DomainError, StartFailedError
-from sandbox_manager.domain.ports import DoorKeys, Runtime, SandboxRegistry, SandboxSpec
+from sandbox_manager.domain.ports import Runtime, SandboxRegistry, SandboxSpec, TokenKeys
 from sandbox_manager.domain.sandbox import Identity, Sandbox, Started, Status
 
 _log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ class Launcher:
         *,
         registry: SandboxRegistry,
         runtime: Runtime,
-        keys: DoorKeys,
+        keys: TokenKeys,
         clean: CleanSandbox,
         work: SandboxWork,
         deadline_s: float,

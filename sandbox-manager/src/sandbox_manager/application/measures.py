@@ -24,6 +24,6 @@ RECONCILES = INSTRUMENTS.counter("sandbox_reconcile_runs_total", "Sweeps.", "out
 RECONCILE_SECONDS = INSTRUMENTS.histogram("sandbox_reconcile_seconds", "Sweeps from begin to end.")
 RECONCILED = INSTRUMENTS.counter("sandbox_reconcile_ended_total", "What sweeps gave up or removed.", "what")
 POOL_CLAIMS = INSTRUMENTS.counter("sandbox_pool_claims_total", "Wishes the pool could have met.", "outcome")
-TOKENS = INSTRUMENTS.counter("sandbox_door_tokens_total", "Door tokens given out.")
+TOKENS = INSTRUMENTS.counter("sandbox_door_tokens_total", "Endpoint tokens given out.")
 HTTP_REQUESTS = INSTRUMENTS.counter("sandbox_http_requests_total", "Requests.", "method", "route", "status")
 HTTP_SECONDS = INSTRUMENTS.histogram("sandbox_http_request_seconds", "Requests from begin to end.", "method", "route")

@@ -1,4 +1,4 @@
-"""Open a sandbox's door for somebody."""
+"""Issue a token for a sandbox's tool API endpoint."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from datetime import datetime, timedelta
 from sandbox_manager.application import measures
 from sandbox_manager.application.renew_sandbox import RenewSandbox
 from sandbox_manager.domain.errors import SandboxNotFoundError, SandboxNotReadyError, SandboxOverError
-from sandbox_manager.domain.ports import Clock, DoorKeys, SandboxRegistry
+from sandbox_manager.domain.ports import Clock, SandboxRegistry, TokenKeys
 from sandbox_manager.domain.sandbox import Identity, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MintedToken:
-    """A signed token and the door it opens."""
+    """A signed token and the address of the endpoint it is for."""
 
     token: str
     expires_at: datetime
-    door: str
+    endpoint: str
     identity: Identity
 
 
@@ -30,7 +30,7 @@ class MintToken:
     """
 
     registry: SandboxRegistry
-    keys: DoorKeys
+    keys: TokenKeys
     clock: Clock
     renew: RenewSandbox
 
@@ -38,8 +38,8 @@ class MintToken:
         sandbox = await self.registry.get(sandbox_id)
         if sandbox is None:
             raise SandboxNotFoundError
-        if sandbox.status not in (Status.READY, Status.PAUSED) or sandbox.door is None:
-            raise SandboxNotReadyError(f"The sandbox is {sandbox.status.value}; its door is not open.")
+        if sandbox.status not in (Status.READY, Status.PAUSED) or sandbox.endpoint is None:
+            raise SandboxNotReadyError(f"The sandbox is {sandbox.status.value}; its endpoint does not answer yet.")
         try:
             sandbox = await self.renew(sandbox_id, known=sandbox)
         except SandboxOverError as error:
@@ -52,6 +52,6 @@ class MintToken:
         return MintedToken(
             token=self.keys.sign(sandbox.identity, scopes, now, expires_at),
             expires_at=expires_at,
-            door=sandbox.door or "",
+            endpoint=sandbox.endpoint or "",
             identity=sandbox.identity,
         )

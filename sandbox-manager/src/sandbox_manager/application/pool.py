@@ -15,7 +15,7 @@ from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.sandbox_work import LEASE
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.errors import DomainError, StartFailedError
-from sandbox_manager.domain.ports import Clock, DoorKeys, Leases, Runtime, SandboxRegistry, SandboxSpec
+from sandbox_manager.domain.ports import Clock, Leases, Runtime, SandboxRegistry, SandboxSpec, TokenKeys
 from sandbox_manager.domain.sandbox import Cleanup, Identity, Sandbox, Status, pool_session
 
 _log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class PoolParts:
 
     registry: SandboxRegistry
     runtime: Runtime
-    keys: DoorKeys
+    keys: TokenKeys
     clock: Clock
     leases: Leases
     clean: CleanSandbox
@@ -156,7 +156,7 @@ class Pool:
             async with limit:
                 spec = SandboxSpec(identity=sandbox.identity, public_key=parts.keys.public_key)
                 started = await parts.runtime.start(spec)
-                report = await parts.keep_alive.ask(replace(sandbox, door=started.door))
+                report = await parts.keep_alive.ask(replace(sandbox, endpoint=started.endpoint))
         except TimeoutError:
             if not limit.expired():
                 raise

@@ -11,7 +11,7 @@ from pathlib import Path
 from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Runtime
-from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, DoorClients
+from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, EndpointClients
 from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from sandbox_manager.infrastructure.runtimes.inside import Inside
@@ -50,7 +50,7 @@ def _docker(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
             subnet_pool=settings.docker.subnet_pool,
             blocked_subnets=_blocked(settings),
             host_fib_trie=Path(settings.inside.host_fib_trie),
-            door_clients=DoorClients.parse(settings.docker.door_clients),
+            endpoint_clients=EndpointClients.parse(settings.docker.endpoint_clients),
             inside=_inside(settings),
         )
     )

@@ -115,7 +115,7 @@ class DockerSettings(BaseSettings):
     image: str = Field(default="agent-sandbox:latest", validation_alias="SANDBOX_IMAGE")
     seccomp_profile: str = Field(default="sandbox-image/seccomp.json", validation_alias="SANDBOX_SECCOMP_PROFILE")
     subnet_pool: str = Field(default="10.201.0.0/16", validation_alias="SANDBOX_SUBNET_POOL")
-    door_clients: str = Field(default="", validation_alias="SANDBOX_DOOR_CLIENTS")
+    endpoint_clients: str = Field(default="", validation_alias="SANDBOX_DOOR_CLIENTS")
 
 
 class ProcessSettings(BaseSettings):

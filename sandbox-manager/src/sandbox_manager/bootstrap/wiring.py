@@ -38,12 +38,12 @@ from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.clocks import Clocks
 from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.errors import DomainError
-from sandbox_manager.domain.ports import Clock, DoorKeys, Leases, Runtime, SandboxRegistry
+from sandbox_manager.domain.ports import Clock, Leases, Runtime, SandboxRegistry, TokenKeys
 from sandbox_manager.infrastructure.clock import SystemClock
 from sandbox_manager.infrastructure.free_memory import free_memory
 from sandbox_manager.infrastructure.metrics import ProcessMetrics
 from sandbox_manager.infrastructure.mongo.clock import database_clock
-from sandbox_manager.infrastructure.mongo.connect import connected, load_door_keys
+from sandbox_manager.infrastructure.mongo.connect import connected, load_token_keys
 from sandbox_manager.infrastructure.mongo.leases import MongoLeases
 from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
 from sandbox_manager.infrastructure.mongo.workspaces import MongoWorkspaces
@@ -60,7 +60,7 @@ _ROOMY, _LARGE = 4096 * _MIB, 32_768 * _MIB
 async def wire(settings: Settings) -> AsyncGenerator[UseCases]:
     """Everything real, by the settings."""
     async with connected(settings.registry.uri.get_secret_value(), settings.registry.name):
-        keys = await load_door_keys()
+        keys = await load_token_keys()
         async with RUNTIMES[settings.keeping.runtime](settings) as runtime:
             _log.info("runtime chosen", extra={"runtime": runtime.name, "stack": settings.keeping.stack})
             async with (
@@ -72,9 +72,9 @@ async def wire(settings: Settings) -> AsyncGenerator[UseCases]:
 
 @contextlib.asynccontextmanager
 async def keep(
-    settings: Settings, registry: SandboxRegistry, leases: Leases, runtime: Runtime, keys: DoorKeys, clock: Clock
+    settings: Settings, registry: SandboxRegistry, leases: Leases, runtime: Runtime, keys: TokenKeys, clock: Clock
 ) -> AsyncGenerator[UseCases]:
-    """The use cases over given adapters, with the upkeep running. Tokens go by this machine's clock, as doors do."""
+    """The use cases over given adapters, with the upkeep running. Tokens use this machine's clock, as endpoints do."""
     keeping, wall, owner = settings.keeping, SystemClock(), secrets.token_hex(8)
     limits, clocks = _limits(keeping), _clocks(keeping)
     work = SandboxWork(registry, owner)

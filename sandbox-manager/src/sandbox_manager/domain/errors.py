@@ -58,7 +58,7 @@ class MarkLostError(NotFoundError):
 
 
 class SandboxNotReadyError(ConflictError):
-    """A door token was asked for a sandbox whose door is not open."""
+    """An endpoint token was asked for a sandbox whose endpoint does not answer yet."""
 
     code = "sandbox_not_ready"
 

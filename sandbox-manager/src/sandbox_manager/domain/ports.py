@@ -103,7 +103,7 @@ class Leases(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxSpec:
-    """What to start. `public_key` is the PEM the door verifies tokens with."""
+    """What to start. `public_key` is the PEM the endpoint verifies tokens with."""
 
     identity: Identity
     public_key: str
@@ -174,7 +174,7 @@ class Runtime(Protocol):
         ...
 
     async def start(self, spec: SandboxSpec) -> Started:
-        """Start a sandbox and answer when its door says it is ready; the caller sets the deadline.
+        """Start a sandbox and answer when its endpoint says it is ready; the caller sets the deadline.
 
         Raises `StartFailedError` or `EngineUnavailableError`. When it raises or is cancelled, whatever it made carries
         the identity, is complete in `found`, and is the caller's to remove.
@@ -217,7 +217,7 @@ class Runtime(Protocol):
         """
         ...
 
-    async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
+    async def keep_alive(self, identity: Identity, endpoint: str, token: str) -> Report:
         """Tell a running sandbox that a manager watches over it, and hear how it is.
 
         Raises `EngineUnavailableError` when it does not answer.
@@ -233,8 +233,8 @@ class Runtime(Protocol):
         ...
 
 
-class DoorKeys(Protocol):
-    """The key pair the doors' tokens are signed with."""
+class TokenKeys(Protocol):
+    """The key pair that endpoint tokens are signed with."""
 
     @property
     def public_key(self) -> str:
@@ -250,5 +250,5 @@ class DoorKeys(Protocol):
         *,
         claim_until: datetime | None = None,
     ) -> str:
-        """A door token for one generation of one sandbox; with `claim_until`, it claims a pooled one until then."""
+        """A token for one generation of one sandbox; with `claim_until`, it claims a pooled one until then."""
         ...

@@ -76,7 +76,7 @@ class Identity:
 class Started:
     """What a runtime answers once a sandbox is ready."""
 
-    door: str
+    endpoint: str
     has_desktop: bool
     has_network: bool
 
@@ -91,8 +91,8 @@ class Sandbox:
     empty, or where the session's files are. `waking_since` is since when a paused one is to be woken.
     Whoever works on it (starts, pauses, resumes or removes it) holds its lease. `notice` tells of an end that comes
     near; `asked_at` is when somebody last waited for a queued one. `recipe` tells what one of the pool was made of;
-    `door` is known before it is ready for one that was claimed from there. `disk_notice`, told since `disk_revision`,
-    says that its files take up nearly all they may, which is `disk_limit_mb`.
+    `endpoint` is known before it is ready for one that was claimed from there. `disk_notice`, told since
+    `disk_revision`, says that its files take up nearly all they may, which is `disk_limit_mb`.
     """
 
     identity: Identity
@@ -110,7 +110,7 @@ class Sandbox:
     retryable: bool = False
     has_desktop: bool = True
     has_network: bool = True
-    door: str | None = None
+    endpoint: str | None = None
     settled_at: datetime | None = None
     notice: str | None = None
     fill: Fill = Fill.FINE
@@ -199,7 +199,7 @@ class Sandbox:
             self,
             status=Status.READY,
             revision=self.revision + 1,
-            door=started.door,
+            endpoint=started.endpoint,
             has_desktop=started.has_desktop,
             has_network=started.has_network,
         )
@@ -211,7 +211,7 @@ class Sandbox:
         return replace(
             self,
             status=Status.WARM,
-            door=started.door,
+            endpoint=started.endpoint,
             has_desktop=started.has_desktop,
             has_network=started.has_network,
         )
@@ -233,7 +233,7 @@ class Sandbox:
             lease_until=until,
             has_desktop=self.has_desktop,
             has_network=self.has_network,
-            door=self.door,
+            endpoint=self.endpoint,
             recipe=self.recipe,
             revision=self.revision + 1,
             version=self.version,

@@ -12,20 +12,20 @@ import pytest
 
 from backend_api.domain.agent.tools import CallContext
 from backend_api.domain.sandbox.errors import ComputerLostError
-from backend_api.infrastructure.tool_api.doors import Doors
-from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
 from backend_api.infrastructure.tools.local import LocalToolBox
 from backend_api.interfaces.http.use_cases import WebOptions
-from support.door import RunningDoor, running_door
-from support.door_tokens import FixedTokens
+from support.endpoint import RunningEndpoint, running_endpoint
+from support.endpoint_tokens import FixedTokens
 from support.gateway import Gateway, run_gateway
 from support.servers import Server
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningDoor]:
-    with running_door(tmp_path_factory.mktemp("door")) as running:
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningEndpoint]:
+    with running_endpoint(tmp_path_factory.mktemp("door")) as running:
         (running.workspace / "folder").mkdir()
         (running.workspace / "folder" / "inside.txt").write_text("inside")
         (running.workspace / "outside").symlink_to("/etc/passwd")
@@ -42,12 +42,12 @@ def options() -> WebOptions:
 
 @pytest.fixture
 async def gateway(
-    mongo_server: Server, redis_server: Server, mongo_database_name: str, door: RunningDoor, options: WebOptions
+    mongo_server: Server, redis_server: Server, mongo_database_name: str, endpoint: RunningEndpoint, options: WebOptions
 ) -> AsyncGenerator[Gateway]:
     async with (
-        Doors(FixedTokens(door)) as doors,
+        Endpoints(FixedTokens(endpoint)) as endpoints,
         run_gateway(
-            mongo_server.uri, mongo_database_name, redis_server.uri, options=options, files=DoorWorkspace(doors)
+            mongo_server.uri, mongo_database_name, redis_server.uri, options=options, files=ToolApiWorkspace(endpoints)
         ) as running,
     ):
         yield running
@@ -59,8 +59,8 @@ async def anna(gateway: Gateway) -> dict[str, str]:
 
 
 @pytest.fixture
-async def session(gateway: Gateway, anna: dict[str, str], door: RunningDoor) -> str:
-    (door.workspace / "page.html").write_text("<p>hello</p>")
+async def session(gateway: Gateway, anna: dict[str, str], endpoint: RunningEndpoint) -> str:
+    (endpoint.workspace / "page.html").write_text("<p>hello</p>")
     return f"/api/sessions/{await gateway.session(anna)}"
 
 
@@ -91,21 +91,21 @@ async def test_a_link_is_made_only_of_a_file_that_is_there(
 
 
 async def test_a_folder_is_linked_where_it_is_asked_for_and_a_file_that_became_one_is_not(
-    gateway: Gateway, anna: dict[str, str], session: str, door: RunningDoor
+    gateway: Gateway, anna: dict[str, str], session: str, endpoint: RunningEndpoint
 ) -> None:
     packed = await gateway.client.get((await link(gateway, session, anna, "folder", folder=True)).json()["url"])
     assert packed.headers["content-type"] == "application/zip"
     assert zipfile.ZipFile(io.BytesIO(packed.content)).namelist() == ["inside.txt"]
 
-    (door.workspace / "turning").write_text("a file")
+    (endpoint.workspace / "turning").write_text("a file")
     url = (await link(gateway, session, anna, "turning")).json()["url"]
     assert (await gateway.client.get(url)).text == "a file"
-    (door.workspace / "turning").unlink()
+    (endpoint.workspace / "turning").unlink()
     assert (await gateway.client.get(url)).status_code == 404
-    (door.workspace / "turning").symlink_to("folder")
+    (endpoint.workspace / "turning").symlink_to("folder")
     for verb in ("GET", "HEAD"):
         assert (await gateway.client.request(verb, url)).status_code == 404
-    (door.workspace / "turning").unlink()
+    (endpoint.workspace / "turning").unlink()
 
 
 async def test_head_says_of_a_link_what_get_does(gateway: Gateway, anna: dict[str, str], session: str) -> None:
@@ -156,9 +156,9 @@ async def test_without_a_path_the_whole_workspace_comes_as_zip(
 
 
 async def test_what_is_attached_must_be_a_file_of_the_session(
-    gateway: Gateway, anna: dict[str, str], session: str, door: RunningDoor
+    gateway: Gateway, anna: dict[str, str], session: str, endpoint: RunningEndpoint
 ) -> None:
-    (door.workspace / "second.txt").write_text("2")
+    (endpoint.workspace / "second.txt").write_text("2")
     for way in ("messages", "runs", "runs/stream"):
         for path in ("none.txt", "folder", "../up", "/etc/passwd", ""):
             body = {"text": "see", "attachments": ["page.html", path]}

@@ -8,27 +8,27 @@ from pathlib import Path
 import pytest
 
 from backend_api.domain.sandbox.entity import Computer
-from backend_api.infrastructure.tool_api.doors import Doors
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from support.computers import a_computer
-from support.door import RunningDoor, running_door
-from support.door_tokens import FixedTokens
+from support.endpoint import RunningEndpoint, running_endpoint
+from support.endpoint_tokens import FixedTokens
 
 
 @pytest.fixture(scope="module")
-def door(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningDoor]:
-    with running_door(tmp_path_factory.mktemp("door"), MAX_UPLOAD_BYTES="100000") as running:
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Generator[RunningEndpoint]:
+    with running_endpoint(tmp_path_factory.mktemp("door"), MAX_UPLOAD_BYTES="100000") as running:
         yield running
 
 
 @pytest.fixture
-def tokens(door: RunningDoor) -> FixedTokens:
-    return FixedTokens(door)
+def tokens(endpoint: RunningEndpoint) -> FixedTokens:
+    return FixedTokens(endpoint)
 
 
 @pytest.fixture
-async def doors(tokens: FixedTokens) -> AsyncIterator[Doors]:
-    async with Doors(tokens) as doors:
-        yield doors
+async def endpoints(tokens: FixedTokens) -> AsyncIterator[Endpoints]:
+    async with Endpoints(tokens) as endpoints:
+        yield endpoints
 
 
 @pytest.fixture
@@ -37,5 +37,5 @@ def computer() -> Computer:
 
 
 @pytest.fixture
-def folder(door: RunningDoor) -> Path:
-    return door.workspace
+def folder(endpoint: RunningEndpoint) -> Path:
+    return endpoint.workspace

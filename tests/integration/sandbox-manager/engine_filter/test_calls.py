@@ -70,8 +70,10 @@ async def test_lists_are_asked_for_by_our_own_label(between: Setting) -> None:
     own = {"label": ["agent-sandbox.stack=own"]}
     assert await filters_of("/v1.41/containers/json") == own
     assert await filters_of("/v1.41/volumes") == own
-    door = quote('{"label": ["agent-sandbox.door-client=own"]}')
-    assert await filters_of(f"/v1.41/containers/json?filters={door}") == {"label": ["agent-sandbox.door-client=own"]}
+    endpoint = quote('{"label": ["agent-sandbox.door-client=own"]}')
+    assert await filters_of(f"/v1.41/containers/json?filters={endpoint}") == {
+        "label": ["agent-sandbox.door-client=own"]
+    }
     other = quote('{"label": ["agent-sandbox.stack=other"]}')
     assert own["label"][0] in (await filters_of(f"/v1.41/containers/json?filters={other}"))["label"]
 

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from contracts.sandboxes import UNCLAIMED
-from support.door import KeyPair, await_true, door_environment, processes_with, running_door
+from support.endpoint import KeyPair, await_true, endpoint_environment, processes_with, running_endpoint
 
 
 @pytest.mark.parametrize(
@@ -29,14 +29,14 @@ from support.door import KeyPair, await_true, door_environment, processes_with, 
         ("SANDBOX_PUBLIC_KEY", "short"),
         ("SANDBOX_DOOR", "http://x"),
         ("SANDBOX_DOOR", "fd:2"),
-        ("SANDBOX_DOOR", "unix:/tmp/door.sock"),
+        ("SANDBOX_DOOR", "unix:/tmp/endpoint.sock"),
         ("WORKSPACE", "here"),
         ("BASH_TIMEOUT", "0"),
         ("MAX_UPLOAD_BYTES", "lots"),
     ],
 )
 def test_a_missing_or_bad_setting_stops_the_start_by_name(tmp_path: Path, setting: str, value: str | None) -> None:
-    environment = door_environment(KeyPair(), tmp_path)
+    environment = endpoint_environment(KeyPair(), tmp_path)
     environment.pop(setting, None)
     if value is not None:
         environment[setting] = value
@@ -47,29 +47,29 @@ def test_a_missing_or_bad_setting_stops_the_start_by_name(tmp_path: Path, settin
     assert "Traceback" not in ended.stderr
 
 
-def test_sigterm_ends_the_door_and_every_child_quickly(tmp_path: Path) -> None:
+def test_sigterm_ends_the_endpoint_and_every_child_quickly(tmp_path: Path) -> None:
     seconds = f"6{os.getpid()}.{random.getrandbits(24)}"
-    with running_door(tmp_path) as door:
-        door.call("shell_exec", command=f"setsid sleep {seconds} & (trap '' TERM; sleep {seconds}) &", shell="main")
+    with running_endpoint(tmp_path) as endpoint:
+        endpoint.call("shell_exec", command=f"setsid sleep {seconds} & (trap '' TERM; sleep {seconds}) &", shell="main")
         body = {"call_id": "last", "arguments": {"command": f"echo on; sleep {seconds}", "shell": "other"}}
-        with door.client() as client, client.stream("POST", "/tools/shell_exec", json=body) as answer:
+        with endpoint.client() as client, client.stream("POST", "/tools/shell_exec", json=body) as answer:
             lines = answer.iter_lines()
             assert "on" in next(lines)
             await_true(lambda: len(processes_with(f"sleep {seconds}")) >= 3)
             started = time.monotonic()
-            door.process.terminate()
+            endpoint.process.terminate()
             assert "cancelled" in next(lines)
-        assert door.process.wait(30) == 0
+        assert endpoint.process.wait(30) == 0
         assert time.monotonic() - started < 3
         assert processes_with(f"sleep {seconds}") == []
 
 
-def test_a_door_on_a_port_answers(tmp_path: Path) -> None:
+def test_an_endpoint_on_a_port_answers(tmp_path: Path) -> None:
     keys = KeyPair()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    environment = door_environment(keys, tmp_path, SANDBOX_DOOR=f"tcp://127.0.0.1:{port}")
+    environment = endpoint_environment(keys, tmp_path, SANDBOX_DOOR=f"tcp://127.0.0.1:{port}")
     with subprocess.Popen(
         [sys.executable, "-m", "tool_api"],
         env=environment,
@@ -86,21 +86,23 @@ def test_a_door_on_a_port_answers(tmp_path: Path) -> None:
             process.wait(30)
 
 
-def test_a_door_handed_over_open_answers_and_is_inherited_by_nobody(tmp_path: Path) -> None:
+def test_an_endpoint_handed_over_open_answers_and_is_inherited_by_nobody(tmp_path: Path) -> None:
     keys, path = KeyPair(), tmp_path / "handed.sock"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen()
         number = listener.fileno()
         inode = f"socket:[{os.fstat(number).st_ino}]"
-        environment = door_environment(keys, tmp_path, SANDBOX_DOOR=f"fd:{number}", SANDBOX_GENERATION=str(UNCLAIMED))
+        environment = endpoint_environment(
+            keys, tmp_path, SANDBOX_DOOR=f"fd:{number}", SANDBOX_GENERATION=str(UNCLAIMED)
+        )
         process = subprocess.Popen(
             [sys.executable, "-m", "tool_api"], env=environment, stdout=subprocess.PIPE, text=True, pass_fds=[number]
         )
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "tool-api: ready desktop=no\n"
-        with httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), base_url="http://door") as client:
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), base_url="http://endpoint") as client:
             assert client.get("/healthz").status_code == 200
         children = psutil.Process(process.pid).children(recursive=True)
         assert children, "the shell of one that waits to be claimed"
@@ -115,8 +117,8 @@ def test_a_door_handed_over_open_answers_and_is_inherited_by_nobody(tmp_path: Pa
 
 
 def test_only_the_allowed_commands_run_where_they_are_named(tmp_path: Path) -> None:
-    with running_door(tmp_path, ALLOWED_COMMANDS="echo, cat") as door:
-        assert door.call("shell_exec", command="echo yes | cat").output == "yes\n"
+    with running_endpoint(tmp_path, ALLOWED_COMMANDS="echo, cat") as endpoint:
+        assert endpoint.call("shell_exec", command="echo yes | cat").output == "yes\n"
         for command in (
             "touch made",
             "echo x; touch made",
@@ -124,7 +126,7 @@ def test_only_the_allowed_commands_run_where_they_are_named(tmp_path: Path) -> N
             "echo `touch made`",
             "A=1 touch made",
         ):
-            refused = door.call("shell_exec", command=command)
+            refused = endpoint.call("shell_exec", command=command)
             assert not refused.success
             assert "not allowed" in refused.output
-        assert not (door.workspace / "made").exists()
+        assert not (endpoint.workspace / "made").exists()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.door import SOURCES
+from support.endpoint import SOURCES
 from support.ordinary_user import UID, as_ordinary_user, hand_to_ordinary_user
 from tool_api.errors import DiskFullError, InvalidUploadError
 from tool_api.files.upload import receive

@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from contracts.sandboxes import Scope
 from support.bridge import running_bridge
 from support.desktops import desktop_settings
-from support.door import KeyPair
+from support.endpoint import KeyPair
 from support.rfb import RfbClient
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
@@ -43,7 +43,7 @@ def settings() -> Iterator[DesktopSettings]:
 @asynccontextmanager
 async def viewer(path: Path, bearer: str) -> AsyncIterator[tuple[ClientConnection, RfbClient]]:
     async with connect(
-        "ws://door/vnc",
+        "ws://endpoint/vnc",
         sock=_socket(path),
         additional_headers={"Authorization": f"Bearer {bearer}"},
         subprotocols=["binary"],  # type: ignore[list-item]

@@ -122,7 +122,7 @@ async def test_the_tour_is_given_when_asked_for_and_ends_with_links(asked: str) 
         "what is in note.txt?",
         "What can you do?",
         "",
-        "Open the door, please",
+        "Open the endpoint, please",
         "tourists in Rome",
     ],
 )

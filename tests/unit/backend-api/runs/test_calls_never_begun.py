@@ -38,7 +38,7 @@ class Sandboxes(MemoryComputers):
 
 
 class Unused:
-    """No call ever comes here, or the door is closed."""
+    """No call ever comes here, or the endpoint is closed."""
 
     def __init__(self, fault: Exception | None = None) -> None:
         self.fault = fault
@@ -68,7 +68,7 @@ async def test_a_computer_that_cannot_be_had_never_ran_the_call(fault: ComputerU
     assert told.output == result.preview
 
 
-async def test_a_closed_door_never_ran_the_call() -> None:
+async def test_a_closed_endpoint_never_ran_the_call() -> None:
     stage = Stage()
     box = SandboxToolBox([WRITE], MemoryComputers(), Unused(ComputerUnavailableError("Gone.")), rebuilt_within_s=0)
     async with working(worker_for(stage, ScriptedModel(CALL, SAID), box)):

@@ -16,7 +16,7 @@ from backend_api.domain.sandbox.errors import ComputerLimitError, ComputerUnavai
 from backend_api.infrastructure.memory.computers import MemoryComputers
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
 from contracts.errors import Problem
-from contracts.sandboxes import DoorToken, Sandbox, SandboxList, SandboxStatus
+from contracts.sandboxes import EndpointToken, Sandbox, SandboxList, SandboxStatus
 from service_kit.problems import domain_problem
 from support.stage import Stage, until
 
@@ -63,10 +63,10 @@ class Manager:
             if self.refuse_tokens:
                 return httpx.Response(409, json={})
             scopes = json.loads(request.content)["scopes"]
-            token = DoorToken(
+            token = EndpointToken(
                 token=f"{'+'.join(scopes)} {len(self.calls)}",
                 expires_at=datetime.now(UTC) + self.token_expires,
-                door="http://door",
+                endpoint="http://endpoint",
                 sandbox_id="b1",
                 generation=1,
             )

@@ -23,7 +23,7 @@ class Call:
         self._exporter = InMemorySpanExporter()
         provider.add_span_processor(SimpleSpanProcessor(self._exporter))
         monkeypatch.setattr(remote_spans, "_TRACER", provider.get_tracer("tool-api"))
-        self.span: Span = provider.get_tracer("agent").start_span("door call")
+        self.span: Span = provider.get_tracer("agent").start_span("endpoint call")
 
     @property
     def recorded(self) -> list[tuple[str, float, float]]:

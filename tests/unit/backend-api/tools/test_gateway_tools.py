@@ -181,7 +181,7 @@ TOOL = Tool(name="t", description="", parameters={}, phrase="", read_only=False)
 OK = ToolOutcome(success=True, output="ok")
 
 
-async def test_a_closed_door_is_tried_again_for_a_while_and_a_lost_call_is_told() -> None:
+async def test_a_closed_endpoint_is_tried_again_for_a_while_and_a_lost_call_is_told() -> None:
     computers = MemoryComputers()
     gone = ComputerUnavailableError("gone")
     assert await call(SandboxToolBox([TOOL], computers, Script(gone, gone, OK)), "t") == OK

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from jose import jwt
 
-from contracts.sandboxes import DOOR_ALGORITHM, DOOR_AUDIENCE
+from contracts.sandboxes import TOKEN_ALGORITHM, TOKEN_AUDIENCE
 from sandbox_manager.domain.errors import SandboxNotFoundError, SandboxNotReadyError, SandboxOverError
 from support.keeping import Keeping
 from support.sandboxes import KEYS
@@ -20,15 +20,15 @@ async def test_a_token_is_bound_to_sandbox_generation_and_scopes() -> None:
     claims = jwt.decode(
         minted.token,
         KEYS.public_key,
-        algorithms=[DOOR_ALGORITHM],
-        audience=DOOR_AUDIENCE,
+        algorithms=[TOKEN_ALGORITHM],
+        audience=TOKEN_AUDIENCE,
         options={"verify_exp": False},
     )
 
     assert (claims["sub"], claims["gen"], claims["scopes"]) == (ready.id, 1, ["exec"])
     assert claims["exp"] - claims["iat"] == 300
     assert claims["jti"]
-    assert minted.door == ready.door
+    assert minted.endpoint == ready.endpoint
 
 
 async def test_two_tokens_differ() -> None:

@@ -64,7 +64,7 @@ async def test_a_new_session_claims_the_member_which_takes_its_name_time_and_wor
     assert sandbox.expires_at == keeping.clock.now() + HARD
     assert keeping.runtime.kept == [member.id]
     assert keeping.runtime.workspaces == {"s1"}
-    assert (await keeping.mint(member.id, ["exec"], timedelta(minutes=5))).door == member.door
+    assert (await keeping.mint(member.id, ["exec"], timedelta(minutes=5))).endpoint == member.endpoint
 
 
 async def test_a_claim_and_the_token_after_it_ask_the_registry_no_more_than_they_must() -> None:

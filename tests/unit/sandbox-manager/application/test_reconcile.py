@@ -323,8 +323,8 @@ async def test_a_death_that_is_heard_of_while_the_sandbox_is_looked_at_is_not_le
     held, asked = asyncio.Event(), asyncio.Event()
     answer = keeping.runtime.keep_alive
 
-    async def slow(identity: Identity, door: str, token: str) -> Report:
-        report = await answer(identity, door, token)
+    async def slow(identity: Identity, endpoint: str, token: str) -> Report:
+        report = await answer(identity, endpoint, token)
         asked.set()
         await held.wait()
         return report

@@ -108,7 +108,7 @@ async def test_where_memory_is_short_it_stands_in_line_until_there_is_more(use: 
     assert not keeping.runtime.things[sandbox.id].paused
 
 
-async def test_no_token_opens_the_door_of_one_that_waits_to_be_woken() -> None:
+async def test_no_token_opens_the_endpoint_of_one_that_waits_to_be_woken() -> None:
     keeping = Keeping()
     sandbox = await waiting(keeping)
 

@@ -1,4 +1,4 @@
-"""Serve the door until told to end."""
+"""Serve the endpoint until told to end."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
+from tool_api.access import Access
 from tool_api.bootstrap.settings import Settings
 from tool_api.bootstrap.warm_up import warm_up
 from tool_api.bootstrap.wiring import open_services
-from tool_api.door import Door
 from tool_api.http.app import create_app
 from tool_api.http.services import Services
 
@@ -58,7 +58,7 @@ class _Server(uvicorn.Server):
         self.answers.set()
 
     async def accept(self, connection: socket) -> None:
-        """Serve a connection that did not come through the door."""
+        """Serve a connection that did not come from the listening socket."""
 
         def protocol() -> asyncio.Protocol:
             kind = cast("Callable[..., asyncio.Protocol]", self.config.http_protocol_class)
@@ -72,7 +72,7 @@ class _Server(uvicorn.Server):
 
 
 def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
-    host, port = settings.tcp_door if settings.inherited_door is None else ("127.0.0.1", 0)
+    host, port = settings.tcp_endpoint if settings.inherited_endpoint is None else ("127.0.0.1", 0)
     return uvicorn.Config(
         app,
         host=host,
@@ -92,9 +92,9 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
 
 def _inherited(settings: Settings) -> list[socket] | None:
     """The listening socket this was started with; nothing that is started from here inherits it."""
-    if settings.inherited_door is None:
+    if settings.inherited_endpoint is None:
         return None
-    listener = socket(fileno=settings.inherited_door)
+    listener = socket(fileno=settings.inherited_endpoint)
     listener.set_inheritable(False)
     return [listener]
 
@@ -104,7 +104,7 @@ async def _announce(server: _Server, services: Services) -> None:
     desktop = services.desktop
     if desktop is not None:
         await desktop.wait_settled(_DESKTOP_WAIT_S)
-    if services.door.is_unclaimed:
+    if services.access.is_unclaimed:
         await warm_up(services, server.accept)
     has_desktop = desktop is not None and desktop.has_desktop
     print(READY_LINE.format("yes" if has_desktop else "no"), flush=True)  # noqa: T201
@@ -112,17 +112,17 @@ async def _announce(server: _Server, services: Services) -> None:
 
 async def _wake_when_claimed(services: Services) -> None:
     """A browser that wakes up takes the processors for a moment: the first command of whoever claims has them first."""
-    await services.door.claimed.wait()
+    await services.access.claimed.wait()
     await asyncio.sleep(_HEAD_START_S)
     if services.desktop is not None:
         services.desktop.wake()
 
 
-async def _end_in_time(door: Door, end: Callable[[], None]) -> None:
+async def _end_in_time(access: Access, end: Callable[[], None]) -> None:
     """A claimed sandbox does not outlive its time, whatever became of its manager, which has the first go."""
-    await door.claimed.wait()
+    await access.claimed.wait()
     # The machine's clock may be set: nothing but a look tells.
-    while door.ends_at is not None and (left := door.ends_at + _OVERTIME_S - time.time()) > 0:  # noqa: ASYNC110
+    while access.ends_at is not None and (left := access.ends_at + _OVERTIME_S - time.time()) > 0:  # noqa: ASYNC110
         await asyncio.sleep(min(left, _LOOK_AT_CLOCK_S))
     end()
 
@@ -140,7 +140,7 @@ async def _full(services: Services) -> None:
 
 
 async def serve(settings: Settings) -> None:
-    """Run the sandbox's parts and the door; returns after SIGTERM or SIGINT, when all children have ended."""
+    """Run the sandbox's parts and the endpoint; returns after SIGTERM or SIGINT, when all children have ended."""
     listeners = _inherited(settings)
     async with open_services(settings) as services:
         server = _Server(_config(create_app(services), settings))
@@ -155,10 +155,10 @@ async def serve(settings: Settings) -> None:
             loop.add_signal_handler(number, end)
         beside = [
             loop.create_task(_announce(server, services), name="announcement"),
-            loop.create_task(_end_in_time(services.door, end), name="end-in-time"),
+            loop.create_task(_end_in_time(services.access, end), name="end-in-time"),
             loop.create_task(_wake_when_claimed(services), name="wake"),
             loop.create_task(services.keeper.listen(), name="keeper"),
-            loop.create_task(services.keeper.dead_man.watch(lambda: _alone(end)), name="dead-man"),
+            loop.create_task(services.keeper.watchdog.watch(lambda: _alone(end)), name="watchdog"),
             loop.create_task(services.keeper.disk.watch(lambda: _full(services)), name="disk"),
         ]
         try:

@@ -35,7 +35,7 @@ def _public_key_pem(encoded: str) -> str:
     return pem.decode("ascii")
 
 
-def _door(address: str) -> str:
+def _endpoint(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme == "tcp" and parts.hostname and parts.port is not None and not parts.path:
         return address
@@ -58,7 +58,7 @@ class Settings(BaseSettings):
     sandbox_id: str = Field(min_length=1, max_length=128)
     sandbox_generation: int = Field(ge=UNCLAIMED)
     sandbox_public_key: Annotated[str, AfterValidator(_public_key_pem)]
-    sandbox_door: Annotated[str, AfterValidator(_door)] = "tcp://0.0.0.0:7000"
+    sandbox_door: Annotated[str, AfterValidator(_endpoint)] = "tcp://0.0.0.0:7000"
     sandbox_desktop: bool = True
     workspace: Annotated[Path, AfterValidator(_absolute)] = Path("/workspace")
     bash_timeout: int = Field(default=60, ge=1, le=600)
@@ -70,14 +70,14 @@ class Settings(BaseSettings):
     sandbox_untraceable: bool = True
 
     @property
-    def inherited_door(self) -> int | None:
+    def inherited_endpoint(self) -> int | None:
         """Descriptor of a listening socket this process was started with, or None when it makes its own."""
         parts = urlsplit(self.sandbox_door)
         return int(parts.path) if parts.scheme == "fd" else None
 
     @property
-    def tcp_door(self) -> tuple[str, int]:
-        """Address and port the door listens on."""
+    def tcp_endpoint(self) -> tuple[str, int]:
+        """Address and port the endpoint listens on."""
         parts = urlsplit(self.sandbox_door)
         return parts.hostname or "", parts.port or 0
 

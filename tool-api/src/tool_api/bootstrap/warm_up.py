@@ -2,7 +2,7 @@
 
 Whoever claims it waits for its first answers: nothing is left to be loaded then, no shell to be started, and no browser
 in the middle of its own start takes the processors. Until then its desktop rests, held still by the sandbox itself; the
-door and the shell wait, which costs nothing, and answer at once.
+endpoint and the shell wait, which costs nothing, and answer at once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ async def _knock(serve: Callable[[socket.socket], Awaitable[None]]) -> None:
     call = ToolCall(call_id="warm-up", arguments=ShellExec(command="true").model_dump())
     body = call.model_dump_json().encode()
     head = (
-        "POST /tools/shell_exec HTTP/1.1\r\nHost: door\r\nAuthorization: Bearer nobody\r\nConnection: close\r\n"
+        "POST /tools/shell_exec HTTP/1.1\r\nHost: sandbox\r\nAuthorization: Bearer nobody\r\nConnection: close\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     try:

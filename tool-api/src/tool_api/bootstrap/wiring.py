@@ -6,16 +6,16 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from tool_api.access import Access
 from tool_api.activity import Activity
 from tool_api.bootstrap.settings import Settings
 from tool_api.calls import Calls
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
-from tool_api.door import Door
 from tool_api.http.services import Services
-from tool_api.keeping.dead_man import DeadMan
 from tool_api.keeping.disk import DiskWatch
 from tool_api.keeping.keeper import Keeper
+from tool_api.keeping.watchdog import Watchdog
 from tool_api.registry import tool_table
 from tool_api.tools.browser.controller import BrowserController
 from tool_api.tools.browser.tabs import Tabs
@@ -52,22 +52,22 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             files=FileController(workspace=Workspace(settings.workspace, TEMPORARY), room=disk.demand),
             browser=BrowserController(tabs, lambda: desktop is not None and desktop.has_browser),
         )
-        door = Door(
+        access = Access(
             sandbox_id=settings.sandbox_id,
             generation=settings.sandbox_generation,
             public_key_pem=settings.sandbox_public_key,
         )
         yield Services(
-            door=door,
+            access=access,
             tools=tools,
             calls=calls,
             shells=shells,
             workspace=Workspace(settings.workspace),
             desktop=desktop,
             keeper=Keeper(
-                door=door,
+                access=access,
                 activity=Activity(lambda: shells.is_busy),
-                dead_man=DeadMan(settings.sandbox_orphan_s),
+                watchdog=Watchdog(settings.sandbox_orphan_s),
                 disk=disk,
                 desktop_rests=lambda: desktop is None or desktop.rests,
             ),

@@ -72,7 +72,7 @@ def xvnc_command(path: str, settings: DesktopSettings, display_fd: int) -> list[
         "tcp",
         "-SecurityTypes",
         "None",
-        # Whoever gets here was let in at the door: viewers cut in their handshake must not lock out the next.
+        # Whoever gets here showed a token: viewers cut in their handshake must not lock out the next.
         "-UseBlacklist=0",
         "-AlwaysShared",
         "-AcceptSetDesktopSize",

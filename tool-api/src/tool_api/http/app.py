@@ -19,7 +19,7 @@ from tool_api.http.vnc import vnc_router
 
 
 def create_app(services: Services) -> FastAPI:
-    """The routes of the door."""
+    """The application with all its routes."""
     app = FastAPI(
         title="Tool API",
         version=__version__,
@@ -34,7 +34,7 @@ def create_app(services: Services) -> FastAPI:
     app.add_middleware(RequestMiddleware, rules=RequestRules(service="tool-api", count=_count))
     install_problems(app)
     desktop = services.desktop
-    vnc = vnc_router(lambda _: services.door, lambda _: desktop.vnc_socket if desktop is not None else None)
+    vnc = vnc_router(lambda _: services.access, lambda _: desktop.vnc_socket if desktop is not None else None)
     for router in (health_router, metrics_router, calls_router, files_router, keeping_router, vnc):
         app.include_router(router)
     return app

@@ -9,17 +9,17 @@ from fastapi import Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from contracts.sandboxes import Scope
-from tool_api.door import Door, Grant
+from tool_api.access import Access, Grant
 
 BearerToken = Annotated[
-    HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="A door token."))
+    HTTPAuthorizationCredentials | None, Security(HTTPBearer(auto_error=False, description="An endpoint token."))
 ]
 
 
 def grant_of(request: Request) -> Grant:
     """The one dependency every route but health passes through."""
-    door: Door = request.app.state.services.door
-    return door.verify_header(request.headers.get("authorization"))
+    access: Access = request.app.state.services.access
+    return access.verify_header(request.headers.get("authorization"))
 
 
 def require(scope: Scope) -> Callable[[Request], Awaitable[Grant]]:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from contracts.sandboxes import Scope
 from contracts.tools import ToolCall, ToolSpec
-from tool_api.door import Grant
+from tool_api.access import Grant
 from tool_api.errors import NotFoundError
 from tool_api.http.authorization import BearerToken, grant_of, require
 from tool_api.http.call_stream import MEDIA_TYPE, CallStream

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from contracts.tools import DoorHealth, ServiceState
+from contracts.tools import ServiceState, ToolApiHealth
 from tool_api import __version__
 from tool_api.http.services import Services, services_of
 
@@ -16,12 +16,12 @@ _NOT_READY = frozenset({ServiceState.STARTING, ServiceState.FAILED})
 
 
 @router.get("/healthz")
-async def health(services: Annotated[Services, Depends(services_of)]) -> DoorHealth:
+async def health(services: Annotated[Services, Depends(services_of)]) -> ToolApiHealth:
     desktop = services.desktop
     states: dict[str, ServiceState] = (
         desktop.states() if desktop is not None else dict.fromkeys(_DESKTOP_SERVICES, ServiceState.OFF)
     )
-    return DoorHealth(
+    return ToolApiHealth(
         ready=_NOT_READY.isdisjoint(states.values()),
         has_desktop=desktop is not None and desktop.has_desktop,
         services=states,

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from contracts.sandboxes import KeptAlive
-from tool_api.door import token_of
+from tool_api.access import token_of
 from tool_api.http.authorization import BearerToken
 from tool_api.http.services import Services, services_of
 

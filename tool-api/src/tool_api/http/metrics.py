@@ -1,4 +1,4 @@
-"""What Prometheus may read, behind the door like everything else: any token of this sandbox will do."""
+"""What Prometheus may read, with any token of this sandbox."""
 
 from __future__ import annotations
 

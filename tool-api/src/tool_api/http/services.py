@@ -8,9 +8,9 @@ from typing import cast
 
 from fastapi import Request
 
+from tool_api.access import Access
 from tool_api.calls import Calls
 from tool_api.desktop.supervisor import Desktop
-from tool_api.door import Door
 from tool_api.keeping.keeper import Keeper
 from tool_api.tools.shell.shells import Shells
 from tool_api.tools.tool import AnyTool
@@ -24,7 +24,7 @@ class Services:
     `workspace` is what the files routes see: the workspace alone. `desktop` is None where none is wanted.
     """
 
-    door: Door
+    access: Access
     tools: Mapping[str, AnyTool]
     calls: Calls
     shells: Shells

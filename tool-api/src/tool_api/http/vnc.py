@@ -7,15 +7,15 @@ from collections.abc import Callable
 from fastapi import APIRouter, WebSocket
 
 from contracts.sandboxes import Scope
-from tool_api.door import Door, Grant
+from tool_api.access import Access, Grant
 from tool_api.errors import ClaimedError, UnauthenticatedError
 from tool_api.vnc.bridge import CloseCode, bridge
 
 SUBPROTOCOL = "binary"
 
 
-def vnc_router(door: Callable[[WebSocket], Door], vnc_socket: Callable[[WebSocket], str | None]) -> APIRouter:
-    """The route. `door` and `vnc_socket` look the services up when a viewer comes; no socket means no desktop."""
+def vnc_router(access: Callable[[WebSocket], Access], vnc_socket: Callable[[WebSocket], str | None]) -> APIRouter:
+    """The route. `access` and `vnc_socket` look the services up when a viewer comes; no socket means no desktop."""
     router = APIRouter()
 
     @router.websocket("/vnc")
@@ -23,7 +23,7 @@ def vnc_router(door: Callable[[WebSocket], Door], vnc_socket: Callable[[WebSocke
         offered: list[str] = websocket.scope.get("subprotocols", [])
         # Accepted before it may be refused: a socket that never opened can't carry a close code.
         await websocket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        grant = _grant(door(websocket), websocket)
+        grant = _grant(access(websocket), websocket)
         if grant is None:
             await websocket.close(CloseCode.UNAUTHENTICATED)
         elif (path := vnc_socket(websocket)) is None:
@@ -34,9 +34,9 @@ def vnc_router(door: Callable[[WebSocket], Door], vnc_socket: Callable[[WebSocke
     return router
 
 
-def _grant(door: Door, websocket: WebSocket) -> Grant | None:
+def _grant(access: Access, websocket: WebSocket) -> Grant | None:
     try:
-        grant = door.verify_header(websocket.headers.get("authorization"))
+        grant = access.verify_header(websocket.headers.get("authorization"))
     except (UnauthenticatedError, ClaimedError):
         return None
     return grant if grant.allows(Scope.VNC_VIEW) or grant.allows(Scope.VNC_CONTROL) else None

@@ -1,4 +1,4 @@
-"""What a manager may say and hear: at the door, or where no network leads to it, on standard input and output."""
+"""The exchange with a manager: over HTTP, or where no network leads here, on standard input and output."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from contracts.sandboxes import KeepAlive, KeptAlive
+from tool_api.access import Access
 from tool_api.activity import Activity
-from tool_api.door import Door
 from tool_api.errors import ClaimedError, UnauthenticatedError
-from tool_api.keeping.dead_man import DeadMan
 from tool_api.keeping.disk import DiskWatch
+from tool_api.keeping.watchdog import Watchdog
 
 KEPT_LINE = "tool-api: kept {}"
 _LONGEST_LINE = 16 * 1024
@@ -26,21 +26,21 @@ _log = logging.getLogger(__name__)
 class Keeper:
     """Answers managers; only a token of theirs, which nothing inside can make, counts as their presence."""
 
-    door: Door
+    access: Access
     activity: Activity
-    dead_man: DeadMan
+    watchdog: Watchdog
     disk: DiskWatch
     desktop_rests: Callable[[], bool]
 
     def keep(self, token: str) -> KeptAlive:
         """Raises `UnauthenticatedError`, `ClaimedError`."""
-        self.door.verify_keeper(token)
-        self.dead_man.kept()
+        self.access.verify_keeper(token)
+        self.watchdog.kept()
         return KeptAlive(
             unused_s=round(self.activity.unused_s, 1),
             disk_bytes=self.disk.used_bytes,
             disk_files=self.disk.used_files,
-            resting=self.door.is_unclaimed and self.desktop_rests(),
+            resting=self.access.is_unclaimed and self.desktop_rests(),
         )
 
     async def listen(self) -> None:

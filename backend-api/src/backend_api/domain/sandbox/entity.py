@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Scope(StrEnum):
-    """What a door token may be used for."""
+    """What an endpoint token may be used for."""
 
     EXEC = "exec"
     FILES = "files"

@@ -1,4 +1,4 @@
-"""`Computers` and door tokens from the sandbox manager over its REST contract."""
+"""`Computers` and endpoint tokens from the sandbox manager over its REST contract."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from backend_api.domain.sandbox.entity import Computer, ComputerStatus, Scope
 from backend_api.domain.sandbox.errors import ComputerLimitError, ComputerUnavailableError
 from backend_api.infrastructure.passing_on import pass_on
 from contracts.errors import Problem
-from contracts.sandboxes import DoorToken, Sandbox, SandboxList, SandboxStatus
+from contracts.sandboxes import EndpointToken, Sandbox, SandboxList, SandboxStatus
 
 START_DEADLINE_S = 120.0
 RETRY_S = 60
@@ -59,7 +59,7 @@ class SandboxManagerClient:
         self._reach_for_s = reach_for_s
         self._look_s = look_s
         self._computers: dict[str, _Believed] = {}
-        self._tokens: dict[tuple[str, int, frozenset[Scope]], DoorToken] = {}
+        self._tokens: dict[tuple[str, int, frozenset[Scope]], EndpointToken] = {}
         self._kept_alive: dict[str, float] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -126,8 +126,8 @@ class SandboxManagerClient:
         _raise_for(await self._send("DELETE", f"/workspaces/{session_id}", params={"user_id": user_id}))
         self.forget_session(session_id)
 
-    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
-        """A door token, from the cache until shortly before it ends. Raises `ComputerUnavailableError`."""
+    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
+        """An endpoint token, from the cache until shortly before it ends. Raises `ComputerUnavailableError`."""
         wanted = frozenset(scopes)
         key = (computer.id, computer.generation, wanted)
         cached = self._tokens.get(key)
@@ -138,7 +138,7 @@ class SandboxManagerClient:
         if response.status_code in (404, 409):
             self.forget(computer)
         _raise_for(response)
-        token = DoorToken.model_validate_json(response.content)
+        token = EndpointToken.model_validate_json(response.content)
         if token.generation != computer.generation:
             self.forget(computer)
             raise ComputerUnavailableError("The computer was rebuilt in the meantime. Try again.")
@@ -147,7 +147,7 @@ class SandboxManagerClient:
         return token
 
     def forget(self, computer: Computer) -> None:
-        """Believe nothing of this computer any more: its door refused or did not answer."""
+        """Believe nothing of this computer any more: its endpoint refused or did not answer."""
         self._computers.pop(computer.session_id, None)
         for key in [key for key in self._tokens if key[0] == computer.id]:
             del self._tokens[key]

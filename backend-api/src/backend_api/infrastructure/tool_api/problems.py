@@ -1,4 +1,4 @@
-"""A door's problem details turned back into the domain's errors."""
+"""An endpoint's problem details turned back into the domain's errors."""
 
 from __future__ import annotations
 

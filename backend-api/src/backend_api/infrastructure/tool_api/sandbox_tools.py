@@ -1,4 +1,4 @@
-"""`SandboxTools` over the door: one POST a call, its output as NDJSON."""
+"""`SandboxTools` over the endpoint: one POST a call, its output as NDJSON."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from backend_api.domain.agent.tools import OnOutput, ToolOutcome
 from backend_api.domain.sandbox.content import image_type
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
-from backend_api.infrastructure.tool_api.door_faults import door_faults
-from backend_api.infrastructure.tool_api.doors import Door, Doors
+from backend_api.infrastructure.tool_api.endpoint_faults import endpoint_faults
+from backend_api.infrastructure.tool_api.endpoints import Endpoint, Endpoints
 from backend_api.infrastructure.tool_api.problems import REFUSED, error_of, refusal
 from backend_api.infrastructure.tool_api.remote_spans import record_remote_spans
 from contracts.observation.spans import span
@@ -66,11 +66,11 @@ class _Call:
     on_output: OnOutput
 
 
-class DoorTools:
+class ToolApiSandboxTools:
     """Runs tools inside computers."""
 
-    def __init__(self, doors: Doors, bounds: Bounds = CALL) -> None:
-        self._doors = doors
+    def __init__(self, endpoints: Endpoints, bounds: Bounds = CALL) -> None:
+        self._endpoints = endpoints
         self._bounds = bounds
 
     async def call(
@@ -78,10 +78,10 @@ class DoorTools:
     ) -> ToolOutcome:
         """A refused token is renewed once: nothing ran then. Cancelling ends the call's process group."""
         call = _Call(call_id, name, arguments, on_output)
-        with span("door call", kind=SpanKind.CLIENT, attributes={"tool.name": name}) as current:
+        with span("endpoint call", kind=SpanKind.CLIENT, attributes={"tool.name": name}) as current:
             outcome = await self._attempt(computer, call, current)
             if outcome is None:
-                self._doors.refuse(computer)
+                self._endpoints.refuse(computer)
                 outcome = await self._attempt(computer, call, current)
         if outcome is None:
             raise ComputerUnavailableError("The computer refuses the connection.")
@@ -90,21 +90,21 @@ class DoorTools:
     async def _attempt(self, computer: Computer, call: _Call, current: Span) -> ToolOutcome | None:
         """None where the token is refused."""
         async with (
-            door_faults(
-                self._doors,
+            endpoint_faults(
+                self._endpoints,
                 computer,
                 refused="The computer answered more than it may, or something else.",
                 broken="The connection to the computer broke in the middle of the call.",
             ),
-            self._doors.open(computer, SCOPES) as door,
+            self._endpoints.open(computer, SCOPES) as endpoint,
         ):
-            return await self._over(door, call, current)
+            return await self._over(endpoint, call, current)
 
-    async def _over(self, door: Door, call: _Call, current: Span) -> ToolOutcome | None:
+    async def _over(self, endpoint: Endpoint, call: _Call, current: Span) -> ToolOutcome | None:
         body = {"call_id": call.id, "arguments": call.arguments}
         began = time.time()
         try:
-            async with door.stream("POST", f"/tools/{call.tool}", self._bounds, json=body) as answer:
+            async with endpoint.stream("POST", f"/tools/{call.tool}", self._bounds, json=body) as answer:
                 if answer.status == 401:
                     return None
                 if not answer.is_success:
@@ -118,14 +118,14 @@ class DoorTools:
                 record_remote_spans(frame.spans, current, began)
                 return outcome_of(frame.result)
         except asyncio.CancelledError:
-            await self._cancel(door, call.id)
+            await self._cancel(endpoint, call.id)
             raise
 
-    async def _cancel(self, door: Door, call_id: str) -> None:
+    async def _cancel(self, endpoint: Endpoint, call_id: str) -> None:
         """Closing the connection has cancelled the call; asking tells when its processes are gone."""
         try:
             async with asyncio.timeout(CANCEL_DEADLINE_S):
-                await door.ask("POST", f"/calls/{call_id}/cancel", CANCEL)
+                await endpoint.ask("POST", f"/calls/{call_id}/cancel", CANCEL)
         except (TimeoutError, httpx.HTTPError):
             logger.warning("a cancelled call did not confirm in time", extra={"call_id": call_id})
 

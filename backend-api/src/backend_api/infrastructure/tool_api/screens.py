@@ -1,4 +1,4 @@
-"""`Screens` over the door's WebSocket."""
+"""`Screens` over the endpoint's WebSocket."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from websockets.typing import Subprotocol
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerUnavailableError, NoDesktopError
 from backend_api.infrastructure.passing_on import passed_on
-from backend_api.infrastructure.tool_api.doors import Doors, SafeSocket
+from backend_api.infrastructure.tool_api.endpoints import Endpoints, SafeSocket
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ class _Connect(connect):
         return exc
 
 
-class DoorScreen:
+class ToolApiScreen:
     """One open screen."""
 
     def __init__(self, connection: _ScreenConnection, computer: Computer) -> None:
@@ -113,26 +113,26 @@ class DoorScreen:
             logger.warning("screen refused", extra=fields)
 
 
-class DoorScreens:
+class ToolApiScreens:
     """Opens screens of computers."""
 
-    def __init__(self, doors: Doors) -> None:
-        self._doors = doors
+    def __init__(self, endpoints: Endpoints) -> None:
+        self._endpoints = endpoints
 
     @asynccontextmanager
-    async def open(self, computer: Computer, *, control: bool) -> AsyncGenerator[DoorScreen, None]:
+    async def open(self, computer: Computer, *, control: bool) -> AsyncGenerator[ToolApiScreen, None]:
         if not computer.has_desktop:
             raise NoDesktopError("This computer has no desktop.")
         scope = Scope.VNC_CONTROL if control else Scope.VNC_VIEW
-        token = await self._doors.address(computer, (scope,))
-        connection = await self._connect(computer, token.door, token.token)
+        token = await self._endpoints.address(computer, (scope,))
+        connection = await self._connect(computer, token.endpoint, token.token)
         try:
-            yield DoorScreen(connection, computer)
+            yield ToolApiScreen(connection, computer)
         finally:
             await _close(connection)
 
-    async def _connect(self, computer: Computer, door: str, token: str) -> _ScreenConnection:
-        socket = SafeSocket(door.removeprefix("unix:")) if door.startswith("unix:") else None
+    async def _connect(self, computer: Computer, endpoint: str, token: str) -> _ScreenConnection:
+        socket = SafeSocket(endpoint.removeprefix("unix:")) if endpoint.startswith("unix:") else None
         options: dict[str, Any] = {
             "additional_headers": {"Authorization": f"Bearer {token}", **passed_on()},
             "subprotocols": [Subprotocol("binary")],
@@ -145,17 +145,17 @@ class DoorScreens:
         }
         try:
             if socket is not None:
-                opened = await _Connect("ws://door/vnc", unix=True, path=socket.path, **options)
+                opened = await _Connect("ws://endpoint/vnc", unix=True, path=socket.path, **options)
             else:
-                opened = await _Connect(door.replace("http", "ws", 1) + "/vnc", proxy=None, **options)
+                opened = await _Connect(endpoint.replace("http", "ws", 1) + "/vnc", proxy=None, **options)
             return cast("_ScreenConnection", opened)
         except InvalidStatus as error:
-            await self._doors.forget(computer)
+            await self._endpoints.forget(computer)
             if error.response.status_code == 404:
                 raise NoDesktopError("This computer has no desktop.") from error
             raise ComputerUnavailableError("The computer does not let its screen be opened.") from error
         except (OSError, WebSocketException, TimeoutError) as error:
-            await self._doors.forget(computer)
+            await self._endpoints.forget(computer)
             raise ComputerUnavailableError("The computer's screen does not answer.") from error
         finally:
             if socket is not None:

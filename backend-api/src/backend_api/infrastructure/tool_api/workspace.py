@@ -1,4 +1,4 @@
-"""`Workspace` over the door: listing, preview, download and upload, nothing held in memory as a whole."""
+"""`Workspace` over the endpoint: listing, preview, download and upload, nothing held in memory as a whole."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pydantic import Field, TypeAdapter
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerLostError
 from backend_api.domain.sandbox.ports import Download, FileEntry, FilePreview, Upload
-from backend_api.infrastructure.tool_api.door_faults import door_faults
-from backend_api.infrastructure.tool_api.doors import Doors
+from backend_api.infrastructure.tool_api.endpoint_faults import endpoint_faults
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.problems import error_of
 from contracts.tools import MAX_LISTED, FileContent, Uploaded
 from contracts.tools import FileEntry as WireEntry
@@ -48,11 +48,11 @@ FILES = FileBounds(
 )
 
 
-class DoorWorkspace:
+class ToolApiWorkspace:
     """Files of computers."""
 
-    def __init__(self, doors: Doors, bounds: FileBounds = FILES) -> None:
-        self._doors = doors
+    def __init__(self, endpoints: Endpoints, bounds: FileBounds = FILES) -> None:
+        self._endpoints = endpoints
         self._bounds = bounds
 
     async def list(self, computer: Computer, path: str) -> list[FileEntry]:
@@ -107,14 +107,14 @@ class DoorWorkspace:
         attempts = 1 if "content" in fields else 2
         for attempt in range(1, attempts + 1):
             async with (
-                door_faults(
-                    self._doors, computer, refused=_NOT_ANSWERED, broken="The connection to the computer broke."
+                endpoint_faults(
+                    self._endpoints, computer, refused=_NOT_ANSWERED, broken="The connection to the computer broke."
                 ),
-                self._doors.open(computer, SCOPES) as door,
-                door.stream(method, path, bounds, **fields) as answer,
+                self._endpoints.open(computer, SCOPES) as endpoint,
+                endpoint.stream(method, path, bounds, **fields) as answer,
             ):
                 if answer.status == 401 and attempt < attempts:
-                    self._doors.refuse(computer)
+                    self._endpoints.refuse(computer)
                     continue
                 if not answer.is_success:
                     raise error_of(answer.status, await answer.problem())

@@ -100,7 +100,7 @@ class SandboxToolBox:
             try:
                 return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output), computer
             except ComputerUnavailableError:
-                # Nothing ran: the door was closed. The computer may have died, which its manager sees in a moment;
+                # Nothing ran: the endpoint was closed. The computer may have died, which its manager sees in a moment;
                 # asked for then it is a new one.
                 context.mark_begun(False)
                 if asyncio.get_running_loop().time() >= until:
@@ -134,5 +134,5 @@ class SandboxToolBox:
         try:
             await self._computers.keep_alive(session_id)
         except ComputerUnavailableError:
-            # The door may answer all the same; if not, the call says so.
+            # The endpoint may answer all the same; if not, the call says so.
             logger.warning("a computer's use could not be told to the manager", extra={"session_id": session_id})

@@ -9,10 +9,10 @@ from typing import Any, cast
 from beanie import init_beanie  # pyright: ignore[reportUnknownVariableType] - typed by half
 from pymongo import AsyncMongoClient
 
-from sandbox_manager.infrastructure.door_keys import Es256DoorKeys, generate_private_key
-from sandbox_manager.infrastructure.mongo.documents import DOCUMENTS, DoorKeyDocument, collection_of
+from sandbox_manager.infrastructure.mongo.documents import DOCUMENTS, TokenKeyDocument, collection_of
 from sandbox_manager.infrastructure.mongo.errors import registry_errors
 from sandbox_manager.infrastructure.mongo.workspaces import WorkspaceDocument
+from sandbox_manager.infrastructure.token_keys import Es256TokenKeys, generate_private_key
 
 _ANSWER_MS = 5_000
 
@@ -31,14 +31,14 @@ async def connected(uri: str, database: str, *, answer_ms: int = _ANSWER_MS) -> 
         await client.close()
 
 
-async def load_door_keys() -> Es256DoorKeys:
+async def load_token_keys() -> Es256TokenKeys:
     """The one key pair of this deployment, made by whichever manager came first."""
     with registry_errors():
-        collection = collection_of(DoorKeyDocument)
+        collection = collection_of(TokenKeyDocument)
         await collection.update_one(
             {"_id": "door"}, {"$setOnInsert": {"private_key": generate_private_key()}}, upsert=True
         )
-        document = await DoorKeyDocument.get("door")
+        document = await TokenKeyDocument.get("door")
     if document is None:
-        raise LookupError("the door key was removed while it was read")
-    return Es256DoorKeys(document.private_key)
+        raise LookupError("the token key was removed while it was read")
+    return Es256TokenKeys(document.private_key)

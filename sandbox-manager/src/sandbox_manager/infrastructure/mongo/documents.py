@@ -82,8 +82,8 @@ class LeaseDocument(Document):
         ]
 
 
-class DoorKeyDocument(Document):
-    """The private key of the doors' tokens; there is one."""
+class TokenKeyDocument(Document):
+    """The private key of the endpoints' tokens; there is one."""
 
     id: str = "door"  # pyright: ignore[reportIncompatibleVariableOverride] - a fixed id makes it one
     private_key: str
@@ -97,4 +97,4 @@ def collection_of(document: type[Document]) -> AsyncCollection[dict[str, Any]]:
     return cast("Any", document).get_pymongo_collection()
 
 
-DOCUMENTS = [SandboxDocument, LeaseDocument, DoorKeyDocument]
+DOCUMENTS = [SandboxDocument, LeaseDocument, TokenKeyDocument]

@@ -55,7 +55,7 @@ class FakeRuntime:
             await self.hold.wait()
         if self.fail_start is not None:
             raise self.fail_start
-        return Started(door=f"http://fake-{identity.sandbox_id}:7000", has_desktop=True, has_network=True)
+        return Started(endpoint=f"http://fake-{identity.sandbox_id}:7000", has_desktop=True, has_network=True)
 
     async def pause(self, identity: Identity) -> None:
         await self._hold(identity, self.fail_pause, paused=True)
@@ -95,7 +95,7 @@ class FakeRuntime:
         if not keep_workspace:
             self.workspaces.discard(identity.session_id)
 
-    async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
+    async def keep_alive(self, identity: Identity, endpoint: str, token: str) -> Report:
         """Unused since long, unless `unused_s` says otherwise."""
         await self.check()
         if self.fail_keep is not None:

@@ -1,4 +1,4 @@
-"""What every sandbox is given: its limits and the environment of its door."""
+"""What every sandbox is given: its limits and the environment of its endpoint."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Inside:
     disk_bytes: int = 0
     max_files: int = 0
 
-    def environment(self, spec: SandboxSpec, door: str) -> dict[str, str]:
+    def environment(self, spec: SandboxSpec, endpoint: str) -> dict[str, str]:
         """Environment of `python -m tool_api`; nothing in it is secret."""
         return {
             "SANDBOX_ID": spec.identity.sandbox_id,
             "SANDBOX_GENERATION": str(spec.identity.generation),
             "SANDBOX_PUBLIC_KEY": base64.b64encode(spec.public_key.encode()).decode(),
-            "SANDBOX_DOOR": door,
+            "SANDBOX_DOOR": endpoint,
             "SANDBOX_DESKTOP": "true" if self.desktop else "false",
             "WORKSPACE": "/workspace",
             "BASH_TIMEOUT": str(self.bash_timeout),

@@ -62,8 +62,8 @@ class Ways:
     enters: str
 
     @classmethod
-    def with_door(cls, subnet: str, port: int) -> Ways:
-        """Of a container: its own network comes in to the door, and the engine's resolver asks on from in here.
+    def with_endpoint(cls, subnet: str, port: int) -> Ways:
+        """Of a container: its own network comes in to the endpoint, and the engine's resolver asks on from in here.
 
         The resolver belongs to root, which nobody inside can become; where the engine maps users, it has no name there.
         """

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from contracts.identifiers import NAME, SANDBOX_ID
-from contracts.sandboxes import CreateSandbox, DoorToken, Sandbox, SandboxList, TokenRequest
+from contracts.sandboxes import CreateSandbox, EndpointToken, Sandbox, SandboxList, TokenRequest
 from sandbox_manager.interfaces.http.service_token import require_service_token
 from sandbox_manager.interfaces.http.to_wire import to_wire
 from sandbox_manager.interfaces.http.use_cases import Wired
@@ -68,14 +68,14 @@ async def resume(sandbox_id: _SandboxId, wired: Wired) -> Sandbox:
 
 
 @router.post("/{sandbox_id}/tokens", status_code=201, responses=_REFUSED)
-async def mint(sandbox_id: _SandboxId, body: TokenRequest, wired: Wired) -> DoorToken:
-    """A short-lived door token and the door's address."""
+async def mint(sandbox_id: _SandboxId, body: TokenRequest, wired: Wired) -> EndpointToken:
+    """A short-lived endpoint token and the endpoint's address."""
     scopes = [scope.value for scope in dict.fromkeys(body.scopes)]
     minted = await wired.mint(sandbox_id, scopes, timedelta(seconds=body.ttl_s))
-    return DoorToken(
+    return EndpointToken(
         token=minted.token,
         expires_at=minted.expires_at,
-        door=minted.door,
+        endpoint=minted.endpoint,
         sandbox_id=minted.identity.sandbox_id,
         generation=minted.identity.generation,
     )

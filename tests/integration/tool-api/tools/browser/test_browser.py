@@ -83,7 +83,7 @@ async def pages() -> AsyncIterator[str]:
 
 
 class Browser:
-    """The tools as the door calls them."""
+    """The tools as the endpoint calls them."""
 
     def __init__(self, controller: BrowserController, site: str, settings: DesktopSettings, desktop: Desktop) -> None:
         self.site, self.settings, self.desktop = site, settings, desktop

@@ -1,4 +1,4 @@
-"""File tools over the real door."""
+"""File tools over the real endpoint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from contracts.tools import DiffDisplay, FailureKind, FileDisplay
-from support.door import RunningDoor
+from support.endpoint import RunningEndpoint
 
 
 @pytest.fixture
@@ -19,25 +19,25 @@ def name() -> str:
     return f"f{random.getrandbits(40)}"
 
 
-def test_a_written_file_reads_back_with_the_folders_it_needs(door: RunningDoor, name: str) -> None:
-    written = door.call("file_write", path=f"{name}/deep/note.txt", content="one\nzwei ß 你\n")
+def test_a_written_file_reads_back_with_the_folders_it_needs(endpoint: RunningEndpoint, name: str) -> None:
+    written = endpoint.call("file_write", path=f"{name}/deep/note.txt", content="one\nzwei ß 你\n")
     assert written.changed_paths == [f"{name}/deep/note.txt"]
-    assert door.call("file_read", path=f"{name}/deep/note.txt").output == "one\nzwei ß 你\n"
-    assert door.call("file_read", path=f"{door.workspace}/{name}/deep/note.txt").success
+    assert endpoint.call("file_read", path=f"{name}/deep/note.txt").output == "one\nzwei ß 你\n"
+    assert endpoint.call("file_read", path=f"{endpoint.workspace}/{name}/deep/note.txt").success
 
 
-def test_writing_keeps_the_mode_and_leaves_no_temporary_file(door: RunningDoor, name: str) -> None:
-    folder = door.workspace / name
+def test_writing_keeps_the_mode_and_leaves_no_temporary_file(endpoint: RunningEndpoint, name: str) -> None:
+    folder = endpoint.workspace / name
     folder.mkdir()
     (folder / "run.sh").write_text("old")
     (folder / "run.sh").chmod(0o751)
-    door.call("file_write", path=f"{name}/run.sh", content="new")
+    endpoint.call("file_write", path=f"{name}/run.sh", content="new")
     assert (folder / "run.sh").stat().st_mode & 0o777 == 0o751
     assert [entry.name for entry in folder.iterdir()] == ["run.sh"]
 
 
-def test_a_reader_never_sees_half_a_write(door: RunningDoor, name: str) -> None:
-    path = door.workspace / name
+def test_a_reader_never_sees_half_a_write(endpoint: RunningEndpoint, name: str) -> None:
+    path = endpoint.workspace / name
     path.write_text("a" * 100_000)
     seen: set[str] = set()
     ended = threading.Event()
@@ -49,94 +49,94 @@ def test_a_reader_never_sees_half_a_write(door: RunningDoor, name: str) -> None:
     watcher = threading.Thread(target=watch)
     watcher.start()
     for sign in "bcdefgh":
-        door.call("file_write", path=name, content=sign * 100_000)
+        endpoint.call("file_write", path=name, content=sign * 100_000)
     ended.set()
     watcher.join(5)
     assert all(len(text) == 100_000 and len(set(text)) == 1 for text in seen)
 
 
-def test_a_range_of_lines_is_read(door: RunningDoor, name: str) -> None:
-    (door.workspace / name).write_text("".join(f"line {number}\n" for number in range(1, 101)))
-    assert door.call("file_read", path=name, start_line=3, end_line=4).output == "line 3\nline 4\n"
-    assert "only 100 lines" in door.call("file_read", path=name, start_line=500).output
+def test_a_range_of_lines_is_read(endpoint: RunningEndpoint, name: str) -> None:
+    (endpoint.workspace / name).write_text("".join(f"line {number}\n" for number in range(1, 101)))
+    assert endpoint.call("file_read", path=name, start_line=3, end_line=4).output == "line 3\nline 4\n"
+    assert "only 100 lines" in endpoint.call("file_read", path=name, start_line=500).output
 
 
-def test_a_big_file_is_read_in_bounds_and_says_where_to_go_on(door: RunningDoor, name: str) -> None:
-    (door.workspace / name).write_text("x" * 99 + "\n", encoding="utf-8")
-    with (door.workspace / name).open("a") as file:
+def test_a_big_file_is_read_in_bounds_and_says_where_to_go_on(endpoint: RunningEndpoint, name: str) -> None:
+    (endpoint.workspace / name).write_text("x" * 99 + "\n", encoding="utf-8")
+    with (endpoint.workspace / name).open("a") as file:
         for _ in range(100):
             file.write(("y" * 99 + "\n") * 1000)
-    result = door.call("file_read", path=name)
+    result = endpoint.call("file_read", path=name)
     assert result.truncated
     assert len(result.output) < 201_000
     assert "start_line=2001" in result.output
 
 
-def test_a_binary_file_will_not_be_read_as_text(door: RunningDoor, name: str) -> None:
-    (door.workspace / name).write_bytes(b"\x00\x01")
-    assert door.call("file_read", path=name).failure is FailureKind.WILL_NOT_WORK
+def test_a_binary_file_will_not_be_read_as_text(endpoint: RunningEndpoint, name: str) -> None:
+    (endpoint.workspace / name).write_bytes(b"\x00\x01")
+    assert endpoint.call("file_read", path=name).failure is FailureKind.WILL_NOT_WORK
 
 
-def test_append_adds_to_the_end(door: RunningDoor, name: str) -> None:
-    door.call("file_append", path=name, content="a")
-    door.call("file_append", path=name, content="b")
-    assert (door.workspace / name).read_text() == "ab"
+def test_append_adds_to_the_end(endpoint: RunningEndpoint, name: str) -> None:
+    endpoint.call("file_append", path=name, content="a")
+    endpoint.call("file_append", path=name, content="b")
+    assert (endpoint.workspace / name).read_text() == "ab"
 
 
-def test_an_edit_needs_one_exact_match_and_shows_the_difference(door: RunningDoor, name: str) -> None:
-    (door.workspace / name).write_text("a = 1\nb = 1\n")
-    missing = door.call("file_edit", path=name, old="c = 1", new="c = 2")
+def test_an_edit_needs_one_exact_match_and_shows_the_difference(endpoint: RunningEndpoint, name: str) -> None:
+    (endpoint.workspace / name).write_text("a = 1\nb = 1\n")
+    missing = endpoint.call("file_edit", path=name, old="c = 1", new="c = 2")
     assert "does not occur" in missing.output
-    twice = door.call("file_edit", path=name, old=" = 1", new=" = 2")
+    twice = endpoint.call("file_edit", path=name, old=" = 1", new=" = 2")
     assert "occurs 2 times" in twice.output
-    assert (door.workspace / name).read_text() == "a = 1\nb = 1\n"
-    once = door.call("file_edit", path=name, old="b = 1", new="b = 2")
+    assert (endpoint.workspace / name).read_text() == "a = 1\nb = 1\n"
+    once = endpoint.call("file_edit", path=name, old="b = 1", new="b = 2")
     assert isinstance(once.display, DiffDisplay)
     assert "-b = 1\n+b = 2" in once.display.diff
-    assert door.call("file_edit", path=name, old=" = ", new=": ", replace_all=True).success
-    assert (door.workspace / name).read_text() == "a: 1\nb: 2\n"
+    assert endpoint.call("file_edit", path=name, old=" = ", new=": ", replace_all=True).success
+    assert (endpoint.workspace / name).read_text() == "a: 1\nb: 2\n"
 
 
-def test_files_are_listed_found_and_searched(door: RunningDoor, name: str) -> None:
-    folder = door.workspace / name
+def test_files_are_listed_found_and_searched(endpoint: RunningEndpoint, name: str) -> None:
+    folder = endpoint.workspace / name
     (folder / "sub").mkdir(parents=True)
     (folder / "a.py").write_text("import os\n")
     (folder / "sub" / "b.py").write_text("x = 'IMPORT me'\n")
-    listed = door.call("file_list", path=name)
+    listed = endpoint.call("file_list", path=name)
     assert isinstance(listed.display, FileDisplay)
     assert listed.display.entries == ["sub/", "a.py"]
-    assert door.call("file_find", path=name, pattern="*.py").output == f"{name}/a.py\n{name}/sub/b.py"
-    assert door.call("file_find", path=name, pattern="sub/*.py").output == f"{name}/sub/b.py"
-    assert door.call("file_search", path=name, pattern="^imp.rt").output == f"{name}/a.py:1:import os"
-    assert "sub/b.py:1:" in door.call("file_search", path=name, pattern="import me", ignore_case=True).output
-    assert door.call("file_search", path=f"{name}/a.py", pattern="os").output == f"{name}/a.py:1:import os"
-    assert not door.call("file_search", path=name, pattern="(").success
+    assert endpoint.call("file_find", path=name, pattern="*.py").output == f"{name}/a.py\n{name}/sub/b.py"
+    assert endpoint.call("file_find", path=name, pattern="sub/*.py").output == f"{name}/sub/b.py"
+    assert endpoint.call("file_search", path=name, pattern="^imp.rt").output == f"{name}/a.py:1:import os"
+    assert "sub/b.py:1:" in endpoint.call("file_search", path=name, pattern="import me", ignore_case=True).output
+    assert endpoint.call("file_search", path=f"{name}/a.py", pattern="os").output == f"{name}/a.py:1:import os"
+    assert not endpoint.call("file_search", path=name, pattern="(").success
 
 
-def test_files_move_and_do_not_overwrite_unasked(door: RunningDoor, name: str) -> None:
-    (door.workspace / name).write_text("1")
-    (door.workspace / f"{name}-there").write_text("2")
-    assert not door.call("file_move", source=name, destination=f"{name}-there").success
-    assert (door.workspace / f"{name}-there").read_text() == "2"
-    assert door.call("file_move", source=name, destination=f"{name}-there", overwrite=True).success
-    assert (door.workspace / f"{name}-there").read_text() == "1"
-    (door.workspace / f"{name}-folder").mkdir()
-    moved = door.call("file_move", source=f"{name}-there", destination=f"{name}-folder")
+def test_files_move_and_do_not_overwrite_unasked(endpoint: RunningEndpoint, name: str) -> None:
+    (endpoint.workspace / name).write_text("1")
+    (endpoint.workspace / f"{name}-there").write_text("2")
+    assert not endpoint.call("file_move", source=name, destination=f"{name}-there").success
+    assert (endpoint.workspace / f"{name}-there").read_text() == "2"
+    assert endpoint.call("file_move", source=name, destination=f"{name}-there", overwrite=True).success
+    assert (endpoint.workspace / f"{name}-there").read_text() == "1"
+    (endpoint.workspace / f"{name}-folder").mkdir()
+    moved = endpoint.call("file_move", source=f"{name}-there", destination=f"{name}-folder")
     assert moved.changed_paths == [f"{name}-there", f"{name}-folder/{name}-there"]
 
 
-def test_a_folder_is_deleted_only_when_asked_with_its_content(door: RunningDoor, name: str) -> None:
-    (door.workspace / name / "sub").mkdir(parents=True)
-    assert not door.call("file_delete", path=name).success
-    assert door.call("file_delete", path=name, recursive=True).success
-    assert not (door.workspace / name).exists()
-    assert door.call("file_delete", path=".", recursive=True).failure is FailureKind.WILL_NOT_WORK
+def test_a_folder_is_deleted_only_when_asked_with_its_content(endpoint: RunningEndpoint, name: str) -> None:
+    (endpoint.workspace / name / "sub").mkdir(parents=True)
+    assert not endpoint.call("file_delete", path=name).success
+    assert endpoint.call("file_delete", path=name, recursive=True).success
+    assert not (endpoint.workspace / name).exists()
+    assert endpoint.call("file_delete", path=".", recursive=True).failure is FailureKind.WILL_NOT_WORK
 
 
-def test_deleting_a_link_leaves_what_it_points_to(door: RunningDoor, name: str, tmp_path: Path) -> None:
+def test_deleting_a_link_leaves_what_it_points_to(endpoint: RunningEndpoint, name: str, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
-    (door.workspace / name).symlink_to(tmp_path / "kept")
-    assert door.call("file_delete", path=name, recursive=True).success
+    (endpoint.workspace / name).symlink_to(tmp_path / "kept")
+    assert endpoint.call("file_delete", path=name, recursive=True).success
     assert (tmp_path / "kept").exists()
 
 
@@ -147,10 +147,10 @@ OUTSIDE = Path("/var/tmp")
 @pytest.mark.parametrize(
     "way", ["/etc/passwd", "../../../../../../../../etc/passwd", "link/passwd", "link", "loop", "x/../.."]
 )
-def test_no_tool_leaves_the_workspace(door: RunningDoor, tool: str, way: str) -> None:
+def test_no_tool_leaves_the_workspace(endpoint: RunningEndpoint, tool: str, way: str) -> None:
     for link, target in (("link", "/etc"), ("loop", "loop")):
-        if not (door.workspace / link).is_symlink():
-            (door.workspace / link).symlink_to(target)
+        if not (endpoint.workspace / link).is_symlink():
+            (endpoint.workspace / link).symlink_to(target)
     if tool == "file_delete" and way in ("link", "loop"):
         way = f"{way}/passwd"
     before = Path("/etc/passwd").read_bytes()
@@ -159,30 +159,30 @@ def test_no_tool_leaves_the_workspace(door: RunningDoor, tool: str, way: str) ->
         "file_append": {"content": "x"},
         "file_edit": {"old": "root", "new": "toor"},
     }
-    result = door.call(tool, path=way, **more.get(tool, {}))
+    result = endpoint.call(tool, path=way, **more.get(tool, {}))
     assert not result.success
     assert "root:" not in result.output
     assert Path("/etc/passwd").read_bytes() == before
-    assert not (door.workspace / "x").exists()
+    assert not (endpoint.workspace / "x").exists()
 
 
-def test_moving_out_or_in_is_refused(door: RunningDoor, name: str) -> None:
-    (door.workspace / name).write_text("x")
-    assert door.call("file_move", source=name, destination=f"/var/tmp/{name}").failure is FailureKind.WILL_NOT_WORK
-    assert door.call("file_move", source="/etc/hostname", destination=name).failure is FailureKind.WILL_NOT_WORK
+def test_moving_out_or_in_is_refused(endpoint: RunningEndpoint, name: str) -> None:
+    (endpoint.workspace / name).write_text("x")
+    assert endpoint.call("file_move", source=name, destination=f"/var/tmp/{name}").failure is FailureKind.WILL_NOT_WORK
+    assert endpoint.call("file_move", source="/etc/hostname", destination=name).failure is FailureKind.WILL_NOT_WORK
     assert not (OUTSIDE / name).exists()
 
 
-def test_a_link_that_is_swapped_while_a_file_is_written_leads_nowhere(door: RunningDoor, name: str) -> None:
+def test_a_link_that_is_swapped_while_a_file_is_written_leads_nowhere(endpoint: RunningEndpoint, name: str) -> None:
     """The folder of the path is a folder and a link to the outside by turns; nothing may ever arrive outside."""
     outside = OUTSIDE / name
     outside.mkdir()
-    folder = door.workspace / name
+    folder = endpoint.workspace / name
     folder.mkdir()
     ended = threading.Event()
 
     def swap() -> None:
-        aside = door.workspace / f"{name}-aside"
+        aside = endpoint.workspace / f"{name}-aside"
         while not ended.is_set():
             # The writer makes a missing folder anew, which gets in the way of either step now and then.
             with contextlib.suppress(OSError):
@@ -195,7 +195,7 @@ def test_a_link_that_is_swapped_while_a_file_is_written_leads_nowhere(door: Runn
     swapper = threading.Thread(target=swap)
     swapper.start()
     try:
-        results = [door.call("file_write", path=f"{name}/note", content="x").success for _ in range(40)]
+        results = [endpoint.call("file_write", path=f"{name}/note", content="x").success for _ in range(40)]
     finally:
         ended.set()
         swapper.join(5)
@@ -205,15 +205,15 @@ def test_a_link_that_is_swapped_while_a_file_is_written_leads_nowhere(door: Runn
     assert any(results)
 
 
-def test_a_pipe_in_the_workspace_hangs_nobody(door: RunningDoor, name: str) -> None:
-    os.mkfifo(door.workspace / name)
+def test_a_pipe_in_the_workspace_hangs_nobody(endpoint: RunningEndpoint, name: str) -> None:
+    os.mkfifo(endpoint.workspace / name)
     for tool, more in (("file_read", {}), ("file_write", {"content": "x"}), ("file_append", {"content": "x"})):
-        assert not door.call(tool, path=name, **more).success
+        assert not endpoint.call(tool, path=name, **more).success
 
 
-def test_an_edit_does_not_make_a_file_larger_than_it_may_be(door: RunningDoor, name: str) -> None:
-    door.call("file_write", path=name, content="a" * 100_000)
-    edited = door.call("file_edit", path=name, old="a", new="b" * 100_000, replace_all=True)
+def test_an_edit_does_not_make_a_file_larger_than_it_may_be(endpoint: RunningEndpoint, name: str) -> None:
+    endpoint.call("file_write", path=name, content="a" * 100_000)
+    edited = endpoint.call("file_edit", path=name, old="a", new="b" * 100_000, replace_all=True)
     assert not edited.success
     assert "too big to edit" in edited.output
-    assert door.call("file_read", path=name).output.startswith("aaa")
+    assert endpoint.call("file_read", path=name).output.startswith("aaa")

@@ -1,4 +1,4 @@
-"""Commands that are ended, over the real door: nothing they started stays, and their shell goes on."""
+"""Commands that are ended, over the real endpoint: nothing they started stays, and their shell goes on."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from support.door import RunningDoor, await_true, processes_with
+from support.endpoint import RunningEndpoint, await_true, processes_with
 from support.figures import TIMES, assert_median
 
 
-def over_its_time(door: RunningDoor, seconds: str) -> float:
+def over_its_time(endpoint: RunningEndpoint, seconds: str) -> float:
     """How long a command lasts that may take a second, with all it started."""
     command = (
         f"sleep {seconds} & setsid sleep {seconds} & (setsid sleep {seconds} &); "
         f"env -i sleep {seconds} & (trap '' TERM; sleep {seconds}; sleep {seconds}) & sleep {seconds}; echo not-this"
     )
     started = time.monotonic()
-    result = door.call("shell_exec", command=command, shell="keep", timeout_s=1)
+    result = endpoint.call("shell_exec", command=command, shell="keep", timeout_s=1)
     took = time.monotonic() - started
     assert not result.success
     assert "longer than 1 s" in result.output
@@ -30,21 +30,21 @@ def over_its_time(door: RunningDoor, seconds: str) -> float:
     return took
 
 
-def left_alone(door: RunningDoor, seconds: str) -> float:
+def left_alone(endpoint: RunningEndpoint, seconds: str) -> float:
     """How long a command and all it started last once their client has gone away."""
     command = f"setsid sleep {seconds} & sleep {seconds} & sleep {seconds}"
-    with door.client() as client:
-        body = {"call_id": door.new_call(), "arguments": {"command": command, "shell": "keep"}}
+    with endpoint.client() as client:
+        body = {"call_id": endpoint.new_call(), "arguments": {"command": command, "shell": "keep"}}
         with client.stream("POST", "/tools/shell_exec", json=body):
             await_true(lambda: len(processes_with(f"sleep {seconds}")) == 3)
     return await_true(lambda: processes_with(f"sleep {seconds}") == [])
 
 
-def cancelled(door: RunningDoor, seconds: str) -> float:
+def cancelled(endpoint: RunningEndpoint, seconds: str) -> float:
     """How long the cancel of a call takes to answer."""
     command = f"echo so far; setsid sleep {seconds} & sleep {seconds}"
-    call_id = door.new_call()
-    with door.client() as client, door.client() as other, ThreadPoolExecutor(1) as pool:
+    call_id = endpoint.new_call()
+    with endpoint.client() as client, endpoint.client() as other, ThreadPoolExecutor(1) as pool:
         body = {"call_id": call_id, "arguments": {"command": command}}
         answer = pool.submit(client.post, "/tools/shell_exec", json=body)
         await_true(lambda: len(processes_with(f"sleep {seconds}")) == 2)
@@ -59,9 +59,9 @@ def cancelled(door: RunningDoor, seconds: str) -> float:
     return took
 
 
-def test_a_command_over_its_time_is_ended_with_all_it_started(door: RunningDoor, seconds: str) -> None:
-    over_its_time(door, seconds)
-    assert door.call("shell_exec", command="echo next", shell="keep").output.endswith("next\n")
+def test_a_command_over_its_time_is_ended_with_all_it_started(endpoint: RunningEndpoint, seconds: str) -> None:
+    over_its_time(endpoint, seconds)
+    assert endpoint.call("shell_exec", command="echo next", shell="keep").output.endswith("next\n")
 
 
 @pytest.mark.parametrize(
@@ -79,47 +79,51 @@ def test_a_command_over_its_time_is_ended_with_all_it_started(door: RunningDoor,
         'time.sleep(float("{s}"))\'; echo not-this',
     ],
 )
-def test_a_stuck_command_does_not_poison_its_shell(door: RunningDoor, seconds: str, command: str) -> None:
+def test_a_stuck_command_does_not_poison_its_shell(endpoint: RunningEndpoint, seconds: str, command: str) -> None:
     folder = f"stuck{random.getrandbits(30)}"
-    door.call(
-        "shell_exec", command=f"cd {door.workspace}; mkdir {folder} && cd {folder}; export KEPT={folder}", shell="stuck"
+    endpoint.call(
+        "shell_exec",
+        command=f"cd {endpoint.workspace}; mkdir {folder} && cd {folder}; export KEPT={folder}",
+        shell="stuck",
     )
-    stuck = door.call("shell_exec", command=command.format(s=seconds), shell="stuck", timeout_s=1)
+    stuck = endpoint.call("shell_exec", command=command.format(s=seconds), shell="stuck", timeout_s=1)
     assert not stuck.success
     assert "not-this" not in stuck.output
     assert processes_with(seconds) == []
-    after = door.call("shell_exec", command="echo $KEPT; pwd; cd ..", shell="stuck")
-    assert after.output.endswith(f"{folder}\n{door.workspace}/{folder}\n")
+    after = endpoint.call("shell_exec", command="echo $KEPT; pwd; cd ..", shell="stuck")
+    assert after.output.endswith(f"{folder}\n{endpoint.workspace}/{folder}\n")
 
 
-def test_a_background_process_of_an_earlier_command_survives_a_later_end(door: RunningDoor, seconds: str) -> None:
-    door.call("shell_exec", command=f"sleep {seconds} &", shell="keep")
+def test_a_background_process_of_an_earlier_command_survives_a_later_end(
+    endpoint: RunningEndpoint, seconds: str
+) -> None:
+    endpoint.call("shell_exec", command=f"sleep {seconds} &", shell="keep")
     mine = processes_with(f"sleep {seconds}")
     assert len(mine) == 1
-    door.call("shell_exec", command="sleep 100", shell="keep", timeout_s=1)
+    endpoint.call("shell_exec", command="sleep 100", shell="keep", timeout_s=1)
     assert processes_with(f"sleep {seconds}") == mine
-    door.call("shell_exec", command="kill $!", shell="keep")
+    endpoint.call("shell_exec", command="kill $!", shell="keep")
     await_true(lambda: processes_with(f"sleep {seconds}") == [])
 
 
-def test_a_client_that_goes_away_ends_its_command(door: RunningDoor, seconds: str) -> None:
-    left_alone(door, seconds)
-    assert door.call("shell_exec", command="echo next", shell="keep").output.endswith("next\n")
+def test_a_client_that_goes_away_ends_its_command(endpoint: RunningEndpoint, seconds: str) -> None:
+    left_alone(endpoint, seconds)
+    assert endpoint.call("shell_exec", command="echo next", shell="keep").output.endswith("next\n")
 
 
-def test_a_cancelled_call_has_left_nothing_when_the_cancel_answers(door: RunningDoor, seconds: str) -> None:
-    cancelled(door, seconds)
+def test_a_cancelled_call_has_left_nothing_when_the_cancel_answers(endpoint: RunningEndpoint, seconds: str) -> None:
+    cancelled(endpoint, seconds)
 
 
-def test_cancelling_a_call_that_is_over_is_no_error(door: RunningDoor) -> None:
-    with door.client() as client:
+def test_cancelling_a_call_that_is_over_is_no_error(endpoint: RunningEndpoint) -> None:
+    with endpoint.client() as client:
         assert client.post("/calls/never-was/cancel").status_code == 204
 
 
-def test_a_call_over_its_deadline_is_ended(door: RunningDoor, seconds: str) -> None:
-    with door.client() as client:
+def test_a_call_over_its_deadline_is_ended(endpoint: RunningEndpoint, seconds: str) -> None:
+    with endpoint.client() as client:
         arguments = {"command": f"sleep {seconds}", "shell": "keep"}
-        body = {"call_id": door.new_call(), "arguments": arguments, "deadline_ms": 1300}
+        body = {"call_id": endpoint.new_call(), "arguments": arguments, "deadline_ms": 1300}
         answer = client.post("/tools/shell_exec", json=body)
     assert not json.loads(answer.text.splitlines()[-1])["result"]["success"]
     assert processes_with(f"sleep {seconds}") == []
@@ -128,6 +132,6 @@ def test_a_call_over_its_deadline_is_ended(door: RunningDoor, seconds: str) -> N
 @pytest.mark.quiet
 @pytest.mark.parametrize(("ended", "limit_s"), [(over_its_time, 1.5), (left_alone, 0.5), (cancelled, 0.5)])
 def test_a_command_is_ended_within_half_a_second(
-    door: RunningDoor, seconds: str, ended: Callable[[RunningDoor, str], float], limit_s: float
+    endpoint: RunningEndpoint, seconds: str, ended: Callable[[RunningEndpoint, str], float], limit_s: float
 ) -> None:
-    assert_median([ended(door, seconds) for _ in range(TIMES)], below_s=limit_s)
+    assert_median([ended(endpoint, seconds) for _ in range(TIMES)], below_s=limit_s)

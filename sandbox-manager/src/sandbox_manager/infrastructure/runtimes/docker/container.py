@@ -12,7 +12,7 @@ from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 
 _log = logging.getLogger(__name__)
 
-DOOR_PORT = 7000
+ENDPOINT_PORT = 7000
 _MIB = 1024 * 1024
 # Of the 1,024 a container has unasked: the services, which are containers too, come first.
 _SHARES = 64
@@ -27,7 +27,9 @@ def container_config(options: DockerOptions, spec: SandboxSpec, seccomp: str) ->
         "Hostname": "sandbox",
         "User": "1000:1000",
         "WorkingDir": "/",
-        "Env": [f"{name}={value}" for name, value in inside.environment(spec, f"tcp://0.0.0.0:{DOOR_PORT}").items()],
+        "Env": [
+            f"{name}={value}" for name, value in inside.environment(spec, f"tcp://0.0.0.0:{ENDPOINT_PORT}").items()
+        ],
         "Labels": labels_of(spec.identity, options.stack),
         "AttachStdin": False,
         "OpenStdin": True,

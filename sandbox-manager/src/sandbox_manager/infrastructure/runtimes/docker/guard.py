@@ -20,7 +20,7 @@ from typing import Any
 from sandbox_manager.domain.errors import DomainError, EngineUnavailableError, StartFailedError
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.infrastructure.runtimes.docker import naming
-from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, why_ended
+from sandbox_manager.infrastructure.runtimes.docker.container import ENDPOINT_PORT, why_ended
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, dig
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.subnets import subnets_of
@@ -175,7 +175,7 @@ def guard_config(image: str, stack: str, identity: Identity, wanted: str) -> dic
 
 
 def _rules(subnet: str, closed: list[IPv4Network]) -> str:
-    return rules(Ways.with_door(subnet, DOOR_PORT), [IPv4Network(subnet), *closed])
+    return rules(Ways.with_endpoint(subnet, ENDPOINT_PORT), [IPv4Network(subnet), *closed])
 
 
 def _attachment(container: Json | None, stack: str, identity: Identity) -> str:

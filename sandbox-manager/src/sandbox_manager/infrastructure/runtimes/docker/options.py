@@ -11,14 +11,14 @@ _LABEL = "label:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DoorClients:
+class EndpointClients:
     """Containers that get a leg in every sandbox's network: those named, and those that carry all of the labels."""
 
     names: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, text: str) -> DoorClients:
+    def parse(cls, text: str) -> EndpointClients:
         """`gateway-1,gateway-2`, or `label:a=b,c=d` for what carries both labels."""
         parts = [one.strip().removeprefix(_LABEL) for one in text.split(",") if one.strip()]
         return cls(
@@ -36,5 +36,5 @@ class DockerOptions:
     subnet_pool: str
     blocked_subnets: tuple[str, ...]
     host_fib_trie: Path
-    door_clients: DoorClients
+    endpoint_clients: EndpointClients
     inside: Inside

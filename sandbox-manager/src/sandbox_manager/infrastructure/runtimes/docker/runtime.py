@@ -14,7 +14,7 @@ from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.docker import naming
 from sandbox_manager.infrastructure.runtimes.docker.archives import DockerArchives
-from sandbox_manager.infrastructure.runtimes.docker.container import DOOR_PORT, container_config, why_ended
+from sandbox_manager.infrastructure.runtimes.docker.container import ENDPOINT_PORT, container_config, why_ended
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, OverlapError, dig
 from sandbox_manager.infrastructure.runtimes.docker.guard import Guard
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
@@ -84,7 +84,7 @@ class DockerRuntime:
         line = await self._ready_line(name)
         phase_reached("ready")
         address = await self._threads.run(lambda: self._address(name, identity))
-        return Started(door=f"http://{address}:{DOOR_PORT}", has_desktop=desktop_of(line), has_network=True)
+        return Started(endpoint=f"http://{address}:{ENDPOINT_PORT}", has_desktop=desktop_of(line), has_network=True)
 
     def _seccomp(self) -> str:
         try:
@@ -108,7 +108,7 @@ class DockerRuntime:
         raise EngineUnavailableError("SANDBOX_SUBNET_POOL: no subnet is free for another sandbox.")
 
     def _clients(self) -> list[str]:
-        clients = self._options.door_clients
+        clients = self._options.endpoint_clients
         names = list(clients.names)
         if clients.labels:
             found = self._engine.containers(*clients.labels)
@@ -140,7 +140,7 @@ class DockerRuntime:
             raise StartFailedError("The sandbox's container has no address; it may have just ended.", retryable=True)
         return str(address)
 
-    async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
+    async def keep_alive(self, identity: Identity, endpoint: str, token: str) -> Report:
         name = naming.container_name(self._options.stack, identity)
         line = await self._waiting.run(lambda: self._ask(name, keep_line(token)))
         return report_of(line)
@@ -210,7 +210,7 @@ class DockerRuntime:
                 self._let_clients_in(identity, clients)
             except DomainError as error:
                 fields = {"sandbox_id": identity.sandbox_id, "reason": error.detail}
-                _log.warning("door client not attached", extra=fields)
+                _log.warning("endpoint client not attached", extra=fields)
 
     async def pause(self, identity: Identity) -> None:
         name = naming.container_name(self._options.stack, identity)

@@ -26,17 +26,19 @@ _SILENT = "The sandbox does not answer."
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-async def keep_alive(sandbox_id: str, door: Path, token: str) -> Report:
-    """Ask at the door. Raises `EngineUnavailableError`."""
+async def keep_alive(sandbox_id: str, endpoint: Path, token: str) -> Report:
+    """Ask at the endpoint. Raises `EngineUnavailableError`."""
     try:
-        held = os.open(door, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        held = os.open(endpoint, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         raise EngineUnavailableError(_SILENT) from error
     try:
         if not stat.S_ISSOCK(os.fstat(held).st_mode):
             raise EngineUnavailableError(_SILENT)
         transport = httpx.AsyncHTTPTransport(uds=f"/proc/self/fd/{held}", verify=_NO_TLS)
-        http = BoundedHttp(transport, base_url="http://door", connect_s=_ANSWER_S, fields={"sandbox_id": sandbox_id})
+        http = BoundedHttp(
+            transport, base_url="http://endpoint", connect_s=_ANSWER_S, fields={"sandbox_id": sandbox_id}
+        )
         try:
             answer = await http.ask("POST", "/keep-alive", _BOUNDS, headers={"Authorization": f"Bearer {token}"})
         finally:

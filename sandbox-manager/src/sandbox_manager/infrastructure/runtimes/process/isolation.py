@@ -18,7 +18,7 @@ from sandbox_manager.infrastructure.runtimes.process.etc import FROM_HOST
 from sandbox_manager.infrastructure.runtimes.process.python_home import python_arguments
 
 STAGE = Path("/mnt")
-SYNC_FD, GO_FD, ARGS_FD, INFO_FD, SECCOMP_FD, DOOR_FD = 3, 4, 5, 6, 7, 8
+SYNC_FD, GO_FD, ARGS_FD, INFO_FD, SECCOMP_FD, ENDPOINT_FD = 3, 4, 5, 6, 7, 8
 _LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _MIB = 1024 * 1024
 

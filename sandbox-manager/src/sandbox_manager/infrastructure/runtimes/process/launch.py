@@ -10,7 +10,7 @@ from sandbox_manager.domain.ports import SandboxSpec
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.infrastructure.runtimes.process import isolation, network
 from sandbox_manager.infrastructure.runtimes.process.confinement import Confinement
-from sandbox_manager.infrastructure.runtimes.process.door import listening_socket
+from sandbox_manager.infrastructure.runtimes.process.endpoint import listening_socket
 from sandbox_manager.infrastructure.runtimes.process.etc import write_etc
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.logs import Log, logging_to
@@ -73,8 +73,8 @@ class Launch:
         live, uid = self.store.make(self.spec.identity)
         groups = isolation.join(self.limits.group(self.spec.identity.sandbox_id))
         prefix = [*groups, *self.limits.prlimit()]
-        with listening_socket(live.door) as listener, logging_to(live.log, groups, self._mark) as (log, output):
-            files = {1: output, 2: output, isolation.DOOR_FD: listener.fileno()}
+        with listening_socket(live.endpoint) as listener, logging_to(live.log, groups, self._mark) as (log, output):
+            files = {1: output, 2: output, isolation.ENDPOINT_FD: listener.fileno()}
             state = self._isolated(live, uid, prefix, files) if self.isolated else self._bare(live, prefix, files)
             self.store.remember(self.spec.identity.sandbox_id, replace(state, log=log.reader))
         return live, state.outer, log
@@ -160,7 +160,7 @@ class Launch:
             "PYTHONPATH": ":".join(str(one) for one in self.options.python_path),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUNBUFFERED": "1",
-            **self.options.inside.environment(self.spec, f"fd:{isolation.DOOR_FD}"),
+            **self.options.inside.environment(self.spec, f"fd:{isolation.ENDPOINT_FD}"),
         }
 
 

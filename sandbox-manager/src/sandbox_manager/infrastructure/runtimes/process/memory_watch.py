@@ -2,7 +2,7 @@
 
 Rlimits hold for each process alone. So all of a sandbox is added up: about once a second, and at once when the machine
 has noticeably less memory than at the last look. Whoever takes most is ended first, until the rest is within the limit.
-What answers at the door is spared, and what lies in files in memory has no process: where these alone are too much, the
+The tool API is spared, and what lies in files in memory has no process: where these alone are too much, the
 sandbox ends.
 
 A look at one sandbox is bounded by processor time and by descriptors. What it has no time left to measure exactly

@@ -16,7 +16,7 @@ from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.inside import desktop_of, fingerprint
 from sandbox_manager.infrastructure.runtimes.process import attendance, network
-from sandbox_manager.infrastructure.runtimes.process import door as socket_file
+from sandbox_manager.infrastructure.runtimes.process import endpoint as socket_file
 from sandbox_manager.infrastructure.runtimes.process.archives import ProcessArchives
 from sandbox_manager.infrastructure.runtimes.process.confinement import Confinement, confinement_here
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
@@ -104,7 +104,7 @@ class ProcessRuntime:
         await self._threads.run(lambda: self._bound_terminals(spec.identity.sandbox_id))
         phase_reached("ready")
         return Started(
-            door=f"unix:{live.door / socket_file.NAME}",
+            endpoint=f"unix:{live.endpoint / socket_file.NAME}",
             has_desktop=desktop_of(line),
             has_network=self._has_network or not self._isolated,
         )
@@ -140,9 +140,9 @@ class ProcessRuntime:
                 raise StartFailedError("The sandbox's processes ended before it was ready.", retryable=True)
             await asyncio.sleep(_LOOK_S)
 
-    async def keep_alive(self, identity: Identity, door: str, token: str) -> Report:
-        door_socket = self._store.live(identity.sandbox_id).door / socket_file.NAME
-        return await attendance.keep_alive(identity.sandbox_id, door_socket, token)
+    async def keep_alive(self, identity: Identity, endpoint: str, token: str) -> Report:
+        endpoint_socket = self._store.live(identity.sandbox_id).endpoint / socket_file.NAME
+        return await attendance.keep_alive(identity.sandbox_id, endpoint_socket, token)
 
     async def usage(self, identity: Identity) -> Usage | None:
         return await self._threads.run(lambda: self._usage(identity))

@@ -78,7 +78,7 @@ class Live:
         return self.folder / "etc"
 
     @property
-    def door(self) -> Path:
+    def endpoint(self) -> Path:
         return self.folder / "door"
 
     @property
@@ -144,7 +144,7 @@ class Store:
         live.folder.mkdir(mode=0o700)
         _write(live.folder / "identity.json", {"stack": self._stack, **asdict(identity)})
         live.etc.mkdir(mode=0o755)
-        live.door.mkdir(mode=0o700)
+        live.endpoint.mkdir(mode=0o700)
         return live, self.make_workspace(identity.session_id)
 
     def make_workspace(self, session_id: str) -> int | None:

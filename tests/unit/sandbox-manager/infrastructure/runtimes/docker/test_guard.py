@@ -123,7 +123,7 @@ def test_the_pool_every_network_and_the_host_are_closed_and_the_rest_is_not(scen
         assert not covers(closed, address), address
 
 
-def test_only_the_own_network_comes_in_to_the_door(scene: Scene) -> None:
+def test_only_the_own_network_comes_in_to_the_endpoint(scene: Scene) -> None:
     scene.start()
 
     assert f"ip saddr {SUBNET} tcp dport 7000 accept" in scene.engine.set[-1][1]

@@ -1,4 +1,4 @@
-"""A sandbox's door for tests: a key pair, tokens, and the real tool API as a process on a unix socket."""
+"""A sandbox's endpoint for tests: a key pair, tokens, and the real tool API as a process on a unix socket."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class KeyPair:
 
 
 @dataclass(slots=True)
-class RunningDoor:
+class RunningEndpoint:
     """A tool API that answers."""
 
     process: subprocess.Popen[str]
@@ -66,7 +66,7 @@ class RunningDoor:
 
     def client(self, *, timeout_s: float = 20.0, **claims: Any) -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.keys.token(**claims)}"}
-        return httpx.Client(transport=self.transport(), base_url="http://door", headers=headers, timeout=timeout_s)
+        return httpx.Client(transport=self.transport(), base_url="http://endpoint", headers=headers, timeout=timeout_s)
 
     def new_call(self) -> str:
         return f"call-{next(self.numbers)}"
@@ -86,7 +86,7 @@ class RunningDoor:
         return lines[:-1], ToolResult.model_validate(lines[-1]["result"])
 
 
-def door_environment(keys: KeyPair, workspace: Path, **settings: str) -> dict[str, str]:
+def endpoint_environment(keys: KeyPair, workspace: Path, **settings: str) -> dict[str, str]:
     """The environment a manager gives the tool API, without a desktop unless asked for one; `SANDBOX_DOOR` is left to
     the caller."""
     return {
@@ -102,7 +102,7 @@ def door_environment(keys: KeyPair, workspace: Path, **settings: str) -> dict[st
 
 
 @contextmanager
-def running_door(folder: Path, **settings: str) -> Generator[RunningDoor]:
+def running_endpoint(folder: Path, **settings: str) -> Generator[RunningEndpoint]:
     """The tool API as its own process; ended at the end."""
     keys, path, workspace = KeyPair(), folder / "door.sock", folder / "workspace"
     workspace.mkdir()
@@ -112,7 +112,7 @@ def running_door(folder: Path, **settings: str) -> Generator[RunningDoor]:
         handed = listener.fileno()
         process = subprocess.Popen(
             [sys.executable, "-m", "tool_api"],
-            env=door_environment(keys, workspace, SANDBOX_DOOR=f"fd:{handed}", **settings),
+            env=endpoint_environment(keys, workspace, SANDBOX_DOOR=f"fd:{handed}", **settings),
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
@@ -123,7 +123,7 @@ def running_door(folder: Path, **settings: str) -> Generator[RunningDoor]:
         ready, _, _ = select.select([process.stdout], [], [], 60)
         line = process.stdout.readline() if ready else ""
         assert line == "tool-api: ready desktop=no\n", (folder / "log").read_text()
-        yield RunningDoor(process, path, workspace, keys)
+        yield RunningEndpoint(process, path, workspace, keys)
     finally:
         process.terminate()
         try:

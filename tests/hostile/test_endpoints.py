@@ -14,13 +14,13 @@ import pytest
 
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
-from backend_api.infrastructure.tool_api.doors import Doors
-from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools
-from backend_api.infrastructure.tool_api.workspace import FILES, DoorWorkspace
-from contracts.sandboxes import DoorToken
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
+from backend_api.infrastructure.tool_api.workspace import FILES, ToolApiWorkspace
+from contracts.sandboxes import EndpointToken
 from service_kit.bounded_http import BoundedHttp, Bounds
 from support.computers import a_computer
-from support.hostile_door import Wire, head, hostile_door, result
+from support.hostile_endpoint import Wire, head, hostile_endpoint, result
 
 WAIT_S = 10.0
 MANY = 20
@@ -37,13 +37,15 @@ class Sandboxes:
     running: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     is_silent: bool = False
 
-    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
+    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
         del scopes
         # As when the manager is asked, others come meanwhile.
         await asyncio.sleep(0)
         expires_at = datetime.now(UTC) + timedelta(seconds=300)
-        door = self.addresses[computer.id]
-        return DoorToken(token="token", expires_at=expires_at, door=door, sandbox_id=computer.id, generation=1)
+        endpoint = self.addresses[computer.id]
+        return EndpointToken(
+            token="token", expires_at=expires_at, endpoint=endpoint, sandbox_id=computer.id, generation=1
+        )
 
     def forget(self, computer: Computer) -> None:
         """It tells the same again."""
@@ -63,7 +65,7 @@ class Sandboxes:
 
     @asynccontextmanager
     async def serve(self, name: str, at: str | None = None) -> AsyncGenerator[Computer]:
-        async with hostile_door(self.folder / (at or name), self.behave) as socket:
+        async with hostile_endpoint(self.folder / (at or name), self.behave) as socket:
             self.addresses[name] = f"unix:{socket}"
             yield a_computer(name, f"session-{name}")
 
@@ -73,17 +75,19 @@ def sandboxes(tmp_path: Path) -> Sandboxes:
     return Sandboxes(tmp_path)
 
 
-async def command(doors: Doors, computer: Computer) -> str:
+async def command(endpoints: Endpoints, computer: Computer) -> str:
     async def on_output(_: str) -> None:
         return
 
-    return (await DoorTools(doors).call(computer, "call-1", "shell_exec", {"command": "x"}, on_output)).output
+    return (
+        await ToolApiSandboxTools(endpoints).call(computer, "call-1", "shell_exec", {"command": "x"}, on_output)
+    ).output
 
 
 @asynccontextmanager
-async def running_command(sandboxes: Sandboxes, doors: Doors, computer: Computer) -> AsyncGenerator[None]:
+async def running_command(sandboxes: Sandboxes, endpoints: Endpoints, computer: Computer) -> AsyncGenerator[None]:
     """It runs for the length of the block, and must come to its end after it."""
-    task = asyncio.create_task(command(doors, computer))
+    task = asyncio.create_task(command(endpoints, computer))
     async with asyncio.timeout(WAIT_S):
         await sandboxes.running.acquire()
         yield
@@ -96,60 +100,64 @@ def open_files() -> int:
 
 
 async def test_a_slow_listing_ends_no_command(sandboxes: Sandboxes) -> None:
-    async with sandboxes.serve("one") as one, Doors(sandboxes) as doors:
+    async with sandboxes.serve("one") as one, Endpoints(sandboxes) as endpoints:
         sandboxes.is_silent = True
-        async with running_command(sandboxes, doors, one):
+        async with running_command(sandboxes, endpoints, one):
             for _ in range(3):
                 with pytest.raises(ComputerLostError):
-                    await DoorWorkspace(doors, SLOW).list(one, "")
+                    await ToolApiWorkspace(endpoints, SLOW).list(one, "")
             sandboxes.is_silent = False
-            assert await DoorWorkspace(doors).list(one, "") == []
+            assert await ToolApiWorkspace(endpoints).list(one, "") == []
 
 
 async def test_a_sandbox_that_is_somewhere_else_now_ends_no_command_where_it_was(sandboxes: Sandboxes) -> None:
-    async with sandboxes.serve("one") as one, Doors(sandboxes) as doors, running_command(sandboxes, doors, one):
+    async with (
+        sandboxes.serve("one") as one,
+        Endpoints(sandboxes) as endpoints,
+        running_command(sandboxes, endpoints, one),
+    ):
         async with sandboxes.serve("one", at="elsewhere"):
-            assert await DoorWorkspace(doors).list(one, "") == []
+            assert await ToolApiWorkspace(endpoints).list(one, "") == []
         with pytest.raises(ComputerUnavailableError):
-            await DoorWorkspace(doors).list(one, "")
+            await ToolApiWorkspace(endpoints).list(one, "")
 
 
 async def test_many_sandboxes_at_once_end_no_command_of_another(sandboxes: Sandboxes) -> None:
     async with AsyncExitStack() as stack:
         computers = [await stack.enter_async_context(sandboxes.serve(f"s{number}")) for number in range(MANY)]
-        doors = await stack.enter_async_context(Doors(sandboxes, most=4))
-        async with running_command(sandboxes, doors, computers[0]):
+        endpoints = await stack.enter_async_context(Endpoints(sandboxes, most=4))
+        async with running_command(sandboxes, endpoints, computers[0]):
             for computer in computers[1:]:
-                assert await DoorWorkspace(doors).list(computer, "") == []
+                assert await ToolApiWorkspace(endpoints).list(computer, "") == []
             before = open_files()
             for computer in computers[1:]:
-                assert await DoorWorkspace(doors).list(computer, "") == []
+                assert await ToolApiWorkspace(endpoints).list(computer, "") == []
             assert open_files() <= before + 1, "those that are idle are closed"
 
 
-async def test_more_commands_than_doors_are_kept_all_run_to_their_end(sandboxes: Sandboxes) -> None:
+async def test_more_commands_than_endpoints_are_kept_all_run_to_their_end(sandboxes: Sandboxes) -> None:
     async with AsyncExitStack() as stack:
         computers = [await stack.enter_async_context(sandboxes.serve(f"s{number}")) for number in range(MANY)]
-        doors = await stack.enter_async_context(Doors(sandboxes, most=4))
+        endpoints = await stack.enter_async_context(Endpoints(sandboxes, most=4))
         for computer in computers:
-            await stack.enter_async_context(running_command(sandboxes, doors, computer))
+            await stack.enter_async_context(running_command(sandboxes, endpoints, computer))
 
 
-async def test_those_who_come_at_once_open_one_door_and_leave_nothing_open(sandboxes: Sandboxes) -> None:
+async def test_those_who_come_at_once_open_one_endpoint_and_leave_nothing_open(sandboxes: Sandboxes) -> None:
     async with sandboxes.serve("one") as one, sandboxes.serve("one", at="elsewhere"):
         elsewhere = sandboxes.addresses["one"]
         before = open_files()
-        async with Doors(sandboxes) as doors:
+        async with Endpoints(sandboxes) as endpoints:
             for address in (elsewhere.replace("elsewhere", "one"), elsewhere) * 3:
                 sandboxes.addresses["one"] = address
-                answers = await asyncio.gather(*(DoorWorkspace(doors).list(one, "") for _ in range(MANY)))
+                answers = await asyncio.gather(*(ToolApiWorkspace(endpoints).list(one, "") for _ in range(MANY)))
                 assert answers == [[]] * MANY
         await asyncio.sleep(0.1)
         assert open_files() <= before
 
 
 @pytest.mark.parametrize("ends", ["cancelled", "failed"])
-async def test_idle_doors_are_all_closed_though_who_closes_them_is_stopped(
+async def test_idle_endpoints_are_all_closed_though_who_closes_them_is_stopped(
     sandboxes: Sandboxes, monkeypatch: pytest.MonkeyPatch, ends: str
 ) -> None:
     closing, close = asyncio.Event(), BoundedHttp.aclose
@@ -164,14 +172,14 @@ async def test_idle_doors_are_all_closed_though_who_closes_them_is_stopped(
 
     async with AsyncExitStack() as stack:
         one, *others = [await stack.enter_async_context(sandboxes.serve(f"s{number}")) for number in range(MANY)]
-        doors = await stack.enter_async_context(Doors(sandboxes, most=1))
+        endpoints = await stack.enter_async_context(Endpoints(sandboxes, most=1))
         before = open_files()
         async with AsyncExitStack() as held:
             for other in others:
-                await held.enter_async_context(doors.open(other, [Scope.FILES]))
-        assert open_files() > before + MANY // 2, "doors nobody uses stay open until there is need for room"
+                await held.enter_async_context(endpoints.open(other, [Scope.FILES]))
+        assert open_files() > before + MANY // 2, "endpoints nobody uses stay open until there is need for room"
         monkeypatch.setattr(BoundedHttp, "aclose", close_with_trouble)
-        asking = asyncio.create_task(DoorWorkspace(doors).list(one, ""))
+        asking = asyncio.create_task(ToolApiWorkspace(endpoints).list(one, ""))
         async with asyncio.timeout(WAIT_S):
             await closing.wait()
             if ends == "cancelled":

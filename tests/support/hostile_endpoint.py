@@ -61,7 +61,7 @@ Behaviour = Callable[[Wire], Awaitable[None]]
 
 
 @asynccontextmanager
-async def hostile_door(path: Path, behave: Behaviour) -> AsyncIterator[Path]:
+async def hostile_endpoint(path: Path, behave: Behaviour) -> AsyncIterator[Path]:
     """Listens on the path while the block runs."""
     busy: set[asyncio.Task[None]] = set()
 

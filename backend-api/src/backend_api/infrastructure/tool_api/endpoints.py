@@ -1,6 +1,6 @@
-"""Connections to the doors of sandboxes, over TCP or a unix socket the manager made where no sandbox sees it.
+"""Connections to the endpoints of sandboxes, over TCP or a unix socket the manager made where no sandbox sees it.
 
-Behind a door anything may answer: what is read from there is read through `BoundedHttp`, or `screens.py`.
+Behind an endpoint anything may answer: what is read from there is read through `BoundedHttp`, or `screens.py`.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import httpx
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.infrastructure.passing_on import pass_on
-from contracts.sandboxes import DoorToken
+from contracts.sandboxes import EndpointToken
 from service_kit.bounded_http import Answer, BoundedHttp, Bounds, StreamedAnswer
 
-MAX_DOORS = 500
+MAX_ENDPOINTS = 500
 CONNECT_DEADLINE_S = 5.0
-# No door speaks it; a client would read all the certificates of the machine for each, which holds everybody up.
+# No endpoint speaks it; a client would read all the certificates of the machine for each, which holds everybody up.
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-class DoorTokens(Protocol):
-    """Where door tokens come from."""
+class EndpointTokens(Protocol):
+    """Where endpoint tokens come from."""
 
-    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
+    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
         """Raises `ComputerUnavailableError`."""
         ...
 
     def forget(self, computer: Computer) -> None:
-        """The door refused or did not answer: ask anew next time."""
+        """The endpoint refused or did not answer: ask anew next time."""
         ...
 
 
@@ -46,10 +46,10 @@ class SafeSocket:
         try:
             self._fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
-            raise ComputerUnavailableError("The door of the computer is not there.") from error
+            raise ComputerUnavailableError("The endpoint of the computer is not there.") from error
         if not stat.S_ISSOCK(os.fstat(self._fd).st_mode):
             os.close(self._fd)
-            raise ComputerUnavailableError("The door of the computer is not a socket.")
+            raise ComputerUnavailableError("The endpoint of the computer is not a socket.")
 
     @property
     def path(self) -> str:
@@ -61,8 +61,8 @@ class SafeSocket:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """One door with its token for one kind of use."""
+class Endpoint:
+    """One endpoint with its token for one kind of use."""
 
     http: BoundedHttp
     token: str
@@ -83,7 +83,7 @@ class Door:
 
 @dataclass(slots=True)
 class _Pool:
-    """Connections to one door. `users` are the calls that go over them now."""
+    """Connections to one endpoint. `users` are the calls that go over them now."""
 
     http: BoundedHttp
     address: str
@@ -99,18 +99,18 @@ class _Pool:
                 self.socket.close()
 
 
-class Doors:
+class Endpoints:
     """Keeps one warm connection pool a sandbox; an async context manager.
 
     A pool that others shall not use any more is retired: calls under way end over it, and the last of them closes it.
     """
 
-    def __init__(self, tokens: DoorTokens, most: int = MAX_DOORS) -> None:
+    def __init__(self, tokens: EndpointTokens, most: int = MAX_ENDPOINTS) -> None:
         self._tokens = tokens
         self._most = most
         self._pools: dict[tuple[str, int], _Pool] = {}
 
-    async def __aenter__(self) -> Doors:
+    async def __aenter__(self) -> Endpoints:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -119,29 +119,29 @@ class Doors:
         await _close(pools)
 
     @asynccontextmanager
-    async def open(self, computer: Computer, scopes: Iterable[Scope]) -> AsyncGenerator[Door]:
+    async def open(self, computer: Computer, scopes: Iterable[Scope]) -> AsyncGenerator[Endpoint]:
         """For one call, which is over at the end of the block. Raises `ComputerUnavailableError`."""
         token = await self._tokens.token(computer, scopes)
-        pool, idle = self._pool_at(token.door, computer)
+        pool, idle = self._pool_at(token.endpoint, computer)
         pool.users += 1
         try:
             await _close(idle)
-            yield Door(pool.http, token.token)
+            yield Endpoint(pool.http, token.token)
         finally:
             pool.users -= 1
             if pool.is_retired and not pool.users:
                 await pool.aclose()
 
-    async def address(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
+    async def address(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
         """Token and address, for connections that are not HTTP calls."""
         return await self._tokens.token(computer, scopes)
 
     def refuse(self, computer: Computer) -> None:
-        """The door refused the token: take a new one next time, over the same connections."""
+        """The endpoint refused the token: take a new one next time, over the same connections."""
         self._tokens.forget(computer)
 
     async def forget(self, computer: Computer) -> None:
-        """The door did not answer: the next call asks where it is, and opens connections of its own."""
+        """The endpoint did not answer: the next call asks where it is, and opens connections of its own."""
         self._tokens.forget(computer)
         await _close(self._retire((computer.id, computer.generation)))
 
@@ -191,7 +191,7 @@ def _open(address: str, computer: Computer) -> _Pool:
         socket, transport = None, httpx.AsyncHTTPTransport(limits=limits, verify=_NO_TLS)
     http = BoundedHttp(
         transport,
-        base_url="http://door" if socket is not None else address,
+        base_url="http://endpoint" if socket is not None else address,
         connect_s=CONNECT_DEADLINE_S,
         fields={"sandbox_id": computer.id, "session_id": computer.session_id},
         hook=pass_on,

@@ -1,4 +1,4 @@
-"""Who passes the door, over the real one."""
+"""Who passes the endpoint, over the real one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import httpx
 import pytest
 from jose import jwt
 
-from support.door import KeyPair, RunningDoor, running_door
+from support.endpoint import KeyPair, RunningEndpoint, running_endpoint
 from support.stack import wait_until
 
 ROUTES = [
@@ -27,9 +27,9 @@ ROUTES = [
 CALL = {"call_id": "never", "arguments": {"command": "touch reached"}}
 
 
-def ask(door: RunningDoor, method: str, path: str, token: str | None) -> httpx.Response:
+def ask(endpoint: RunningEndpoint, method: str, path: str, token: str | None) -> httpx.Response:
     headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
-    with httpx.Client(transport=door.transport(), base_url="http://door", headers=headers) as client:
+    with httpx.Client(transport=endpoint.transport(), base_url="http://endpoint", headers=headers) as client:
         return client.request(method, path, json=CALL if method == "POST" else None)
 
 
@@ -60,8 +60,8 @@ def signed_with_the_public_key(keys: KeyPair) -> str:
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-def test_without_a_token_no_route_but_health_answers(door: RunningDoor, method: str, path: str) -> None:
-    answer = ask(door, method, path, None)
+def test_without_a_token_no_route_but_health_answers(endpoint: RunningEndpoint, method: str, path: str) -> None:
+    answer = ask(endpoint, method, path, None)
     assert_problem(answer, 401, "unauthenticated")
     assert answer.headers["www-authenticate"] == "Bearer"
 
@@ -90,9 +90,9 @@ def test_without_a_token_no_route_but_health_answers(door: RunningDoor, method: 
         pytest.param(lambda keys: keys.token(scopes="exec"), id="scopes of another type"),
     ],
 )
-def test_a_token_that_is_not_for_here_is_refused(door: RunningDoor, token: Any) -> None:
-    assert_problem(ask(door, "POST", "/tools/shell_exec", token(door.keys)), 401, "unauthenticated")
-    assert not (door.workspace / "reached").exists()
+def test_a_token_that_is_not_for_here_is_refused(endpoint: RunningEndpoint, token: Any) -> None:
+    assert_problem(ask(endpoint, "POST", "/tools/shell_exec", token(endpoint.keys)), 401, "unauthenticated")
+    assert not (endpoint.workspace / "reached").exists()
 
 
 @pytest.mark.parametrize(
@@ -107,36 +107,36 @@ def test_a_token_that_is_not_for_here_is_refused(door: RunningDoor, token: Any) 
         ("POST", "/files", "files"),
     ],
 )
-def test_a_token_without_the_scope_is_forbidden(door: RunningDoor, method: str, path: str, scope: str) -> None:
+def test_a_token_without_the_scope_is_forbidden(endpoint: RunningEndpoint, method: str, path: str, scope: str) -> None:
     others = [name for name in ("exec", "files", "browser", "vnc:view", "vnc:control") if name != scope]
-    assert_problem(ask(door, method, path, door.keys.token(scopes=others)), 403, "scope_missing")
+    assert_problem(ask(endpoint, method, path, endpoint.keys.token(scopes=others)), 403, "scope_missing")
 
 
-def test_a_remembered_token_ends_when_it_expires(door: RunningDoor) -> None:
+def test_a_remembered_token_ends_when_it_expires(endpoint: RunningEndpoint) -> None:
     expires = int(time.time()) + 2
-    token = door.keys.token(exp=expires)
-    assert ask(door, "GET", "/tools", token).status_code == 200
+    token = endpoint.keys.token(exp=expires)
+    assert ask(endpoint, "GET", "/tools", token).status_code == 200
     while time.time() <= expires:
         time.sleep(0.02)
-    assert_problem(ask(door, "GET", "/tools", token), 401, "unauthenticated")
+    assert_problem(ask(endpoint, "GET", "/tools", token), 401, "unauthenticated")
 
 
-def test_health_is_open(door: RunningDoor) -> None:
-    body = ask(door, "GET", "/healthz", None).json()
+def test_health_is_open(endpoint: RunningEndpoint) -> None:
+    body = ask(endpoint, "GET", "/healthz", None).json()
     assert body["ready"] is True
     assert body["has_desktop"] is False
     assert body["services"] == {"xvnc": "off", "window_manager": "off", "browser": "off"}
 
 
-def test_an_unknown_route_method_and_tool_are_problems(door: RunningDoor) -> None:
-    token = door.keys.token()
-    assert_problem(ask(door, "GET", "/nowhere", token), 404, "not_found")
-    assert_problem(ask(door, "DELETE", "/tools", token), 405, "method_not_allowed")
-    assert_problem(ask(door, "POST", "/tools/no_such_tool", token), 404, "not_found")
+def test_an_unknown_route_method_and_tool_are_problems(endpoint: RunningEndpoint) -> None:
+    token = endpoint.keys.token()
+    assert_problem(ask(endpoint, "GET", "/nowhere", token), 404, "not_found")
+    assert_problem(ask(endpoint, "DELETE", "/tools", token), 405, "method_not_allowed")
+    assert_problem(ask(endpoint, "POST", "/tools/no_such_tool", token), 404, "not_found")
 
 
-def test_invalid_arguments_are_named(door: RunningDoor) -> None:
-    with door.client() as client:
+def test_invalid_arguments_are_named(endpoint: RunningEndpoint) -> None:
+    with endpoint.client() as client:
         call = {"call_id": "c", "arguments": {"cmd": "x", "timeout_s": "soon"}, "more": 1}
         body = assert_problem(client.post("/tools/shell_exec", json=call), 422, "invalid")
         assert [fault["field"] for fault in body["errors"]] == ["body.more"]
@@ -146,40 +146,40 @@ def test_invalid_arguments_are_named(door: RunningDoor) -> None:
     assert fields == {"body.arguments.cmd", "body.arguments.command", "body.arguments.timeout_s"}
 
 
-def test_a_body_that_is_no_json_is_a_problem(door: RunningDoor) -> None:
-    with door.client() as client:
+def test_a_body_that_is_no_json_is_a_problem(endpoint: RunningEndpoint) -> None:
+    with endpoint.client() as client:
         assert_problem(client.post("/tools/shell_exec", content=b"{"), 422, "invalid")
 
 
-def test_a_huge_body_is_refused_before_it_is_read(door: RunningDoor) -> None:
-    with door.client() as client:
+def test_a_huge_body_is_refused_before_it_is_read(endpoint: RunningEndpoint) -> None:
+    with endpoint.client() as client:
         assert_problem(client.post("/tools/shell_exec", content=b" " * (17 * 1024 * 1024)), 413, "too_large")
         assert_problem(client.post("/tools/shell_exec", content=iter([b"{}"])), 411, "length_required")
 
 
-def test_a_sane_request_id_is_kept_and_another_replaced(door: RunningDoor) -> None:
-    with door.client() as client:
+def test_a_sane_request_id_is_kept_and_another_replaced(endpoint: RunningEndpoint) -> None:
+    with endpoint.client() as client:
         assert client.get("/healthz", headers={"X-Request-ID": "abc-1"}).headers["x-request-id"] == "abc-1"
         strange = client.get("/healthz", headers={"X-Request-ID": "a b\t<script>"}).headers["x-request-id"]
         assert strange.isalnum()
 
 
-def test_every_log_line_is_json_with_the_request_id(door: RunningDoor) -> None:
-    log = door.socket.parent / "log"
+def test_every_log_line_is_json_with_the_request_id(endpoint: RunningEndpoint) -> None:
+    log = endpoint.socket.parent / "log"
 
     def is_logged() -> bool:
         """The line is written after the answer. The last one may still be in the making."""
         lines = [json.loads(line) for line in log.read_text().splitlines(keepends=True) if line.endswith("\n")]
         return any(line.get("request_id") == "find-me" and line["path"] == "/files" for line in lines)
 
-    with door.client() as client:
+    with endpoint.client() as client:
         client.get("/files", headers={"X-Request-ID": "find-me"})
     assert wait_until(is_logged, timeout_s=10)
     assert "eyJ" not in log.read_text()
 
 
-def test_one_call_id_runs_once_at_a_time(door: RunningDoor) -> None:
-    with door.client() as client, door.client() as other:
+def test_one_call_id_runs_once_at_a_time(endpoint: RunningEndpoint) -> None:
+    with endpoint.client() as client, endpoint.client() as other:
         body = {"call_id": "twice", "arguments": {"command": "echo on; read never"}}
         with client.stream("POST", "/tools/shell_exec", json=body) as answer:
             lines = answer.iter_lines()
@@ -188,8 +188,8 @@ def test_one_call_id_runs_once_at_a_time(door: RunningDoor) -> None:
             assert other.post("/calls/twice/cancel").status_code == 204
 
 
-def test_the_tools_are_listed_with_their_schemas(door: RunningDoor) -> None:
-    with door.client() as client:
+def test_the_tools_are_listed_with_their_schemas(endpoint: RunningEndpoint) -> None:
+    with endpoint.client() as client:
         tools = {tool["name"]: tool for tool in client.get("/tools").json()}
     assert {"shell_exec", "file_edit", "browser_view"} <= tools.keys()
     assert tools["shell_exec"]["parameters"]["additionalProperties"] is False
@@ -197,9 +197,9 @@ def test_the_tools_are_listed_with_their_schemas(door: RunningDoor) -> None:
 
 
 @pytest.fixture
-def unclaimed(tmp_path: Path) -> Generator[RunningDoor]:
-    with running_door(tmp_path, SANDBOX_GENERATION="0") as door:
-        yield door
+def unclaimed(tmp_path: Path) -> Generator[RunningEndpoint]:
+    with running_endpoint(tmp_path, SANDBOX_GENERATION="0") as endpoint:
+        yield endpoint
 
 
 def claim(generation: int = 3, **others: Any) -> dict[str, Any]:
@@ -207,7 +207,9 @@ def claim(generation: int = 3, **others: Any) -> dict[str, Any]:
     return {"gen": generation, "scopes": scopes, "end": int(time.time()) + 3600} | others
 
 
-def test_a_door_nobody_claimed_answers_nothing_but_health_and_can_still_be_claimed(unclaimed: RunningDoor) -> None:
+def test_an_endpoint_nobody_claimed_answers_nothing_but_health_and_can_still_be_claimed(
+    unclaimed: RunningEndpoint,
+) -> None:
     no_claims: list[dict[str, Any]] = [
         {"gen": 3},
         {"gen": 0},
@@ -224,7 +226,7 @@ def test_a_door_nobody_claimed_answers_nothing_but_health_and_can_still_be_claim
     assert ask(unclaimed, "GET", "/files", unclaimed.keys.token(**claim())).status_code == 200
 
 
-def test_a_claimed_door_knows_its_generation_alone_and_is_never_claimed_again(unclaimed: RunningDoor) -> None:
+def test_a_claimed_endpoint_knows_its_generation_alone_and_is_never_claimed_again(unclaimed: RunningEndpoint) -> None:
     assert ask(unclaimed, "GET", "/files", unclaimed.keys.token(**claim(3))).status_code == 200
 
     again = ask(unclaimed, "GET", "/files", unclaimed.keys.token(**claim(4)))
@@ -237,7 +239,7 @@ def test_a_claimed_door_knows_its_generation_alone_and_is_never_claimed_again(un
     assert (usual.status_code, repeated.status_code) == (200, 200)
 
 
-def test_a_claimed_sandbox_ends_soon_after_its_time_though_nobody_ends_it(unclaimed: RunningDoor) -> None:
+def test_a_claimed_sandbox_ends_soon_after_its_time_though_nobody_ends_it(unclaimed: RunningEndpoint) -> None:
     over = unclaimed.keys.token(**claim(end=int(time.time()) - 60))
 
     assert ask(unclaimed, "GET", "/files", over).status_code == 200
@@ -245,14 +247,14 @@ def test_a_claimed_sandbox_ends_soon_after_its_time_though_nobody_ends_it(unclai
     assert wait_until(lambda: unclaimed.process.poll() is not None, 15)
 
 
-def keep(door: RunningDoor, **claims: Any) -> dict[str, Any]:
+def keep(endpoint: RunningEndpoint, **claims: Any) -> dict[str, Any]:
     """What a manager hears from a sandbox it watches over."""
-    answer = ask(door, "POST", "/keep-alive", door.keys.token(**({"gen": 0, "scopes": ["keep"]} | claims)))
+    answer = ask(endpoint, "POST", "/keep-alive", endpoint.keys.token(**({"gen": 0, "scopes": ["keep"]} | claims)))
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def test_a_sandbox_rests_until_it_is_claimed_and_tells_its_managers(unclaimed: RunningDoor) -> None:
+def test_a_sandbox_rests_until_it_is_claimed_and_tells_its_managers(unclaimed: RunningEndpoint) -> None:
     assert keep(unclaimed)["resting"] is True
     assert keep(unclaimed)["resting"] is True
 
@@ -261,6 +263,6 @@ def test_a_sandbox_rests_until_it_is_claimed_and_tells_its_managers(unclaimed: R
 
 
 def test_one_nobody_claimed_ends_itself_where_no_manager_is(tmp_path: Path) -> None:
-    with running_door(tmp_path, SANDBOX_GENERATION="0", SANDBOX_ORPHAN_S="5") as door:
-        assert wait_until(lambda: door.process.poll() is not None, 60)
-        assert door.process.returncode == 0
+    with running_endpoint(tmp_path, SANDBOX_GENERATION="0", SANDBOX_ORPHAN_S="5") as endpoint:
+        assert wait_until(lambda: endpoint.process.poll() is not None, 60)
+        assert endpoint.process.returncode == 0

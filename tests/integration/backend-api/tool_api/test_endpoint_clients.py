@@ -23,30 +23,32 @@ from backend_api.domain.sandbox.errors import (
 )
 from backend_api.domain.sandbox.ports import Upload
 from backend_api.infrastructure.llm.demo import DemoModel
-from backend_api.infrastructure.tool_api.doors import Doors
-from backend_api.infrastructure.tool_api.sandbox_tools import DoorTools
-from backend_api.infrastructure.tool_api.screens import DoorScreens
-from backend_api.infrastructure.tool_api.workspace import DoorWorkspace
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
+from backend_api.infrastructure.tool_api.screens import ToolApiScreens
+from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from backend_api.infrastructure.tools.composite import CompositeToolBox
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox, manifest_tools
-from support.door import RunningDoor, await_true, processes_with
+from support.endpoint import RunningEndpoint, await_true, processes_with
 from support.figures import TIMES, assert_median
 from support.same_computer import SameComputer
 from support.stage import Stage, worker_for, working
 
 
-async def run(doors: Doors, computer: Computer, call_id: str, command: str) -> tuple[ToolOutcome, str]:
+async def run(endpoints: Endpoints, computer: Computer, call_id: str, command: str) -> tuple[ToolOutcome, str]:
     seen: list[str] = []
 
     async def on_output(text: str) -> None:
         seen.append(text)
 
-    outcome = await DoorTools(doors).call(computer, call_id, "shell_exec", {"command": command}, on_output)
+    outcome = await ToolApiSandboxTools(endpoints).call(
+        computer, call_id, "shell_exec", {"command": command}, on_output
+    )
     return outcome, "".join(seen)
 
 
-async def test_a_command_runs_and_its_output_is_seen_while_it_runs(doors: Doors, computer: Computer) -> None:
-    outcome, seen = await run(doors, computer, "one", "echo hello; echo 世界")
+async def test_a_command_runs_and_its_output_is_seen_while_it_runs(endpoints: Endpoints, computer: Computer) -> None:
+    outcome, seen = await run(endpoints, computer, "one", "echo hello; echo 世界")
     assert outcome.success
     assert "世界" in outcome.output
     assert "hello" in seen
@@ -54,16 +56,16 @@ async def test_a_command_runs_and_its_output_is_seen_while_it_runs(doors: Doors,
     assert outcome.display["type"] == "shell"
 
 
-async def test_a_refused_token_is_renewed_once(doors: Doors, computer: Computer, tokens: Any) -> None:
+async def test_a_refused_token_is_renewed_once(endpoints: Endpoints, computer: Computer, tokens: Any) -> None:
     tokens.stale = True
-    outcome, _ = await run(doors, computer, "two", "echo again")
+    outcome, _ = await run(endpoints, computer, "two", "echo again")
     assert outcome.success
     assert tokens.forgotten == 1
 
 
-async def cancelled(doors: Doors, computer: Computer, number: int) -> float:
+async def cancelled(endpoints: Endpoints, computer: Computer, number: int) -> float:
     """How long a call takes to end, with its processes, once it is cancelled."""
-    running = asyncio.create_task(run(doors, computer, f"cancelled{number}", "echo up; sleep 54321"))
+    running = asyncio.create_task(run(endpoints, computer, f"cancelled{number}", "echo up; sleep 54321"))
     await asyncio.to_thread(await_true, lambda: processes_with("sleep 54321"))
     started = time.perf_counter()
     running.cancel()
@@ -74,42 +76,42 @@ async def cancelled(doors: Doors, computer: Computer, number: int) -> float:
     return took
 
 
-async def test_cancelling_a_call_leaves_no_process(doors: Doors, computer: Computer) -> None:
-    await cancelled(doors, computer, 0)
+async def test_cancelling_a_call_leaves_no_process(endpoints: Endpoints, computer: Computer) -> None:
+    await cancelled(endpoints, computer, 0)
 
 
 @pytest.mark.quiet
-async def test_a_call_is_cancelled_within_half_a_second(doors: Doors, computer: Computer) -> None:
-    assert_median([await cancelled(doors, computer, number) for number in range(1, TIMES + 1)], below_s=0.5)
+async def test_a_call_is_cancelled_within_half_a_second(endpoints: Endpoints, computer: Computer) -> None:
+    assert_median([await cancelled(endpoints, computer, number) for number in range(1, TIMES + 1)], below_s=0.5)
 
 
-async def test_a_door_that_is_a_link_to_another_socket_is_refused(
-    doors: Doors, computer: Computer, tokens: Any, door: RunningDoor, tmp_path: Path
+async def test_an_endpoint_that_is_a_link_to_another_socket_is_refused(
+    endpoints: Endpoints, computer: Computer, tokens: Any, endpoint: RunningEndpoint, tmp_path: Path
 ) -> None:
     link = tmp_path / "door.sock"
-    link.symlink_to(door.socket)
+    link.symlink_to(endpoint.socket)
     tokens.address = f"unix:{link}"
     with pytest.raises(ComputerUnavailableError):
-        await run(doors, computer, "four", "true")
+        await run(endpoints, computer, "four", "true")
     tokens.address = f"unix:{tmp_path / 'missing'}"
     with pytest.raises(ComputerUnavailableError):
-        await run(doors, computer, "five", "true")
+        await run(endpoints, computer, "five", "true")
 
 
-async def test_a_door_replaced_after_it_was_opened_is_not_followed(
-    doors: Doors, computer: Computer, tokens: Any, tmp_path: Path
+async def test_an_endpoint_replaced_after_it_was_opened_is_not_followed(
+    endpoints: Endpoints, computer: Computer, tokens: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "door.sock"
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
     tokens.address = f"unix:{path}"
     with pytest.raises(ComputerUnavailableError):
-        await run(doors, computer, "six", "true")
+        await run(endpoints, computer, "six", "true")
     assert tokens.forgotten == 1
 
 
 async def test_a_call_that_broke_inside_may_have_happened(
-    doors: Doors, computer: Computer, tokens: Any, tmp_path: Path
+    endpoints: Endpoints, computer: Computer, tokens: Any, tmp_path: Path
 ) -> None:
     asked = 0
 
@@ -124,7 +126,7 @@ async def test_a_call_that_broke_inside_may_have_happened(
     async with await asyncio.start_unix_server(answer, path):
         tokens.address = f"unix:{path}"
         with pytest.raises(ComputerLostError):
-            await run(doors, computer, "seven", "true")
+            await run(endpoints, computer, "seven", "true")
     assert asked == 1
 
 
@@ -132,8 +134,8 @@ async def one(name: str, chunks: AsyncIterator[bytes]) -> AsyncIterator[Upload]:
     yield Upload(name=name, chunks=chunks)
 
 
-async def test_files_go_in_and_out(doors: Doors, computer: Computer, folder: Path) -> None:
-    workspace = DoorWorkspace(doors)
+async def test_files_go_in_and_out(endpoints: Endpoints, computer: Computer, folder: Path) -> None:
+    workspace = ToolApiWorkspace(endpoints)
 
     async def chunks() -> AsyncIterator[bytes]:
         yield b"first "
@@ -154,8 +156,8 @@ async def test_files_go_in_and_out(doors: Doors, computer: Computer, folder: Pat
         assert (await anext(aiter(download.chunks)))[:2] == b"PK"
 
 
-async def test_faults_of_files_become_the_domains(doors: Doors, computer: Computer, folder: Path) -> None:
-    workspace = DoorWorkspace(doors)
+async def test_faults_of_files_become_the_domains(endpoints: Endpoints, computer: Computer, folder: Path) -> None:
+    workspace = ToolApiWorkspace(endpoints)
     with pytest.raises(FileMissingError):
         await workspace.preview(computer, "nowhere.txt")
     (folder / "escape").symlink_to("/etc")
@@ -172,20 +174,20 @@ async def test_faults_of_files_become_the_domains(doors: Doors, computer: Comput
     assert not (folder / "large.bin").exists()
 
 
-async def test_a_computer_without_desktop_has_no_screen(doors: Doors, computer: Computer) -> None:
+async def test_a_computer_without_desktop_has_no_screen(endpoints: Endpoints, computer: Computer) -> None:
     with pytest.raises(NoDesktopError):
-        async with DoorScreens(doors).open(computer, control=False):
+        async with ToolApiScreens(endpoints).open(computer, control=False):
             pass
 
 
-def tool_box(stage: Stage, doors: Doors, computer: Computer) -> CompositeToolBox:
+def tool_box(stage: Stage, endpoints: Endpoints, computer: Computer) -> CompositeToolBox:
     computers = AnnouncedComputers(SameComputer(computer), stage.log, stage.tail)
-    return CompositeToolBox([SandboxToolBox(manifest_tools(), computers, DoorTools(doors))])
+    return CompositeToolBox([SandboxToolBox(manifest_tools(), computers, ToolApiSandboxTools(endpoints))])
 
 
-async def test_the_demo_tour_runs_to_its_end(doors: Doors, computer: Computer, folder: Path) -> None:
+async def test_the_demo_tour_runs_to_its_end(endpoints: Endpoints, computer: Computer, folder: Path) -> None:
     stage = Stage()
-    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, doors, computer))):
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, computer))):
         session = await stage.open_session()
         finished = await stage.until_finished(await stage.say(session, "Show me what you can do"), within_s=20)
     assert finished.status == "completed"
@@ -212,14 +214,14 @@ async def stopped(stage: Stage) -> float:
     return took
 
 
-async def test_stopping_a_command_ends_the_run_and_its_processes(doors: Doors, computer: Computer) -> None:
+async def test_stopping_a_command_ends_the_run_and_its_processes(endpoints: Endpoints, computer: Computer) -> None:
     stage = Stage()
-    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, doors, computer))):
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, computer))):
         await stopped(stage)
 
 
 @pytest.mark.quiet
-async def test_a_run_is_stopped_in_a_command_within_half_a_second(doors: Doors, computer: Computer) -> None:
+async def test_a_run_is_stopped_in_a_command_within_half_a_second(endpoints: Endpoints, computer: Computer) -> None:
     stage = Stage()
-    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, doors, computer))):
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, computer))):
         assert_median([await stopped(stage) for _ in range(TIMES)], below_s=0.5)

@@ -1,7 +1,7 @@
 """The gateway's and the manager's clients of a sandbox as a process of their own, to be lied to and measured.
 
-`python -m support.door_victim` reads one order a line, `{"op": …, "socket": …}`, and answers each with what became of
-it, by how many MB the process grew over it, and how long it took.
+`python -m support.endpoint_victim` reads one order a line, `{"op": …, "socket": …}`, and answers each with what became
+of it, by how many MB the process grew over it, and how long it took.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pathlib import Path
 from backend_api.domain.errors import DomainError
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.ports import Upload
-from backend_api.infrastructure.tool_api.doors import Doors
-from backend_api.infrastructure.tool_api.sandbox_tools import CALL, DoorTools
-from backend_api.infrastructure.tool_api.screens import DoorScreens
-from backend_api.infrastructure.tool_api.workspace import FILES, DoorWorkspace, FileBounds
-from contracts.sandboxes import DoorToken
+from backend_api.infrastructure.tool_api.endpoints import Endpoints
+from backend_api.infrastructure.tool_api.sandbox_tools import CALL, ToolApiSandboxTools
+from backend_api.infrastructure.tool_api.screens import ToolApiScreens
+from backend_api.infrastructure.tool_api.workspace import FILES, FileBounds, ToolApiWorkspace
+from contracts.sandboxes import EndpointToken
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.attendance import keep_alive
 from service_kit.bounded_http import Bounds
@@ -56,31 +56,33 @@ class FixedTokens:
     address: str
     told: str = "token"
 
-    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> DoorToken:
+    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
         del scopes
         expires_at = datetime.now(UTC) + timedelta(seconds=300)
-        return DoorToken(
-            token=self.told, expires_at=expires_at, door=self.address, sandbox_id=computer.id, generation=1
+        return EndpointToken(
+            token=self.told, expires_at=expires_at, endpoint=self.address, sandbox_id=computer.id, generation=1
         )
 
     def forget(self, computer: Computer) -> None:
         del computer
 
 
-async def _call(doors: Doors, _: str) -> str:
+async def _call(endpoints: Endpoints, _: str) -> str:
     shown = 0
 
     async def on_output(text: str) -> None:
         nonlocal shown
         shown += len(text)
 
-    outcome = await DoorTools(doors, hurried(CALL)).call(_COMPUTER, "call-1", "shell_exec", {"command": "x"}, on_output)
+    outcome = await ToolApiSandboxTools(endpoints, hurried(CALL)).call(
+        _COMPUTER, "call-1", "shell_exec", {"command": "x"}, on_output
+    )
     return f"{len(outcome.output)} characters, {shown} shown"
 
 
-def _files(doors: Doors) -> DoorWorkspace:
-    return DoorWorkspace(
-        doors,
+def _files(endpoints: Endpoints) -> ToolApiWorkspace:
+    return ToolApiWorkspace(
+        endpoints,
         FileBounds(
             listing=hurried(FILES.listing),
             preview=hurried(FILES.preview),
@@ -90,18 +92,18 @@ def _files(doors: Doors) -> DoorWorkspace:
     )
 
 
-async def _list(doors: Doors, _: str) -> str:
-    return f"{len(await _files(doors).list(_COMPUTER, ''))} entries"
+async def _list(endpoints: Endpoints, _: str) -> str:
+    return f"{len(await _files(endpoints).list(_COMPUTER, ''))} entries"
 
 
-async def _preview(doors: Doors, _: str) -> str:
-    return (await _files(doors).preview(_COMPUTER, "a.txt")).name
+async def _preview(endpoints: Endpoints, _: str) -> str:
+    return (await _files(endpoints).preview(_COMPUTER, "a.txt")).name
 
 
-async def _download(doors: Doors, _: str) -> str:
+async def _download(endpoints: Endpoints, _: str) -> str:
     taken = 0
     try:
-        async with asyncio.timeout(WATCHED_S), _files(doors).download(_COMPUTER, "a.bin") as download:
+        async with asyncio.timeout(WATCHED_S), _files(endpoints).download(_COMPUTER, "a.bin") as download:
             async for chunk in download.chunks:
                 taken += len(chunk)
     except TimeoutError:
@@ -109,7 +111,7 @@ async def _download(doors: Doors, _: str) -> str:
     return f"{taken} bytes"
 
 
-async def _upload(doors: Doors, _: str) -> str:
+async def _upload(endpoints: Endpoints, _: str) -> str:
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(20):
             yield bytes(_MB)
@@ -117,13 +119,13 @@ async def _upload(doors: Doors, _: str) -> str:
     async def files() -> AsyncIterator[Upload]:
         yield Upload(name="a", chunks=chunks())
 
-    return str(await _files(doors).upload(_COMPUTER, "", files()))
+    return str(await _files(endpoints).upload(_COMPUTER, "", files()))
 
 
-async def _screen(doors: Doors, _: str) -> str:
+async def _screen(endpoints: Endpoints, _: str) -> str:
     taken = 0
     try:
-        async with asyncio.timeout(WATCHED_S), DoorScreens(doors).open(_COMPUTER, control=False) as screen:
+        async with asyncio.timeout(WATCHED_S), ToolApiScreens(endpoints).open(_COMPUTER, control=False) as screen:
             async for frame in screen.frames():
                 taken += len(frame)
                 # A viewer takes what is shown at a pace of its own.
@@ -133,11 +135,11 @@ async def _screen(doors: Doors, _: str) -> str:
     return "ended"
 
 
-async def _keep_alive(_: Doors, socket: str) -> str:
+async def _keep_alive(_: Endpoints, socket: str) -> str:
     return str(await keep_alive("sandbox-1", Path(socket), "token"))
 
 
-_OPS: dict[str, Callable[[Doors, str], Awaitable[str]]] = {
+_OPS: dict[str, Callable[[Endpoints, str], Awaitable[str]]] = {
     "call": _call,
     "list": _list,
     "preview": _preview,
@@ -167,10 +169,10 @@ async def _obey(op: str, socket: str, times: int) -> dict[str, object]:
 
     feeling = asyncio.create_task(feel())
     outcome = ""
-    async with Doors(FixedTokens(f"unix:{socket}" if socket.startswith("/") else socket)) as doors:
+    async with Endpoints(FixedTokens(f"unix:{socket}" if socket.startswith("/") else socket)) as endpoints:
         for _ in range(times):
             try:
-                outcome = await _OPS[op](doors, socket)
+                outcome = await _OPS[op](endpoints, socket)
             except (DomainError, EngineUnavailableError) as error:
                 outcome = type(error).__name__
     ended = True
@@ -217,7 +219,7 @@ def victim(log: Path) -> Iterator[Victim]:
     environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join(str(ROOT / one) for one in sources)}
     with log.open("w") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "support.door_victim"],
+            [sys.executable, "-m", "support.endpoint_victim"],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""A sandbox nobody watches over ends itself."""
+"""A sandbox that no manager keeps alive ends itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 TICK_S = 1.0
 
 
-class DeadMan:
+class Watchdog:
     """Counts ticks without a manager, not time: a sandbox that is held still does not tick, so its pause is not held
     against it. With a limit of zero it never ends anything."""
 

@@ -19,7 +19,7 @@ from sandbox_manager.infrastructure.runtimes.process.confinement import Confinem
 from sandbox_manager.infrastructure.runtimes.process.limits import limits_here
 from sandbox_manager.infrastructure.runtimes.process.runtime import ProcessRuntime
 from sandbox_manager.infrastructure.runtimes.threads import Pools, threads
-from support.door import await_true
+from support.endpoint import await_true
 from support.runtime_labs import ProcessLab
 from support.sandboxes import KEYS, inside, new_identity, process_options, spec_of
 
@@ -55,15 +55,15 @@ async def test_a_sandbox_is_reached_also_where_its_path_is_longer_than_a_sockets
         async with lab_in(folder, isolated=isolated) as lab:
             identity = new_identity()
             started = await lab.runtime.start(spec_of(identity))
-            assert (await lab.runtime.keep_alive(identity, started.door, keep_token(identity))).unused_s >= 0
+            assert (await lab.runtime.keep_alive(identity, started.endpoint, keep_token(identity))).unused_s >= 0
 
-            socket = Path(started.door.removeprefix("unix:"))
+            socket = Path(started.endpoint.removeprefix("unix:"))
             assert (socket.stat().st_uid, socket.stat().st_mode & 0o777) == (os.geteuid(), 0o600)
             lab.kill(identity)
             await_true(lambda: not any("process" in one for one in lab.left(identity)))
             began = time.monotonic()
             with pytest.raises(EngineUnavailableError):
-                await lab.runtime.keep_alive(identity, started.door, keep_token(identity))
+                await lab.runtime.keep_alive(identity, started.endpoint, keep_token(identity))
             assert time.monotonic() - began < 2, "it was refused, not waited for"
             await lab.runtime.remove(identity, keep_workspace=False)
             assert lab.left(identity) == []

@@ -1,4 +1,4 @@
-"""Door tokens: ES256 JWTs."""
+"""Endpoint tokens: ES256 JWTs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from jose import jwt
 
-from contracts.sandboxes import CLAIM_END, CLAIM_SCOPE, DOOR_ALGORITHM, DOOR_AUDIENCE
+from contracts.sandboxes import CLAIM_END, CLAIM_SCOPE, TOKEN_ALGORITHM, TOKEN_AUDIENCE
 from sandbox_manager.domain.sandbox import Identity
 
 
@@ -26,7 +26,7 @@ def generate_private_key() -> str:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
 
-class Es256DoorKeys:
+class Es256TokenKeys:
     """Signs with one private key given as PEM."""
 
     def __init__(self, private_key: str) -> None:
@@ -48,7 +48,7 @@ class Es256DoorKeys:
         claim_until: datetime | None = None,
     ) -> str:
         claims: dict[str, Any] = {
-            "aud": DOOR_AUDIENCE,
+            "aud": TOKEN_AUDIENCE,
             "sub": identity.sandbox_id,
             "gen": identity.generation,
             "scopes": scopes,
@@ -58,4 +58,4 @@ class Es256DoorKeys:
         }
         if claim_until is not None:
             claims |= {"scopes": [*scopes, CLAIM_SCOPE], CLAIM_END: int(claim_until.timestamp())}
-        return jwt.encode(claims, self._private_key, algorithm=DOOR_ALGORITHM)
+        return jwt.encode(claims, self._private_key, algorithm=TOKEN_ALGORITHM)

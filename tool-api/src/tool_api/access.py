@@ -1,4 +1,4 @@
-"""Who may pass the door: short-lived ES256 tokens bound to this sandbox and generation."""
+"""Who may use the tool API: short-lived ES256 tokens bound to this sandbox and generation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from jose import JWTError, jwt
 from contracts.sandboxes import (
     CLAIM_END,
     CLAIM_SCOPE,
-    DOOR_ALGORITHM,
-    DOOR_AUDIENCE,
     KEEP_SCOPE,
+    TOKEN_ALGORITHM,
+    TOKEN_AUDIENCE,
     UNCLAIMED,
     Scope,
 )
@@ -41,7 +41,7 @@ class Grant:
             raise ScopeMissingError(f"The token lacks the scope {scope.value}.")
 
 
-class Door:
+class Access:
     """Verifies tokens; verified ones are remembered until they expire, so that a call stays fast.
 
     One that nobody claimed yet refuses all but a token to claim it with, which binds it to that token's generation and
@@ -105,7 +105,9 @@ class Door:
         if len(token) > _MAX_TOKEN_CHARACTERS:
             raise UnauthenticatedError("The token is not valid.")
         try:
-            claims = jwt.decode(token, self._key, algorithms=[DOOR_ALGORITHM], audience=DOOR_AUDIENCE, options=_OPTIONS)
+            claims = jwt.decode(
+                token, self._key, algorithms=[TOKEN_ALGORITHM], audience=TOKEN_AUDIENCE, options=_OPTIONS
+            )
         except JWTError as error:
             raise UnauthenticatedError("The token is not valid.") from error
         if claims.get("sub") != self._sandbox_id:

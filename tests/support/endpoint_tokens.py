@@ -1,0 +1,34 @@
+"""Tokens for the endpoint of a tool API that a test started itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from backend_api.domain.sandbox.entity import Computer, Scope
+from contracts.sandboxes import EndpointToken
+from support.endpoint import RunningEndpoint
+
+
+class FixedTokens:
+    """Endpoint tokens signed here. `stale` gives one refused token first."""
+
+    def __init__(self, endpoint: RunningEndpoint) -> None:
+        self._endpoint = endpoint
+        self.address = f"unix:{endpoint.socket}"
+        self.stale = False
+        self.forgotten = 0
+
+    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
+        claims = {"exp": 1} if self.stale else {}
+        return EndpointToken(
+            token=self._endpoint.keys.token(scopes=[scope.value for scope in scopes], **claims),
+            expires_at=datetime.now(UTC) + timedelta(seconds=300),
+            endpoint=self.address,
+            sandbox_id=computer.id,
+            generation=computer.generation,
+        )
+
+    def forget(self, computer: Computer) -> None:
+        self.stale = False
+        self.forgotten += 1
