@@ -16,14 +16,14 @@ from backend_api.application.conversation.stop_run import StopRun
 from backend_api.application.files.check_attachments import CheckAttachments
 from backend_api.application.files.own_computer import OwnComputer
 from backend_api.application.identity.limits import Limits
-from backend_api.application.runs.run_driver import RunDriver, RunOptions
+from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.events import Event, LivePayload, MessageCompleted, RunFinished
 from backend_api.domain.agent.model import ChatModel, ModelInfo
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.tools import ToolBox
-from backend_api.domain.conversation.entity import Lease, OwnerMessage, Run, RunId, SessionId
+from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, RunId, SessionId
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Subscription, Topic
@@ -96,7 +96,7 @@ class WatchedLedger(MemoryRunLedger):
         super().__init__(store)
         self.renewed = asyncio.Event()
 
-    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
         messages = await super().renew(lease, lease_s=lease_s)
         self.renewed.set()
         return messages
@@ -175,7 +175,7 @@ def worker_for(
     name: str = "worker_1",
     options: RunOptions | None = None,
     sleeps: list[float] | None = None,
-    places: int = 50,
+    slots: int = 50,
     poll_s: float = 0.05,
     clock: Callable[[], datetime] = utc_now,
     max_turns: int = 50,
@@ -190,7 +190,7 @@ def worker_for(
         if sleeps is not None:
             sleeps.append(seconds)
 
-    driver = RunDriver(
+    services = RunServices(
         ledger=stage.ledger,
         log=stage.log,
         tail=stage.tail,
@@ -206,13 +206,13 @@ def worker_for(
         jitter=lambda: 0.0,
         defaults=defaults or Options(max_turns=max_turns),
     )
-    return Worker(name=name, driver=driver, max_concurrent_runs=places, poll_s=poll_s)
+    return Worker(name=name, services=services, max_concurrent_runs=slots, poll_s=poll_s)
 
 
 @asynccontextmanager
 async def working(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
     """The worker at work for the length of the block."""
-    task = asyncio.create_task(worker.run())
+    task = asyncio.create_task(worker.work())
     try:
         yield task
     finally:

@@ -24,7 +24,7 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.conversation.entity import SessionId, Taker
+from backend_api.domain.conversation.entity import Claimant, SessionId
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Client
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
@@ -34,7 +34,7 @@ LOCAL = UserId("local")
 EVENTS_A_RUN = 40
 _WARM_UP = 50
 _SETTLE_S = 3.0
-_TAKER = Taker(worker="filler", lease_s=3600, model="demo")
+_CLAIMANT = Claimant(worker="filler", lease_s=3600, model="demo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ async def fill_session(mongo_uri: str, database: str, session_id: str, events: i
 
 async def _one_run(ledger: MongoRunLedger, session_id: SessionId) -> int:
     said = MessageUser(message_id=uuid.uuid4().hex, text="What is in the folder, and which of it is new? " * 3)
-    accepted = await ledger.accept(session_id, LOCAL, said, taker=_TAKER)
+    accepted = await ledger.accept(session_id, LOCAL, said, claimant=_CLAIMANT)
     assert accepted.lease is not None
     items: list[Recorded] = []
     for call in range((EVENTS_A_RUN - 6) // 2):

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pydantic import SecretStr
 
 from backend_api.application.files.link_file import LinkFile
-from backend_api.application.runs.run_driver import RunDriver, RunOptions
+from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
@@ -99,7 +99,7 @@ async def open_agent(
             local.append(web_search(search))
         sandbox = SandboxToolBox(manifest_tools(), ports.computers, ports.sandbox_tools)
         tools = WatchedToolBox(CompositeToolBox([LocalToolBox(local), sandbox]))
-        driver = RunDriver(
+        services = RunServices(
             ledger=ports.ledger,
             log=ports.log,
             tail=ports.tail,
@@ -123,7 +123,7 @@ async def open_agent(
             defaults=settings.session_defaults,
         )
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
-        worker = Worker(name=name, driver=driver, max_concurrent_runs=settings.max_concurrent_runs)
+        worker = Worker(name=name, services=services, max_concurrent_runs=settings.max_concurrent_runs)
         yield Agent(worker=worker, models=tuple(catalogue.models()), tools=tuple(tools.tools()))
 
 

@@ -47,11 +47,11 @@ from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.feed import ReadMarkers, SessionFeed
 from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import (
-    Desk,
     EventLog,
     LiveTail,
     RunLedger,
     SessionRepository,
+    Slots,
     Transcripts,
 )
 from backend_api.domain.identity.ports import (
@@ -96,7 +96,7 @@ class Ports:
     links: FileLinks
     models: tuple[ModelInfo, ...]
     tools: tuple[Tool, ...]
-    desk: Desk | None = None
+    slots: Slots | None = None
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     metrics: Metrics = no_metrics
@@ -129,7 +129,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
     own_computer = OwnComputer(ports.sessions, ports.computers)
     attached = CheckAttachments(own_computer, ports.workspace)
-    send_message = SendMessage(ports.ledger, ports.tail, ports.notifier, limiter, limits, attached, ports.desk)
+    send_message = SendMessage(ports.ledger, ports.tail, ports.notifier, limiter, limits, attached, ports.slots)
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, heads, policy.poll_s)
     log_ins = OpenLogIns(ports.standings, ports.notifier, ports.clock)

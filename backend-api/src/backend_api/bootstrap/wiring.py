@@ -33,7 +33,7 @@ from backend_api.infrastructure.security.tokens import JwtAccessTokens
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 from contracts.tracing import follows_callers
 
-LEAVE_S = 6.0
+DRAIN_S = 6.0
 """Runs may take so long to come to the end of their present step; then they are cut."""
 
 
@@ -91,16 +91,16 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
 
 @asynccontextmanager
 async def working(worker: Worker | None, closing: Closing) -> AsyncGenerator[None]:
-    """At work until the process ends; it hands its runs over before any store is closed."""
+    """At work until the process ends; it gives its runs back before any store is closed."""
     if worker is None:
         yield
         return
-    async with going_on(worker.run(), "worker") as at_work:
-        closing.then(worker.leave)
+    async with going_on(worker.work(), "worker") as at_work:
+        closing.then(worker.drain)
         try:
             yield
         finally:
-            await asyncio.wait({at_work}, timeout=closing.rest(LEAVE_S))
+            await asyncio.wait({at_work}, timeout=closing.rest(DRAIN_S))
 
 
 def _policy(settings: Settings) -> Policy:
@@ -125,7 +125,7 @@ def _policy(settings: Settings) -> Policy:
 
 
 def _ports(
-    runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: JwtAccessTokens, desk: Worker | None
+    runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: JwtAccessTokens, slots: Worker | None
 ) -> Ports:
     stores = runtime.stores
     users = MongoUsers(stores.database)
@@ -154,7 +154,7 @@ def _ports(
         clock=planned.clock,
         models=runtime.agent.models,
         tools=runtime.agent.tools,
-        desk=desk,
+        slots=slots,
         required=runtime.required,
         optional=runtime.optional,
         metrics=runtime.metrics.text,

@@ -19,14 +19,14 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.deletions import Deleted
-from backend_api.domain.conversation.entity import OwnerMessage, RunId, RunStatus, SessionId, SessionStatus, Taker
+from backend_api.domain.conversation.entity import Claimant, InboxMessage, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
 from backend_api.domain.errors import InvalidError
 from contracts.observation.context import working_for
 from contracts.observation.spans import following
 from support.backend_stores import ANNA, BERT, ConversationStores
 
-TAKER = Taker(worker="here", lease_s=30, model="m")
+CLAIMANT = Claimant(worker="here", lease_s=30, model="m")
 
 
 def said(text: str, client_message_id: str | None = None) -> MessageUser:
@@ -68,7 +68,7 @@ async def test_of_many_that_claim_a_run_by_its_name_at_once_one_gets_it(stores: 
 
 async def test_a_run_is_leased_in_the_moment_it_is_queued(stores: ConversationStores) -> None:
     session_id = await stores.session()
-    accepted = await stores.ledger.accept(session_id, ANNA, said("hello"), taker=TAKER)
+    accepted = await stores.ledger.accept(session_id, ANNA, said("hello"), claimant=CLAIMANT)
     lease = accepted.lease
     assert lease is not None
     assert (lease.run.id, lease.worker, lease.run.attempt, lease.resumed) == (accepted.run_id, "here", 1, False)
@@ -77,14 +77,14 @@ async def test_a_run_is_leased_in_the_moment_it_is_queued(stores: ConversationSt
     assert await stores.ledger.claim("elsewhere", lease_s=30, model="m") is None
     assert await stores.ledger.renew(lease, lease_s=30) == ()
     assert await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=accepted.seq)
-    again = await stores.ledger.accept(session_id, ANNA, said("more"), taker=TAKER)
+    again = await stores.ledger.accept(session_id, ANNA, said("more"), claimant=CLAIMANT)
     assert again.lease is not None
 
 
 async def test_of_many_messages_at_once_one_gets_the_lease(stores: ConversationStores) -> None:
     session_id = await stores.session()
     accepted = await asyncio.gather(
-        *(stores.ledger.accept(session_id, ANNA, said(str(n)), taker=TAKER) for n in range(12))
+        *(stores.ledger.accept(session_id, ANNA, said(str(n)), claimant=CLAIMANT) for n in range(12))
     )
     assert len([one for one in accepted if one.lease is not None]) == 1
     assert sorted(await types(stores, session_id)) == ["message.user"] * 12 + ["run.queued", "run.started"]
@@ -92,8 +92,8 @@ async def test_of_many_messages_at_once_one_gets_the_lease(stores: ConversationS
 
 async def test_a_lease_given_at_once_lapses_like_any_other(stores: ConversationStores) -> None:
     session_id = await stores.session()
-    dead = Taker(worker="here", lease_s=-1, model="m")
-    lease = (await stores.ledger.accept(session_id, ANNA, said("hello"), taker=dead)).lease
+    dead = Claimant(worker="here", lease_s=-1, model="m")
+    lease = (await stores.ledger.accept(session_id, ANNA, said("hello"), claimant=dead)).lease
     taken = await stores.ledger.claim("elsewhere", lease_s=30, model="m")
     assert lease is not None
     assert taken is not None
@@ -188,7 +188,7 @@ async def test_of_leases_renewed_at_once_each_holds_or_is_lost_by_itself(stores:
         *(stores.ledger.renew(lease, lease_s=30) for lease in leases), return_exceptions=True
     )
     assert [type(answer) for answer in renewed[:2]] == [LeaseLostError, LeaseLostError]
-    assert renewed[2] == (OwnerMessage(number=1, kind="stop", seq=3),)
+    assert renewed[2] == (InboxMessage(number=1, kind="stop", seq=3),)
     assert renewed[3] == ()
     lapsed = await stores.ledger.claim("w2", lease_s=30, model="m")
     assert lapsed is not None
@@ -293,9 +293,9 @@ async def test_a_run_is_claimed_by_its_name_while_older_ones_wait(stores: Conver
 
 @pytest.mark.parametrize("is_named", [False, True])
 async def test_a_lease_says_whether_its_session_has_a_title(stores: ConversationStores, is_named: bool) -> None:
-    for taker in (None, TAKER):
+    for claimant in (None, CLAIMANT):
         session_id = await stores.session(title="Named" if is_named else "")
-        accepted = await stores.ledger.accept(session_id, ANNA, said("hi"), taker=taker)
+        accepted = await stores.ledger.accept(session_id, ANNA, said("hi"), claimant=claimant)
         lease = accepted.lease or await stores.ledger.claim("w", lease_s=30, model="m")
         assert lease is not None
         assert lease.is_named is is_named

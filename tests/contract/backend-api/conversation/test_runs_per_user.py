@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from backend_api.domain.agent.events import MessageUser, RunFinished, Usage
-from backend_api.domain.conversation.entity import SessionId, Taker
+from backend_api.domain.conversation.entity import Claimant, SessionId
 from backend_api.domain.identity.entity import UserId
 from support.backend_stores import ANNA, BERT, ConversationStores
 
-TAKER = Taker(worker="here", lease_s=30, model="m")
+CLAIMANT = Claimant(worker="here", lease_s=30, model="m")
 
 
 @pytest.fixture
@@ -17,10 +17,10 @@ def bounds() -> dict[str, int]:
     return {"runs_per_user": 1}
 
 
-async def ask(stores: ConversationStores, user_id: UserId, taker: Taker | None = None) -> SessionId:
+async def ask(stores: ConversationStores, user_id: UserId, claimant: Claimant | None = None) -> SessionId:
     session_id = await stores.session(user_id)
     said = MessageUser(message_id=f"m-{session_id}", text="hello")
-    await stores.ledger.accept(session_id, user_id, said, taker=taker)
+    await stores.ledger.accept(session_id, user_id, said, claimant=claimant)
     return session_id
 
 
@@ -41,7 +41,7 @@ async def test_a_second_run_waits_while_another_user_is_served(stores: Conversat
 
 
 async def test_a_free_worker_does_not_take_what_is_one_too_many(stores: ConversationStores) -> None:
-    first, second = await ask(stores, ANNA, TAKER), await ask(stores, ANNA, TAKER)
+    first, second = await ask(stores, ANNA, CLAIMANT), await ask(stores, ANNA, CLAIMANT)
     states = [(await stores.sessions.get(session_id, ANNA)).status for session_id in (first, second)]
     assert states == ["running", "queued"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from backend_api.domain.agent.events import MessageUser, RunFinished
-from backend_api.domain.conversation.entity import Taker
+from backend_api.domain.conversation.entity import Claimant
 from support.backend_stores import ANNA, ConversationStores
 
 
@@ -28,8 +28,8 @@ async def test_options_changed_at_once_all_hold(stores: ConversationStores) -> N
 
 async def test_a_lease_tells_how_many_turns_the_session_allows(stores: ConversationStores) -> None:
     session_id = await stores.session()
-    taker = Taker(worker="here", lease_s=30, model="m")
-    at_once = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m1", text="a"), taker=taker)
+    claimant = Claimant(worker="here", lease_s=30, model="m")
+    at_once = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m1", text="a"), claimant=claimant)
     assert at_once.lease is not None
     assert at_once.lease.options.max_turns is None
     ended = RunFinished(run_id=at_once.run_id, status="completed")
@@ -42,6 +42,6 @@ async def test_a_lease_tells_how_many_turns_the_session_allows(stores: Conversat
     assert claimed.options.max_turns == 3
     ended = RunFinished(run_id=queued.run_id, status="completed")
     await stores.ledger.finish(claimed, ended, seen_seq=queued.seq)
-    again = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m3", text="c"), taker=taker)
+    again = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m3", text="c"), claimant=claimant)
     assert again.lease is not None
     assert again.lease.options.max_turns == 3

@@ -15,12 +15,12 @@ from backend_api.application.conversation.send_message import Message, SendMessa
 from backend_api.application.files.check_attachments import CheckAttachments
 from backend_api.application.files.own_computer import OwnComputer
 from backend_api.application.identity.limits import Limits
-from backend_api.application.runs.run_driver import RunDriver, RunOptions
+from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
-from backend_api.domain.conversation.entity import SessionId, Taker
+from backend_api.domain.conversation.entity import Claimant, SessionId
 from backend_api.domain.conversation.ports import LiveTail
 from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryWorkspace
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
@@ -89,7 +89,7 @@ async def conversation(
                 await listener.beaten.wait()
 
     async with mongo_stores(server.uri, database_name) as stores:
-        driver = RunDriver(
+        services = RunServices(
             ledger=stores.ledger,
             log=stores.log,
             tail=tail,
@@ -104,7 +104,7 @@ async def conversation(
             sleep=asyncio.sleep,
             jitter=lambda: 0.0,
         )
-        worker = Worker(name="worker", driver=driver, poll_s=600)
+        worker = Worker(name="worker", services=services, poll_s=600)
         send = SendMessage(
             ledger=stores.ledger,
             tail=tail,
@@ -112,7 +112,7 @@ async def conversation(
             limiter=MemoryRateLimiter(),
             limits=Limits(),
             check_attachments=CheckAttachments(OwnComputer(stores.sessions, MemoryComputers()), MemoryWorkspace()),
-            desk=worker if inside else None,
+            slots=worker if inside else None,
         )
         async with working(worker):
             await notifier.waiting.wait()
@@ -154,10 +154,10 @@ async def test_a_message_costs_no_more_commands_than_these(
 async def test_heartbeats_of_many_runs_at_once_are_two_commands(
     mongo_server: Server, mongo_database_name: str, listener: Listener
 ) -> None:
-    taker = Taker(worker="worker", lease_s=30, model="m")
+    claimant = Claimant(worker="worker", lease_s=30, model="m")
     async with mongo_stores(mongo_server.uri, mongo_database_name) as stores:
         said = [MessageUser(message_id=f"m{number}", text="hi") for number in range(20)]
-        accepted = [await stores.ledger.accept(await stores.session(), ANNA, one, taker=taker) for one in said]
+        accepted = [await stores.ledger.accept(await stores.session(), ANNA, one, claimant=claimant) for one in said]
         commands = listener.begin()
         await asyncio.gather(*(stores.ledger.renew(one.lease, lease_s=30) for one in accepted if one.lease))
         listener.commands = None

@@ -14,6 +14,7 @@ import pytest
 from bson import json_util
 from pymongo import AsyncMongoClient
 
+from backend_api.application.runs.run_actor import RunActor
 from backend_api.domain.agent.events import RunFinished, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, Turn
 from backend_api.domain.agent.thread import Thread
@@ -92,7 +93,8 @@ async def test_a_run_that_was_at_work_in_a_former_version_goes_on(
         assert lease.resumed
         stage = Stage(ledger=stores.ledger, log=stores.log)  # type: ignore[arg-type]
         stage.sessions = stores.sessions  # type: ignore[assignment]
-        await worker_for(stage, ScriptedModel([TextPart("Done."), FinishPart("stop")])).driver.drive(lease)
+        worker = worker_for(stage, ScriptedModel([TextPart("Done."), FinishPart("stop")]))
+        await RunActor(worker.services, lease).drive(asyncio.Event())
         entries = await stores.log.read_entries(lease.run.session_id, after=9, limit=100)
         payloads = [entry.event.payload for entry in entries]
         types = [payload.type for payload in payloads]

@@ -135,12 +135,12 @@ def test_open_calls_are_those_of_the_run_without_an_end() -> None:
     assert not thread.progress("r2").open_calls
 
 
-def test_starts_in_vain_are_counted_since_a_tool_last_gave_a_result() -> None:
+def test_attempts_without_progress_are_counted_since_a_tool_last_gave_a_result() -> None:
     begun = [RunStarted(run_id="r1", message_id="m", model="x", worker="w", attempt=number) for number in (1, 2, 3)]
     log = [user("Go"), begun[0], called("a"), begun[1], finished("a", NO_RESULT), begun[2]]
-    assert thread_of(events(*log)).progress("r1").starts_in_vain == 3
-    assert thread_of(events(*log[:4], finished("a"), begun[2])).progress("r1").starts_in_vain == 1
-    assert thread_of(events(*log, user("b"), run_id="r2")).progress("r1").starts_in_vain == 0
+    assert thread_of(events(*log)).progress("r1").attempts_without_progress == 3
+    assert thread_of(events(*log[:4], finished("a"), begun[2])).progress("r1").attempts_without_progress == 1
+    assert thread_of(events(*log, user("b"), run_id="r2")).progress("r1").attempts_without_progress == 0
 
 
 def test_shortening_keeps_head_and_tail_and_the_limit() -> None:

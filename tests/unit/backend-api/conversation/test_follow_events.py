@@ -11,7 +11,7 @@ import pytest
 from backend_api.application.conversation.follow_events import FollowEvents
 from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.domain.agent.events import Event, FilesChanged, MessageCompleted, MessageDelta, MessageUser
-from backend_api.domain.conversation.entity import RunId, SessionId, Taker
+from backend_api.domain.conversation.entity import Claimant, RunId, SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
 from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores
@@ -111,10 +111,12 @@ async def test_a_foreign_session_cannot_be_followed(stage: Stage) -> None:
 
 async def test_a_text_of_a_run_whose_start_is_still_on_the_way_comes_after_it(stage: Stage) -> None:
     session_id = await stage.stores.session()
-    taker = Taker(worker="w", lease_s=30, model="m")
+    claimant = Claimant(worker="w", lease_s=30, model="m")
     reading = asyncio.create_task(stage.collect(session_id, 0, 4))
     await asyncio.sleep(0)
-    accepted = await stage.stores.ledger.accept(session_id, ANNA, MessageUser(message_id="u", text="hi"), taker=taker)
+    accepted = await stage.stores.ledger.accept(
+        session_id, ANNA, MessageUser(message_id="u", text="hi"), claimant=claimant
+    )
     await stage.tail.publish_delta(session_id, accepted.run_id, MessageDelta(message_id="m", offset=0, text="Hey"))
     await stage.tail.publish(session_id, accepted.events)
     assert [event.payload.type for event in await reading] == [

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from backend_api.application.runs.histories import Histories, History
+from backend_api.application.runs.run_actor import RunActor
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunStarted, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.recorded import Body, Recorded
@@ -78,7 +80,7 @@ async def drive(stage: Stage, worker: Any, session: SessionId, text: str) -> Non
     await stage.say(session, text)
     lease = await stage.ledger.claim(worker.name, lease_s=30, model="m")
     assert lease is not None
-    await worker.driver.drive(lease)
+    await RunActor(worker.services, lease).drive(asyncio.Event())
 
 
 async def asked(stage: Stage, model: ScriptedModel, session: SessionId, *workers: Any) -> list[Turn]:
@@ -142,15 +144,15 @@ async def test_what_was_used_last_is_kept_up_to_the_bound() -> None:
         await stage.say(session, "x" * 10_000)
     histories = Histories(at_most=30_000)
     for session in sessions:
-        history = histories.take(session)
+        history = histories.borrow(session)
         await history.read_on(stage.log)
         histories.keep(history)
-    assert [bool(histories.take(session).last_seq) for session in sessions] == [False, True, True]
+    assert [bool(histories.borrow(session).last_seq) for session in sessions] == [False, True, True]
     shorter, longer = History(sessions[0]), History(sessions[0])
     await longer.read_on(stage.log)
     histories.keep(longer)
     histories.keep(shorter)
-    assert histories.take(sessions[0]) is longer
+    assert histories.borrow(sessions[0]) is longer
 
 
 async def test_what_was_not_used_for_a_while_is_forgotten() -> None:
@@ -160,11 +162,11 @@ async def test_what_was_not_used_for_a_while_is_forgotten() -> None:
     old, recent, new = [await stage.open_session() for _ in range(3)]
     for session, at in ((old, 0.0), (recent, 200.0), (new, 400.0)):
         await stage.say(session, "hello")
-        history = histories.take(session)
+        history = histories.borrow(session)
         await history.read_on(stage.log)
         now = at
         histories.keep(history)
-    assert [bool(histories.take(session).last_seq) for session in (old, recent, new)] == [False, True, True]
+    assert [bool(histories.borrow(session).last_seq) for session in (old, recent, new)] == [False, True, True]
 
 
 async def test_a_run_that_cannot_be_recorded_is_left_for_the_next_worker_and_does_not_fail() -> None:

@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from backend_api.application import measures
-from backend_api.application.runs.run_driver import RunOptions
+from backend_api.application.runs.run_services import RunOptions
 from backend_api.application.runs.title import title_of
 from backend_api.domain.agent.events import (
     ErrorEvent,
@@ -357,7 +357,7 @@ async def test_a_run_of_a_dead_worker_goes_on_from_its_last_recorded_step() -> N
     session = await stage.open_session()
     run = await stage.say(session, "go")
     model = ScriptedModel([call("read"), call("write", what="x"), CALLS])
-    dead = asyncio.create_task(worker_for(stage, model, box, options=RunOptions(heartbeat_s=60), places=1).run())
+    dead = asyncio.create_task(worker_for(stage, model, box, options=RunOptions(heartbeat_s=60), slots=1).work())
     await until(lambda: len(box.started) == 1 and stage.ledger.renewed.is_set())
     fence = stage.store.runs[run].fence
     stage.lapse(run)
@@ -384,7 +384,7 @@ async def test_a_worker_that_lost_its_lease_writes_nothing_more_and_counts_it_on
     lost = asyncio.Event()
     counted = measures.LEASES_LOST.values[()]
     model = ScriptedModel([TextPart("old"), lost.wait, STOP], [TextPart("new"), STOP])
-    first = worker_for(stage, model, options=RunOptions(heartbeat_s=60), places=1)
+    first = worker_for(stage, model, options=RunOptions(heartbeat_s=60), slots=1)
     async with working(first):
         run = await stage.say(session, "go")
         await until(lambda: bool(stage.tail.deltas) and stage.ledger.renewed.is_set())
@@ -551,37 +551,37 @@ def test_a_title_is_the_first_line_cut_at_a_word() -> None:
     assert title_of("长" * 100) == "长" * 60 + "…"
 
 
-async def test_a_run_taken_at_the_desk_knows_what_was_said_before() -> None:
+async def test_a_run_that_begins_in_a_reserved_slot_knows_what_was_said_before() -> None:
     stage = Stage()
     model = ScriptedModel([TextPart("One."), STOP], [TextPart("Two."), STOP])
     worker = worker_for(stage, model)
     async with working(worker):
         session = await stage.open_session()
         await stage.until_finished(await stage.say(session, "first"))
-        place = worker.reserve(session)
-        assert place is not None
+        slot = worker.reserve(session)
+        assert slot is not None
         message = MessageUser(message_id="m-second", text="second")
-        accepted = await stage.ledger.accept(session, USER, message, taker=place.taker)
-        place.take(accepted)
+        accepted = await stage.ledger.accept(session, USER, message, claimant=slot.claimant)
+        slot.begin_run(accepted)
         finished = await stage.until_finished(accepted.run_id)
     assert finished.status == "completed"
     asked = [turn.text for turn in model.requests[1].turns if isinstance(turn, UserTurn)]
     assert asked == ["first", "second"]
 
 
-async def test_a_desk_has_as_many_places_as_the_worker_and_none_while_it_rests() -> None:
+async def test_a_worker_has_so_many_slots_and_none_while_it_rests() -> None:
     stage = Stage()
-    worker = worker_for(stage, ScriptedModel(), places=2)
+    worker = worker_for(stage, ScriptedModel(), slots=2)
     session = await stage.open_session()
     assert worker.reserve(session) is None
     async with working(worker):
         await asyncio.wait_for(stage.notifier.waiting.wait(), 30)
-        places = [worker.reserve(session), worker.reserve(session)]
-        assert None not in places
+        slots = [worker.reserve(session), worker.reserve(session)]
+        assert None not in slots
         assert worker.reserve(session) is None
-        for place in places:
-            assert place is not None
-            place.release()
+        for slot in slots:
+            assert slot is not None
+            slot.release()
         again = worker.reserve(session)
         assert again is not None
         again.release()

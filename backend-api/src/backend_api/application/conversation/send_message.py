@@ -11,7 +11,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.conversation.entity import MAX_MESSAGE_CHARACTERS, Accepted, SessionId
 from backend_api.domain.conversation.errors import MessageTooLongError
-from backend_api.domain.conversation.ports import Desk, LiveTail, RunLedger
+from backend_api.domain.conversation.ports import LiveTail, RunLedger, Slots
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.notifier import Notifier, Topic
@@ -41,7 +41,7 @@ class SendMessage:
     limiter: RateLimiter
     limits: Limits
     check_attachments: CheckAttachments
-    desk: Desk | None = None
+    slots: Slots | None = None
 
     async def __call__(self, session_id: SessionId, user_id: UserId, message: Message) -> Accepted:
         if len(message.text) > MAX_MESSAGE_CHARACTERS:
@@ -71,16 +71,16 @@ class SendMessage:
 
     async def _accept(self, session_id: SessionId, user_id: UserId, said: MessageUser, *, interrupt: bool) -> Accepted:
         """A free worker of this process gets the run at once; else it is queued for whoever is free."""
-        place = self.desk.reserve(session_id) if self.desk else None
-        if place is None:
+        slot = self.slots.reserve(session_id) if self.slots else None
+        if slot is None:
             return await self.ledger.accept(session_id, user_id, said, interrupt=interrupt)
         try:
-            accepted = await self.ledger.accept(session_id, user_id, said, taker=place.taker, interrupt=interrupt)
+            accepted = await self.ledger.accept(session_id, user_id, said, claimant=slot.claimant, interrupt=interrupt)
         except BaseException:
-            place.release()
+            slot.release()
             raise
         if accepted.lease is None:
-            place.release()
+            slot.release()
         else:
-            place.take(accepted)
+            slot.begin_run(accepted)
         return accepted

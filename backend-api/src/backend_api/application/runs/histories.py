@@ -96,7 +96,7 @@ class Histories:
         self._kept: OrderedDict[SessionId, _Kept] = OrderedDict()
         self._weight = 0
 
-    def take(self, session_id: SessionId) -> History:
+    def borrow(self, session_id: SessionId) -> History:
         """As far as known here; nobody else gets it until it is kept again."""
         kept = self._kept.pop(session_id, None)
         if kept is None:
@@ -106,7 +106,7 @@ class Histories:
 
     def keep(self, history: History) -> None:
         """For the next run."""
-        known = self.take(history.session_id)
+        known = self.borrow(history.session_id)
         if known.last_seq > history.last_seq:
             history = known
         history.rest()
@@ -114,7 +114,7 @@ class Histories:
         self._kept[history.session_id] = _Kept(history, history.weight, now)
         self._weight += self._kept[history.session_id].weight
         while self._kept and (self._weight > self._at_most or self._eldest.since < now - self._for_s):
-            self.take(self._eldest.history.session_id)
+            self.borrow(self._eldest.history.session_id)
 
     @property
     def _eldest(self) -> _Kept:

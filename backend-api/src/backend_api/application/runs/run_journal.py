@@ -1,4 +1,4 @@
-"""The journal of one run over the ledger, the log and the live channel."""
+"""The journal of one run over the ledger, the log and its stream."""
 
 from __future__ import annotations
 
@@ -10,23 +10,19 @@ from typing import TypeVar
 
 from backend_api.application import measures
 from backend_api.application.runs.histories import History
-from backend_api.application.runs.outbox import Outbox
+from backend_api.application.runs.run_stream import RunStream
 from backend_api.domain.agent.events import (
     BodyReference,
     ContextNote,
     ContextOpened,
-    ContextUsage,
     Continuation,
     FilesChanged,
     MessageCompleted,
-    MessageDelta,
     RunFinished,
     StoredPayload,
     ThinkingCompleted,
-    ThinkingDelta,
     ToolCalled,
     ToolFinished,
-    ToolOutput,
     Usage,
     UsageUpdated,
 )
@@ -44,7 +40,7 @@ MAY_HAVE_HAPPENED = "What it did until then may have happened."
 T = TypeVar("T")
 
 
-class HandOver(Exception):
+class DrainedError(Exception):
     """Raised between two steps of a run whose process ends."""
 
 
@@ -52,37 +48,39 @@ class RunJournal:
     """`Journal` of a leased run. It knows what is open, so that a cut run is closed properly."""
 
     def __init__(
-        self, lease: Lease, ledger: RunLedger, log: EventLog, outbox: Outbox, history: History | None = None
+        self, lease: Lease, ledger: RunLedger, log: EventLog, stream: RunStream, history: History | None = None
     ) -> None:
         self.lease = lease
         self.usage = Usage()
         self.files: list[str] = []
         self.seen_seq = 0
         self.has_ended = False
-        self.is_leaving = False
-        """Set when the process ends: the run is handed over before its next step."""
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
-        self.has_begun = outbox.has_shown
+        self.has_begun = stream.has_shown
         """Set with the first text shown or the first thing recorded: what can wait until then does not delay it."""
         self._ledger = ledger
         self._log = log
-        self._outbox = outbox
+        self._stream = stream
+        self._is_draining = False
         self._is_lost = False
         self._writing = asyncio.Lock()
         self._history = history or History(lease.run.session_id)
         self._open_calls: dict[str, ToolCalled] = {}
         self._unbegun_calls: set[str] = set()
         self._open_message: MessageCompleted | None = None
-        self._open_texts: list[str] = []
-        self._open_thinking: dict[str, list[str]] = {}
         self._held: list[StoredPayload] = []
         self._preface: list[Recorded] = []
 
     async def conversation(self) -> Conversation:
-        if self.is_leaving:
-            raise HandOver
+        if self._is_draining:
+            raise DrainedError
         return await self._read()
+
+    async def drain_when(self, draining: asyncio.Event) -> None:
+        """The run is given back before its next step once that is set."""
+        await draining.wait()
+        self._is_draining = True
 
     async def load(self) -> None:
         """Know what is open, where the run was cut before it read anything."""
@@ -97,7 +95,7 @@ class RunJournal:
             progress = history.thread.progress(run_id)
             self.usage, self.files, self._open_calls = progress.usage, [*progress.files], {**progress.open_calls}
             if not history.is_told and history.started is not None:
-                self._outbox.stored([history.started])
+                self._stream.show_stored([history.started])
             self.loaded.set()
         conversation = history.thread.conversation(run_id)
         self.seen_seq = conversation.seen_seq
@@ -107,9 +105,9 @@ class RunJournal:
         """The session's first user message, as far as loaded."""
         return self._history.thread.first_message or ""
 
-    def starts_in_vain(self) -> int:
+    def attempts_without_progress(self) -> int:
         """How often the run was begun since it last came a step further, as far as loaded."""
-        return self._history.thread.progress(self.lease.run.id).starts_in_vain
+        return self._history.thread.progress(self.lease.run.id).attempts_without_progress
 
     def dangling_calls(self) -> list[ToolCalled]:
         return list(self._open_calls.values())
@@ -151,39 +149,25 @@ class RunJournal:
         self._open_message = MessageCompleted(
             message_id=message_id, text="", turn=turn, seen_seq=seen_seq, partial=True
         )
-        self._open_texts = []
-        self._open_thinking = {}
+        self._stream.close_text()
+        self._stream.close_thinking()
 
     def continue_message(self, continuation: Continuation) -> None:
         if self._open_message is not None:
             self._open_message.continuations.append(continuation)
 
-    def show_text(self, message_id: str, text: str) -> None:
-        self._open_texts.append(text)
-        self._outbox.text(MessageDelta, message_id, text)
-
-    def show_thinking(self, message_id: str, text: str) -> None:
-        self._open_thinking.setdefault(message_id, []).append(text)
-        self._outbox.text(ThinkingDelta, message_id, text)
-
-    def show_output(self, call_id: str, text: str) -> None:
-        self._outbox.text(ToolOutput, call_id, text)
-
-    def show_context(self, used: int, size: int) -> None:
-        self._outbox.context(ContextUsage(used=used, max=size, ratio=round(used / size, 4) if size else 0.0))
-
     async def close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, taken: int = 0) -> None:
         """Store what is open as far as it came: the text as partial, each call with the reason as its result. With it
-        go the owner's messages up to the number `taken`, which led to this."""
+        go the inbox's messages up to the number `taken`, which led to this."""
         message = self._open_message
         turn = message.turn if message else 0
         payloads, self._held = self._held, []
         payloads += [
-            ThinkingCompleted(message_id=identifier, text="".join(texts), turn=turn)
-            for identifier, texts in self._open_thinking.items()
+            ThinkingCompleted(message_id=identifier, text=text, turn=turn)
+            for identifier, text in self._stream.open_thinking.items()
         ]
-        if message is not None and self._open_texts:
-            payloads.append(replace(message, text="".join(self._open_texts)))
+        if message is not None and (text := self._stream.open_text):
+            payloads.append(replace(message, text=text))
         payloads.extend(
             ToolFinished(
                 call_id=call_id,
@@ -230,7 +214,7 @@ class RunJournal:
                 events = await self._ledger.record(self.lease, said)
             self._preface = []
         if events:
-            self._outbox.stored(events)
+            self._stream.show_stored(events)
         return self.has_ended
 
     async def _store(self, items: Sequence[Recorded], taken: int = 0) -> None:
@@ -245,7 +229,7 @@ class RunJournal:
                 if isinstance(item.payload, ToolCalled):
                     self._unbegun_calls.add(item.payload.call_id)
             if events:
-                self._outbox.stored(events)
+                self._stream.show_stored(events)
 
     def _with_preface(self, items: Sequence[Recorded]) -> list[Recorded]:
         """What the model was told goes right before what it said then."""
@@ -258,9 +242,9 @@ class RunJournal:
                 self._preface = []
             case MessageCompleted():
                 self._open_message = None
-                self._open_texts = []
+                self._stream.close_text()
             case ThinkingCompleted():
-                self._open_thinking.pop(payload.message_id, None)
+                self._stream.close_thinking(payload.message_id)
             case ToolCalled():
                 # The texts of a turn are recorded together with its calls, an empty one not at all.
                 self._open_message = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from backend_api.domain.agent.events import Continuation, MessageCompleted, StoredPayload, ThinkingCompleted, Usage
-from backend_api.domain.agent.journal import Journal
+from backend_api.domain.agent.journal import Journal, LiveOutput
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
@@ -43,6 +43,7 @@ class Answer:
     turn: int
     seen_seq: int
     journal: Journal
+    live: LiveOutput
     new_id: Callable[[str], str]
     thinking: ThinkingLevel | None = None
     calls: list[ToolRequest] = field(default_factory=list[ToolRequest])
@@ -73,15 +74,15 @@ class Answer:
         said = [AssistantTurn(text=text[since:], thinking=thinking)] if text[since:] else []
         return [*said, NoteTurn(text=note)]
 
-    def take(self, part: Part) -> None:
+    def add_part(self, part: Part) -> None:
         match part:
             case TextPart():
                 if part.text:
                     self._is_thinking = False
                     self._texts.append(part.text)
-                    self.journal.show_text(self.message_id, part.text)
+                    self.live.show_text(self.message_id, part.text)
             case ThinkingPart():
-                self._take_thinking(part)
+                self._add_thinking(part)
             case ToolCallPart():
                 self._is_thinking = False
                 self.calls.append(part.request)
@@ -121,7 +122,7 @@ class Answer:
             )
         return stored
 
-    def _take_thinking(self, part: ThinkingPart) -> None:
+    def _add_thinking(self, part: ThinkingPart) -> None:
         if self.thinking == "off":
             return
         if not self._is_thinking:
@@ -130,7 +131,7 @@ class Answer:
         thought = self._thoughts[-1]
         if part.text:
             thought.texts.append(part.text)
-            self.journal.show_thinking(thought.id, part.text)
+            self.live.show_thinking(thought.id, part.text)
         if part.signature is not None:
             thought.signature = part.signature
             self._is_thinking = False

@@ -12,7 +12,7 @@ from backend_api.domain.agent.tools import CallContext, ToolOutcome
 
 
 class Journal(Protocol):
-    """What is recorded is stored before it is shown; what is shown travels live and never makes the loop wait.
+    """What is recorded is stored before it is shown.
 
     Every method that stores raises `LeaseLostError` once another worker holds the run; nothing is written then.
     """
@@ -45,6 +45,10 @@ class Journal(Protocol):
     def continue_message(self, continuation: Continuation) -> None:
         """Another call goes on with the open message."""
         ...
+
+
+class LiveOutput(Protocol):
+    """What people see while it is written. It travels live, never makes the loop wait, and may be lost."""
 
     def show_text(self, message_id: str, text: str) -> None:
         """More text of the open message."""

@@ -15,7 +15,7 @@ from backend_api.domain.agent.capability import Capabilities, GiveUp, GoOn
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import Usage, UsageUpdated
-from backend_api.domain.agent.journal import Journal
+from backend_api.domain.agent.journal import Journal, LiveOutput
 from backend_api.domain.agent.model import ModelRequest, NoteTurn, Turn
 from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
 from backend_api.domain.agent.recorded import Body, Recorded
@@ -33,6 +33,7 @@ class AgentLoop:
     model: ChosenModel
     tools: ToolRunner
     journal: Journal
+    live: LiveOutput
     capabilities: Capabilities
     opening: Opening
     max_output_tokens: int
@@ -56,7 +57,7 @@ class AgentLoop:
             await self.journal.record([*said, *(announcement.called for announcement in announced)])
             if answer.reason == "refusal":
                 return REFUSED
-            await self.tools.run(announced)
+            await self.tools.run_calls(announced)
             conversation = await self.journal.conversation()
         return Ending(status="completed")
 
@@ -66,6 +67,7 @@ class AgentLoop:
             turn=conversation.next_turn,
             seen_seq=conversation.seen_seq,
             journal=self.journal,
+            live=self.live,
             new_id=self.new_id,
             thinking=self.opening.thinking,
         )
@@ -106,8 +108,8 @@ class AgentLoop:
         answer.last_call = Usage()
         async with aclosing(self.model.chat.stream(request)) as parts:
             async for part in parts:
-                answer.take(part)
+                answer.add_part(part)
         answer.close_call(self.model.info.id)
         used = answer.last_call.input + answer.last_call.output
         if used:
-            self.journal.show_context(used, self.model.info.context_window)
+            self.live.show_context(used, self.model.info.context_window)

@@ -1,7 +1,7 @@
 """What may be chosen of how an agent works: one value, merged from layers and read into a `Setup` at each opening.
 
 Layers, lowest first: deployment, user, folder, preset, session. Deployment and session exist so far; another one takes
-its place between the two in `RunDriver` and in `OptionRules`, the only callers of `merged`.
+its place between the two in `RunServices` and in `OptionRules`, the only callers of `merged`.
 """
 
 from __future__ import annotations

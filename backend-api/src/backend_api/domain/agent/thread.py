@@ -53,14 +53,14 @@ class Conversation:
 @dataclass(slots=True)
 class RunProgress:
     """How far a run has come, as recorded. `open_calls` were recorded as starting and never as ended;
-    `starts_in_vain` counts its starts since a tool last gave it a result."""
+    `attempts_without_progress` counts its starts since a tool last gave it a result."""
 
     run_id: str
     last_turn: int = 0
     usage: Usage = field(default_factory=Usage)
     files: list[str] = field(default_factory=list[str])
     open_calls: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
-    starts_in_vain: int = 0
+    attempts_without_progress: int = 0
     continuations: int = 0
 
     def take(self, event: Event) -> None:
@@ -69,7 +69,7 @@ class RunProgress:
         self.last_turn = max(self.last_turn, getattr(payload, "turn", 0))
         match payload:
             case RunStarted():
-                self.starts_in_vain += 1
+                self.attempts_without_progress += 1
             case MessageCompleted():
                 self.continuations += len(payload.continuations)
             case ToolCalled():
@@ -77,7 +77,7 @@ class RunProgress:
             case ToolFinished():
                 self.open_calls.pop(payload.call_id, None)
                 if payload.preview != NO_RESULT:
-                    self.starts_in_vain = 0
+                    self.attempts_without_progress = 0
             case UsageUpdated():
                 self.usage = payload.usage
             case FilesChanged():

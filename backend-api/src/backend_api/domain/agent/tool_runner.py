@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from backend_api.domain.agent.events import ToolCalled, ToolFinished
-from backend_api.domain.agent.journal import Journal
+from backend_api.domain.agent.journal import Journal, LiveOutput
 from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.thread import NO_RESULT, shorten
@@ -43,6 +43,7 @@ class ToolRunner:
 
     box: ToolBox
     journal: Journal
+    live: LiveOutput
     new_id: Callable[[str], str]
 
     def announce(self, requests: Sequence[ToolRequest], *, turn: int, seen_seq: int) -> list[Announced]:
@@ -51,7 +52,7 @@ class ToolRunner:
         tools = {tool.name: tool for tool in self.box.tools()}
         return [self._announce(request, tools, turn, seen_seq) for request in requests]
 
-    async def run(self, announced: Sequence[Announced]) -> None:
+    async def run_calls(self, announced: Sequence[Announced]) -> None:
         """Run recorded calls. Raises `UnavailableError` where the place they run in can't be had."""
         for beside, group in groupby(announced, key=lambda call: call.may_run_beside):
             if beside:
@@ -70,7 +71,7 @@ class ToolRunner:
                 again.append(Announced(called=called, tool=tool))
             else:
                 await self._finish(called, ToolOutcome(success=False, output=NO_RESULT))
-        await self.run(again)
+        await self.run_calls(again)
 
     def _announce(self, request: ToolRequest, tools: dict[str, Tool], turn: int, seen_seq: int) -> Announced:
         tool = tools.get(request.name)
@@ -104,7 +105,7 @@ class ToolRunner:
 
     async def _execute(self, called: ToolCalled, tool: Tool) -> ToolOutcome:
         async def on_output(text: str) -> None:
-            self.journal.show_output(called.call_id, text)
+            self.live.show_output(called.call_id, text)
 
         work = _Work()
         context = work.watched(self.journal.call_context(called.call_id))

@@ -92,7 +92,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnerMessage:
+class InboxMessage:
     """What a person wants of a run at work, stored for the worker that holds it. `number` counts within the run;
     `seq` is the last event that stood there: a redirect is the message of that number, a stop covers all up to it."""
 
@@ -105,7 +105,7 @@ class OwnerMessage:
 class Lease:
     """The right to write into a run's session: law 3. `fence` grows with every claim; a writer with an older one is
     refused. `resumed` is true when another worker held the run before; `options` are the
-    session's own; `is_named` whether the session has a title; `messages` is what waits for its owner."""
+    session's own; `is_named` whether the session has a title; `messages` is what lies in its inbox."""
 
     run: Run
     worker: str
@@ -114,11 +114,11 @@ class Lease:
     resumed: bool
     options: Options = NO_OPTIONS
     is_named: bool = False
-    messages: tuple[OwnerMessage, ...] = ()
+    messages: tuple[InboxMessage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taker:
+class Claimant:
     """A worker with a free place, ready to take a run in the moment it is queued. `model` names the model recorded
     where the session chose none."""
 
@@ -130,7 +130,7 @@ class Taker:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
     """Answer to a message: which run answers it and where the message stands in the stream; `events` are the stored
-    ones, empty for a duplicate. `lease` is the taker's right to the run, None when it did not get it."""
+    ones, empty for a duplicate. `lease` is the claimant's right to the run, None when it did not get it."""
 
     message_id: str
     run_id: RunId

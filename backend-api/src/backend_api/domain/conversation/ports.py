@@ -15,13 +15,13 @@ from backend_api.domain.agent.events import Event, LivePayload, MessageUser, Run
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.entity import (
     Accepted,
+    Claimant,
+    InboxMessage,
     Lease,
-    OwnerMessage,
     Run,
     RunId,
     Session,
     SessionId,
-    Taker,
 )
 from backend_api.domain.identity.entity import UserId
 
@@ -114,13 +114,13 @@ class RunLedger(Protocol):
         user_id: UserId,
         message: MessageUser,
         *,
-        taker: Taker | None = None,
+        claimant: Claimant | None = None,
         interrupt: bool = False,
     ) -> Accepted:
         """Store a message; queue a run unless one is active, which then answers it too. One that interrupts leaves a
-        redirect for the owner of a run at work.
+        redirect in the inbox of a run at work.
 
-        A run queued here is leased to the `taker`, if there is one, and run.started recorded, in the same transaction.
+        A run queued here is leased to the `claimant`, if there is one, and run.started recorded with it.
 
         The same `client_message_id` again answers the first acceptance with `duplicate` true. Raises
         `TooManyWaitingError` when too many messages wait that no model has read; nothing is written then.
@@ -135,12 +135,12 @@ class RunLedger(Protocol):
         """
         ...
 
-    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
-        """Heartbeat; answers what was said to the owner and not taken yet, in order. Raises `LeaseLostError`."""
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
+        """Heartbeat; answers what lies in the run's inbox, in order. Raises `LeaseLostError`."""
         ...
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
-        """Store events of the run, and with them that the owner took its messages up to the number `taken`.
+        """Store events of the run, and take its inbox's messages up to the number `taken` out.
         Raises `LeaseLostError` when fenced out; nothing is written then."""
         ...
 
@@ -158,7 +158,7 @@ class RunLedger(Protocol):
         ...
 
     async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
-        """Leave a stop for the owner of the active run; a queued one is finished as stopped at once. None when the
+        """Leave a stop in the inbox of the active run; a queued one is finished as stopped at once. None when the
         session is idle, or does something else than `run_id`."""
         ...
 
@@ -183,24 +183,24 @@ class LiveTail(Protocol):
         ...
 
 
-class Place(Protocol):
-    """A free place at a desk, held for one run."""
+class Slot(Protocol):
+    """A free slot of a worker, held for one run."""
 
     @property
-    def taker(self) -> Taker: ...
+    def claimant(self) -> Claimant: ...
 
     def release(self) -> None:
-        """Give the place back."""
+        """Give the slot back."""
         ...
 
-    def take(self, accepted: Accepted) -> None:
+    def begin_run(self, accepted: Accepted) -> None:
         """Drive the run that was accepted with a lease. Telling readers of its events is the caller's."""
         ...
 
 
-class Desk(Protocol):
-    """A worker in this process: it takes runs without the way through the queue."""
+class Slots(Protocol):
+    """Those of a worker in this process, for runs that begin where their message arrived."""
 
-    def reserve(self, session_id: SessionId) -> Place | None:
-        """Hold a place and begin to read what was said so far; None when there is no place."""
+    def reserve(self, session_id: SessionId) -> Slot | None:
+        """Hold a slot and begin to read what was said so far; None when none is free."""
         ...

@@ -21,14 +21,14 @@ from backend_api.domain.agent.options import session_options
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import (
     Accepted,
+    Claimant,
+    InboxMessage,
     Lease,
-    OwnerMessage,
     Run,
     RunId,
     RunStatus,
     SessionId,
     SessionStatus,
-    Taker,
 )
 from backend_api.domain.conversation.errors import LeaseLostError, TooManyWaitingError
 from backend_api.domain.identity.entity import UserId
@@ -55,7 +55,7 @@ class MemoryRunLedger:
         user_id: UserId,
         message: MessageUser,
         *,
-        taker: Taker | None = None,
+        claimant: Claimant | None = None,
         interrupt: bool = False,
     ) -> Accepted:
         """Under the lock."""
@@ -75,8 +75,8 @@ class MemoryRunLedger:
             lease = None
             if active is None:
                 events += self._queue(row, run_id, message.message_id)
-                if taker is not None and not self._has_enough(user_id):
-                    lease, started = self._take(row, self._store.runs[run_id], taker)
+                if claimant is not None and not self._has_enough(user_id):
+                    lease, started = self._take(row, self._store.runs[run_id], claimant)
                     events += started
             elif interrupt and self._store.runs[run_id].run.status == RunStatus.RUNNING:
                 self._leave(self._store.runs[run_id], "redirect", seq)
@@ -123,27 +123,27 @@ class MemoryRunLedger:
                 is_queued = taken.run.status == RunStatus.QUEUED and not self._has_enough(taken.run.user_id)
                 if row is None or not (is_queued or is_lapsed) or run_id not in (None, taken.run.id):
                     continue
-                lease, _ = self._take(row, taken, Taker(worker=worker, lease_s=lease_s, model=model))
+                lease, _ = self._take(row, taken, Claimant(worker=worker, lease_s=lease_s, model=model))
                 self._touch(row)
                 return lease
             return None
 
-    def _take(self, row: SessionRow, taken: RunRow, taker: Taker) -> tuple[Lease, list[Event]]:
+    def _take(self, row: SessionRow, taken: RunRow, claimant: Claimant) -> tuple[Lease, list[Event]]:
         now = self._store.clock()
         taken.run = replace(
             taken.run,
             status=RunStatus.RUNNING,
             attempt=taken.run.attempt + 1,
-            worker=taker.worker,
+            worker=claimant.worker,
             started_at=taken.run.started_at or now,
         )
-        taken.worker, taken.fence = taker.worker, taken.fence + 1
-        taken.expires_at = now + timedelta(seconds=taker.lease_s)
+        taken.worker, taken.fence = claimant.worker, taken.fence + 1
+        taken.expires_at = now + timedelta(seconds=claimant.lease_s)
         started = RunStarted(
             run_id=taken.run.id,
             message_id=taken.run.message_id,
-            model=row.session.model or taker.model,
-            worker=taker.worker,
+            model=row.session.model or claimant.model,
+            worker=claimant.worker,
             attempt=taken.run.attempt,
         )
         events = self._store.store(row, taken.run.id, [started])
@@ -152,7 +152,7 @@ class MemoryRunLedger:
         row.session = replace(row.session, status=SessionStatus.RUNNING)
         lease = Lease(
             run=taken.run,
-            worker=taker.worker,
+            worker=claimant.worker,
             fence=taken.fence,
             expires_at=taken.expires_at,
             resumed=taken.run.attempt > 1,
@@ -166,9 +166,9 @@ class MemoryRunLedger:
     def _leave(taken: RunRow, kind: Literal["stop", "redirect"], seq: int) -> None:
         taken.inbox_last += 1
         others = [message for message in taken.inbox if message.kind != kind]
-        taken.inbox = [*others, OwnerMessage(number=taken.inbox_last, kind=kind, seq=seq)]
+        taken.inbox = [*others, InboxMessage(number=taken.inbox_last, kind=kind, seq=seq)]
 
-    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
         """Later, unless fenced out."""
         async with self._store.lock:
             _, run = self._store.held(lease)

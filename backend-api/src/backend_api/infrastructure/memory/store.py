@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from backend_api.domain.agent.events import Event, StoredPayload, Usage
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.conversation.entity import Accepted, Lease, OwnerMessage, Run, RunId, Session, SessionId
+from backend_api.domain.conversation.entity import Accepted, InboxMessage, Lease, Run, RunId, Session, SessionId
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
 
@@ -46,7 +46,7 @@ class RunRow:
     fence: int = 0
     expires_at: datetime | None = None
     usage: Usage | None = None
-    inbox: list[OwnerMessage] = field(default_factory=list[OwnerMessage])
+    inbox: list[InboxMessage] = field(default_factory=list[InboxMessage])
     inbox_last: int = 0
 
 

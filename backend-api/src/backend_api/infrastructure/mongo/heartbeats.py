@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pymongo import ReturnDocument
 from pymongo.asynchronous.collection import AsyncCollection
 
-from backend_api.domain.conversation.entity import Lease, OwnerMessage
+from backend_api.domain.conversation.entity import InboxMessage, Lease
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.run_documents import messages_from
@@ -22,7 +22,7 @@ _SEEN = {"worker": 1, "fence": 1, "status": 1, "inbox": 1}
 class _Beat(NamedTuple):
     lease: Lease
     lease_s: float
-    messages: asyncio.Future[Sequence[OwnerMessage]]
+    messages: asyncio.Future[Sequence[InboxMessage]]
 
 
 class Heartbeats:
@@ -33,7 +33,7 @@ class Heartbeats:
         self._waiting: list[_Beat] = []
         self._beating: set[asyncio.Task[None]] = set()
 
-    async def renew(self, lease: Lease, lease_s: float) -> Sequence[OwnerMessage]:
+    async def renew(self, lease: Lease, lease_s: float) -> Sequence[InboxMessage]:
         """See `RunLedger.renew`."""
         beat = _Beat(lease, lease_s, asyncio.get_running_loop().create_future())
         self._waiting.append(beat)

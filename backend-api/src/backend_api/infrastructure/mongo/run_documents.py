@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from backend_api.domain.conversation.entity import OwnerMessage, Run, RunId, RunStatus, SessionId, Taker
+from backend_api.domain.conversation.entity import Claimant, InboxMessage, Run, RunId, RunStatus, SessionId
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Document
 from contracts.observation.context import current_work
@@ -33,15 +33,15 @@ def run_from(document: Document) -> Run:
     )
 
 
-def messages_from(document: Document) -> tuple[OwnerMessage, ...]:
+def messages_from(document: Document) -> tuple[InboxMessage, ...]:
     """What waits for the run's owner."""
     return tuple(
-        OwnerMessage(number=entry["number"], kind=entry["kind"], seq=entry["seq"])
+        InboxMessage(number=entry["number"], kind=entry["kind"], seq=entry["seq"])
         for entry in document.get("inbox") or ()
     )
 
 
-def left_for_owner(kind: str, seq: int) -> Document:
+def left_in_inbox(kind: str, seq: int) -> Document:
     """An update that leaves a message; a later one of the same kind says all that an earlier one said."""
     number = {"$add": [{"$ifNull": ["$inbox_last", 0]}, 1]}
     others: Document = {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$ne": ["$$this.kind", kind]}}}
@@ -73,14 +73,14 @@ def queued_run(
     }
 
 
-def taken_run(queued: Document, taker: Taker) -> Document:
+def taken_run(queued: Document, claimant: Claimant) -> Document:
     """The same run taken in the moment it was queued."""
     at: datetime = queued["created_at"]
     return queued | {
         "status": RunStatus.RUNNING.value,
-        "worker": taker.worker,
+        "worker": claimant.worker,
         "attempt": 1,
         "fence": 1,
-        "lease_expires_at": at + timedelta(seconds=taker.lease_s),
+        "lease_expires_at": at + timedelta(seconds=claimant.lease_s),
         "started_at": at,
     }

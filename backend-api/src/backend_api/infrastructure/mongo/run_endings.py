@@ -16,7 +16,7 @@ from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFou
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_events, insert_recorded, number
-from backend_api.infrastructure.mongo.run_documents import left_for_owner, queued_run, run_from
+from backend_api.infrastructure.mongo.run_documents import left_in_inbox, queued_run, run_from
 from backend_api.infrastructure.mongo.run_queries import more_unread, waiting_after
 from backend_api.infrastructure.mongo.transactions import in_transaction
 
@@ -110,7 +110,7 @@ class RunEndings:
                 return None
             run = await self._database["runs"].find_one_and_update(
                 {"_id": run_id},
-                [left_for_owner("stop", session["last_seq"])],
+                [left_in_inbox("stop", session["last_seq"])],
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )

@@ -21,14 +21,14 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import (
     Accepted,
+    Claimant,
+    InboxMessage,
     Lease,
-    OwnerMessage,
     Run,
     RunId,
     RunStatus,
     SessionId,
     SessionStatus,
-    Taker,
 )
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError, TooManyWaitingError
 from backend_api.domain.identity.entity import UserId
@@ -42,7 +42,7 @@ from backend_api.infrastructure.mongo.event_documents import (
 )
 from backend_api.infrastructure.mongo.heartbeats import Heartbeats
 from backend_api.infrastructure.mongo.run_documents import (
-    left_for_owner,
+    left_in_inbox,
     message_origin,
     queued_run,
     run_from,
@@ -89,14 +89,14 @@ class MongoRunLedger(RunEndings):
         user_id: UserId,
         message: MessageUser,
         *,
-        taker: Taker | None = None,
+        claimant: Claimant | None = None,
         interrupt: bool = False,
     ) -> Accepted:
         """Session, events, run: three writes and a commit that waits for the journal."""
         new_run = uuid.uuid4().hex
-        if taker is not None and await self._has_enough(user_id):
-            taker = None
-        begun = begun_by(taker)
+        if claimant is not None and await self._has_enough(user_id):
+            claimant = None
+        begun = begun_by(claimant)
         origin = message_origin()
 
         async def work(transaction: AsyncClientSession) -> Accepted:
@@ -105,7 +105,7 @@ class MongoRunLedger(RunEndings):
                 [
                     {
                         "$set": {
-                            "last_seq": {"$add": ["$last_seq", {"$cond": [IS_FREE, 3 if taker else 2, 1]}]},
+                            "last_seq": {"$add": ["$last_seq", {"$cond": [IS_FREE, 3 if claimant else 2, 1]}]},
                             "last_user_seq": {"$add": ["$last_seq", 1]},
                             "last_user_message_id": {"$literal": message.message_id},
                             "last_user_origin": {"$literal": origin},
@@ -128,14 +128,14 @@ class MongoRunLedger(RunEndings):
             if run_id == new_run:
                 run = queued_run(new_run, session_id, user_id, message.message_id, at, origin=origin)
                 payloads.append(RunQueued(run_id=run_id, message_id=message.message_id))
-                if taker is not None:
-                    run = taken_run(run, taker)
-                    payloads.append(started_of(run, session.get("model") or taker.model))
+                if claimant is not None:
+                    run = taken_run(run, claimant)
+                    payloads.append(started_of(run, session.get("model") or claimant.model))
                     lease = lease_of(run, session)
                 await self._runs.insert_one(run, session=transaction)
             elif interrupt:
                 at_work = {"_id": run_id, "status": RunStatus.RUNNING.value}
-                await self._runs.update_one(at_work, [left_for_owner("redirect", seq)], session=transaction)
+                await self._runs.update_one(at_work, [left_in_inbox("redirect", seq)], session=transaction)
             events = number(session_id, seq, at, run_id, payloads)
             await insert_events(self._database, transaction, events)
             if 0 < self._waiting_most < len(session["waiting"]):
@@ -232,7 +232,7 @@ class MongoRunLedger(RunEndings):
             found = await self._runs.aggregate(users_with(self._runs_per_user))
             return [str(user["_id"]) async for user in found]
 
-    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
         """See `Heartbeats`."""
         return await self._heartbeats.renew(lease, lease_s)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from backend_api.domain.agent.events import MessageCompleted, RunStarted, StoredPayload
 from backend_api.domain.agent.options import session_options
-from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionStatus, Taker
+from backend_api.domain.conversation.entity import Claimant, Lease, RunId, RunStatus, SessionStatus
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.run_documents import messages_from, run_from
 
@@ -20,9 +20,9 @@ TAKEN_FIELDS = dict.fromkeys(("last_seq", "model", "options", "title", "updated_
 """What an acceptance reads of the session it changed."""
 
 
-def begun_by(taker: Taker | None) -> Document:
+def begun_by(claimant: Claimant | None) -> Document:
     """What a session becomes when its run begins; as it was where one is active."""
-    if taker is None:
+    if claimant is None:
         return {"status": {"$cond": [IS_FREE, SessionStatus.QUEUED.value, "$status"]}}
     return {
         "status": {"$cond": [IS_FREE, SessionStatus.RUNNING.value, "$status"]},

@@ -8,19 +8,25 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import pairwise
 from typing import cast
 
-from backend_api.application.runs.outbox import MERGE_WINDOW_S, Outbox
-from backend_api.application.runs.pace import MAX_WAIT_S, PIECES_PER_SECOND, TICK_S, Pace
+from backend_api.application.runs.run_stream import (
+    MAX_WAIT_S,
+    MERGE_WINDOW_S,
+    PIECES_PER_SECOND,
+    TICK_S,
+    RunStream,
+    Throttle,
+)
 from backend_api.domain.agent.events import MessageDelta
 from backend_api.domain.conversation.entity import RunId, SessionId
 from support.stage import RecordingTail, until
 
 
 @asynccontextmanager
-async def outbox_of(tail: RecordingTail, name: str, pace: Pace) -> AsyncGenerator[Outbox]:
-    outbox = Outbox(tail, SessionId(name), RunId(name), pace=pace)
-    running = asyncio.create_task(outbox.run())
+async def stream_of(tail: RecordingTail, name: str, throttle: Throttle) -> AsyncGenerator[RunStream]:
+    stream = RunStream(tail, SessionId(name), RunId(name), throttle=throttle)
+    running = asyncio.create_task(stream.deliver())
     try:
-        yield outbox
+        yield stream
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
@@ -32,55 +38,55 @@ def shown(tail: RecordingTail, identifier: str) -> list[tuple[int, str]]:
 
 
 def test_few_runs_never_wait_for_their_turn() -> None:
-    pace, now = Pace(), 100.0
+    throttle, now = Throttle(), 100.0
     for _ in range(100):
-        assert pace.turn(now) < now + MERGE_WINDOW_S
+        assert throttle.next_turn(now) < now + MERGE_WINDOW_S
         now += MERGE_WINDOW_S / 6
 
 
 def test_many_runs_share_so_many_turns_a_second_and_none_waits_long() -> None:
-    pace, now = Pace(), 100.0
-    turns = [pace.turn(now) for _ in range(40)]
+    throttle, now = Throttle(), 100.0
+    turns = [throttle.next_turn(now) for _ in range(40)]
     assert turns == sorted(turns)
     assert now + (40 - 1) / PIECES_PER_SECOND - TICK_S < turns[-1] <= now + 40 / PIECES_PER_SECOND
-    assert max(pace.turn(now) for _ in range(1000)) <= now + MAX_WAIT_S
+    assert max(throttle.next_turn(now) for _ in range(1000)) <= now + MAX_WAIT_S
     # Who asks a little later waits for no more than what is left.
-    assert pace.turn(now + MAX_WAIT_S) <= now + MAX_WAIT_S + 2 / PIECES_PER_SECOND
+    assert throttle.next_turn(now + MAX_WAIT_S) <= now + MAX_WAIT_S + 2 / PIECES_PER_SECOND
 
 
 def test_turns_that_are_waited_for_fall_together() -> None:
-    pace, now = Pace(), 100.0
-    waited_for = [turn for _ in range(50) if (turn := pace.turn(now)) >= now + TICK_S]
+    throttle, now = Throttle(), 100.0
+    waited_for = [turn for _ in range(50) if (turn := throttle.next_turn(now)) >= now + TICK_S]
     ticks = sorted(set(waited_for))
     assert len(ticks) <= len(waited_for) / (TICK_S * PIECES_PER_SECOND) + 1
     assert all(round((later - tick) / TICK_S, 6) == 1 for tick, later in pairwise(ticks))
 
 
 async def test_the_first_piece_goes_at_once_also_when_many_runs_speak() -> None:
-    tail, pace = RecordingTail(), Pace()
+    tail, throttle = RecordingTail(), Throttle()
     now = asyncio.get_running_loop().time()
     for _ in range(1000):
-        pace.turn(now)
-    async with outbox_of(tail, "run", pace) as outbox:
-        outbox.text(MessageDelta, "m", "first")
+        throttle.next_turn(now)
+    async with stream_of(tail, "run", throttle) as stream:
+        stream.show_text("m", "first")
         for _ in range(3):
             await asyncio.sleep(0)
         assert shown(tail, "m") == [(0, "first")]
 
 
 async def test_what_runs_say_until_their_turn_is_one_piece_each_and_nothing_is_lost() -> None:
-    tail, pace = RecordingTail(), Pace()
+    tail, throttle = RecordingTail(), Throttle()
     names = [f"m{number}" for number in range(30)]
     async with AsyncExitStack() as stack:
-        boxes = [await stack.enter_async_context(outbox_of(tail, name, pace)) for name in names]
-        for name, outbox in zip(names, boxes, strict=True):
-            outbox.text(MessageDelta, name, "first")
+        streams = [await stack.enter_async_context(stream_of(tail, name, throttle)) for name in names]
+        for name, stream in zip(names, streams, strict=True):
+            stream.show_text(name, "first")
         await until(lambda: len(tail.deltas) == 30)
-        for name, outbox in zip(names, boxes, strict=True):
+        for name, stream in zip(names, streams, strict=True):
             for word in (" a", " b", " c"):
-                outbox.text(MessageDelta, name, word)
-        for outbox in boxes:
-            await outbox.drain(10.0)
+                stream.show_text(name, word)
+        for stream in streams:
+            await stream.drain(10.0)
     for name in names:
         assert shown(tail, name) == [(0, "first"), (5, " a b c")]
     began, ended = tail.deltas[29][0], tail.deltas[-1][0]

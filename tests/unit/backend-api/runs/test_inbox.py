@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from backend_api.application import measures
-from backend_api.application.runs.run_driver import RunOptions
+from backend_api.application.runs.run_services import RunOptions
 from backend_api.domain.agent.events import (
     Event,
     MessageCompleted,
@@ -30,7 +30,7 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
-from backend_api.domain.conversation.entity import Lease, OwnerMessage
+from backend_api.domain.conversation.entity import InboxMessage, Lease
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.notifier import Topic
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
@@ -128,7 +128,7 @@ async def test_a_redirect_during_a_retry_wait_asks_at_once_with_the_new_message(
         waits.set()
         await hold()
 
-    object.__setattr__(worker.driver, "sleep", sleep)
+    object.__setattr__(worker.services, "sleep", sleep)
     async with working(worker):
         session = await stage.open_session()
         run = await stage.say(session, "go")
@@ -275,7 +275,7 @@ async def test_a_worker_that_leaves_gives_its_runs_back_after_their_step() -> No
         session = await stage.open_session()
         run = await stage.say(session, "go")
         await until(lambda: bool(stage.tail.deltas))
-        first.leave()
+        first.drain()
         assert first.reserve(session) is None
         done.set()
         async with asyncio.timeout(30):
@@ -295,7 +295,7 @@ async def test_a_worker_that_leaves_idle_is_gone_at_once() -> None:
     worker = worker_for(stage, ScriptedModel([STOP]))
     async with working(worker) as task:
         await stage.notifier.waiting.wait()
-        worker.leave()
+        worker.drain()
         async with asyncio.timeout(30):
             await asyncio.wait({task})
         run = await stage.say(await stage.open_session(), "go")
@@ -318,7 +318,7 @@ class BeatsIntoTheEnd(MemoryRunLedger):
             await asyncio.sleep(0)
         return events
 
-    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[OwnerMessage]:
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
         try:
             return await super().renew(lease, lease_s=lease_s)
         except LeaseLostError:

@@ -1,0 +1,268 @@
+"""One run at work: it asks the agent's loop for its next step, and does what lies in its inbox."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection, Coroutine, Generator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar, assert_never
+
+from backend_api.application import measures
+from backend_api.application.runs.histories import History
+from backend_api.application.runs.lease_keeper import LeaseKeeper
+from backend_api.application.runs.run_journal import DrainedError, RunJournal
+from backend_api.application.runs.run_services import RunServices
+from backend_api.application.runs.run_stream import RunStream
+from backend_api.application.runs.title import name_session
+from backend_api.domain.agent.ending import Ending
+from backend_api.domain.agent.events import ErrorEvent, RunFinished
+from backend_api.domain.agent.model import ModelError
+from backend_api.domain.conversation.entity import InboxMessage, Lease
+from backend_api.domain.conversation.errors import LeaseLostError
+from backend_api.domain.errors import DomainError, StoreUnavailableError
+from backend_api.domain.notifier import Topic
+from contracts.observation.context import working_for
+from contracts.observation.spans import span
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+STOP_GRACE_S = 0.35
+UNWIND_S = 5.0
+"""A redirected run goes on only when what was cut has wound down."""
+TITLE_GRACE_S = 0.1
+DELIVER_S = 0.5
+CUT_S = 1.5
+DRAIN_S = 2.0
+STOPPED = "Stopped before it ended."
+REDIRECTED = "Cut by a new message of the user."
+TOO_OFTEN = "The run was interrupted {attempts} times in a row before it came any further. Send a message to go on."
+
+
+class RunActor:
+    """Drives one leased run to its end, or gives it back. Everything that can happen to it meanwhile comes through its
+    inbox, which is stored on the run's record: see `_handle`. A message that only joins needs no entry, as the loop
+    reads it from the log before its next step."""
+
+    def __init__(self, services: RunServices, lease: Lease, history: History | None = None) -> None:
+        """`history` is what is known already of the log."""
+        run, options = lease.run, services.options
+        self._services = services
+        self._lease = lease
+        self._keeper = LeaseKeeper(
+            lease, services.ledger, services.notifier, lease_s=options.lease_s, heartbeat_s=options.heartbeat_s
+        )
+        self._stream = RunStream(services.tail, run.session_id, run.id, may_show=lambda: self._keeper.holds)
+        self._history = history or services.histories.borrow(run.session_id)
+        self._journal = RunJournal(lease, services.ledger, services.log, self._stream, self._history)
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def drive(self, draining: asyncio.Event) -> None:
+        """Work until the run ends, is stopped, or is lost. When `draining` is set it is given back after its present
+        step, and when cancelled at once."""
+        run, journal = self._lease.run, self._journal
+        fields = {"run_id": run.id, "session_id": run.session_id, "attempt": run.attempt}
+        with _observed(self._lease):
+            logger.info("run claimed", extra=fields)
+            async with asyncio.TaskGroup() as group:
+                self._begin(group, self._stream.deliver())
+                self._begin(group, name_session(journal, self._services.sessions))
+                self._begin(group, journal.drain_when(draining))
+                try:
+                    await self._supervise(group)
+                    await self._stream.drain(DELIVER_S)
+                except asyncio.CancelledError:
+                    await _cut(self._tasks, CUT_S)
+                    await self._give_back()
+                    raise
+                finally:
+                    for task in self._tasks:
+                        task.cancel()
+            self._services.histories.keep(self._history)
+            logger.info("run left", extra=fields)
+
+    def _begin(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = group.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _supervise(self, group: asyncio.TaskGroup) -> None:
+        journal, keeper = self._journal, self._keeper
+        keeping = self._begin(group, keeper.keep(journal.has_begun))
+        if covered := max((message.seq for message in self._lease.messages if message.kind == "stop"), default=0):
+            await self._stop(covered)
+            return
+        inbox = self._begin(group, keeper.next_messages())
+        work = self._begin(group, self._work())
+        try:
+            while not work.done() and not keeping.done():
+                await asyncio.wait({work, keeping, inbox}, return_when=asyncio.FIRST_COMPLETED)
+                if inbox.done() and not work.done():
+                    if await self._handle(inbox.result(), work):
+                        work = self._begin(group, self._work())
+                    inbox = self._begin(group, keeper.next_messages())
+            # A heartbeat may find the run ended before the news of its end is out.
+            await journal.written()
+            if not work.done() and not journal.has_ended:
+                journal.lose()
+        except LeaseLostError:
+            journal.lose()
+        finally:
+            work.cancel()
+
+    async def _handle(self, messages: Sequence[InboxMessage], work: asyncio.Task[None]) -> bool:
+        """Do what the inbox asks for; answers whether the work was cut and is to begin anew."""
+        journal, taken = self._journal, messages[-1].number
+        stopped_up_to, is_redirected = 0, False
+        for message in messages:
+            match message.kind:
+                case "stop":
+                    stopped_up_to = max(stopped_up_to, message.seq)
+                case "redirect":
+                    # The model may read that message already, or have read it.
+                    is_redirected = is_redirected or message.seq > journal.seen_seq
+                case _:
+                    assert_never(message.kind)
+        if not stopped_up_to and not is_redirected:
+            await journal.record([], taken=taken)
+            return False
+        work.cancel()
+        await asyncio.wait({work}, timeout=STOP_GRACE_S)
+        if journal.has_ended:
+            return False
+        if stopped_up_to:
+            await self._stop(stopped_up_to)
+            return False
+        await self._redirect(taken, work)
+        return True
+
+    async def _redirect(self, taken: int, work: asyncio.Task[None]) -> None:
+        """Store what was cut as far as it came; the work that begins anew reads the new message."""
+        if self._journal.loaded.is_set():
+            await self._journal.close_open(REDIRECTED, cancelled=True, taken=taken)
+        else:
+            await self._journal.record([], taken=taken)
+        if not work.done():
+            await asyncio.wait({work}, timeout=STOP_GRACE_S)
+            await _cut([work], UNWIND_S)
+        logger.info("run redirected", extra={"run_id": self._lease.run.id})
+
+    async def _stop(self, covered: int) -> None:
+        """End the run as stopped, and with it the answer to all that was said before the stop."""
+        journal = self._journal
+        try:
+            await journal.load()
+            journal.seen_seq = max(journal.seen_seq, covered)
+            await self._end(Ending(status="stopped", reason="Stopped by the user."))
+        except LeaseLostError:
+            journal.lose()
+
+    async def _work(self) -> None:
+        journal, most = self._journal, self._services.options.max_attempts
+        try:
+            if await self._was_cut_too_often(most):
+                reason = TOO_OFTEN.format(attempts=most)
+                await self._end(Ending(status="interrupted", reason=reason, code="cut_too_often", retryable=True))
+                return
+            while not await self._end(await self._answer()):
+                pass
+        except LeaseLostError:
+            journal.lose()
+        except DrainedError:
+            await self._give_back()
+        except StoreUnavailableError as error:
+            # Not the run's fault, and nothing could be said of it: whoever finds the lease lapsed goes on.
+            fields = {"run_id": self._lease.run.id, "reason": error.detail}
+            logger.warning("run left until the store is back", extra=fields)
+
+    async def _was_cut_too_often(self, most: int) -> bool:
+        """A run that is cut again and again may be what ends its workers; one that gets on in between is not."""
+        run = self._lease.run
+        if run.attempt - run.handovers <= most:
+            return False
+        await self._journal.load()
+        return self._journal.attempts_without_progress() > most
+
+    async def _answer(self) -> Ending:
+        """The agent at work, until it is done or failed."""
+        try:
+            loop = await self._services.agent_loop(self._lease, self._journal, self._stream)
+            return await loop.run()
+        except (LeaseLostError, DrainedError, StoreUnavailableError):
+            raise
+        except ModelError as error:
+            return Ending(status="failed", reason=error.detail, code=error.code, retryable=error.may_retry)
+        except DomainError as error:
+            return Ending(status="failed", reason=error.detail, code=error.code, retryable=error.retryable)
+        except Exception:
+            run = self._lease.run
+            logger.exception("run crashed", extra={"run_id": run.id, "session_id": run.session_id})
+            reason = "Something went wrong inside the agent. The log has the details under this run's id."
+            return Ending(status="failed", reason=reason, code="internal", retryable=True)
+
+    async def _end(self, ending: Ending) -> bool:
+        """False where a message nobody read stands in the way of the end."""
+        run, journal = self._lease.run, self._journal
+        journal.has_begun.set()
+        journal.hold(ending.said)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TITLE_GRACE_S):
+                await journal.is_named.wait()
+        if ending.status != "completed":
+            reason = STOPPED if ending.status == "stopped" else f"Not finished: {ending.reason}"
+            error = ErrorEvent(text=ending.reason or "", code=ending.code or "", retryable=ending.retryable)
+            extra = [error] if ending.code else []
+            await journal.close_open(reason, *extra, cancelled=ending.status == "stopped")
+        since = run.started_at or run.created_at
+        finished = RunFinished(
+            run_id=run.id,
+            status=ending.status,
+            reason=ending.reason,
+            retryable=ending.retryable,
+            usage=journal.usage,
+            files=list(journal.files),
+            duration_ms=max(round((self._services.clock() - since).total_seconds() * 1000), 0),
+        )
+        has_ended = await journal.finish(finished, seen_seq=journal.seen_seq)
+        if has_ended and ending.status != "completed":
+            # A message it has not read may have got a run of its own.
+            await self._services.notifier.notify(Topic.RUN_QUEUED)
+        return has_ended
+
+    async def _give_back(self) -> None:
+        """For another worker to go on with at once."""
+        run = self._lease.run
+        try:
+            async with asyncio.timeout(DRAIN_S):
+                await self._services.ledger.release(self._lease)
+                await self._services.notifier.notify(Topic.RUN_QUEUED, run.id)
+        except (DomainError, TimeoutError):
+            logger.info("run was not given back; its lease lapses", extra={"run_id": run.id})
+
+
+async def _cut(tasks: Collection[asyncio.Task[Any]], within_s: float) -> None:
+    """Cancel, and wait so long for the end."""
+    left = {task for task in tasks if not task.done()}
+    for task in left:
+        task.cancel()
+    if left:
+        _, left = await asyncio.wait(left, timeout=within_s)
+    if left:
+        logger.warning("run winds down slowly", extra={"tasks": [str(task.get_coro()) for task in left]})
+
+
+@contextmanager
+def _observed(lease: Lease) -> Generator[None]:
+    """Logs, trace and measures of all that one worker does for a run: the same trace whoever drives it."""
+    run = lease.run
+    if not lease.resumed and run.started_at is not None:
+        measures.RUN_WAKE_SECONDS.observe(max((run.started_at - run.created_at).total_seconds(), 0.0))
+    attributes = {"session.id": run.session_id, "run.id": run.id, "run.attempt": run.attempt, "worker": lease.worker}
+    with (
+        working_for(request_id=run.request_id, session_id=run.session_id, run_id=run.id),
+        span("run", parent=run.trace, attributes=attributes),
+        measures.RUNS_HERE.held(),
+    ):
+        yield

@@ -1,0 +1,89 @@
+"""What all runs of a worker share, and the agent's loop made of it for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from backend_api.application.runs.histories import Histories
+from backend_api.application.runs.run_journal import RunJournal
+from backend_api.application.runs.run_stream import RunStream
+from backend_api.domain.agent.capability import Capabilities, Capability, Setup
+from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
+from backend_api.domain.agent.events import Notice
+from backend_api.domain.agent.loop import AgentLoop
+from backend_api.domain.agent.model import UnknownModelError
+from backend_api.domain.agent.opening import Opening
+from backend_api.domain.agent.options import NO_OPTIONS, Options, merged
+from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
+from backend_api.domain.agent.tool_runner import ToolRunner
+from backend_api.domain.agent.tools import ToolBox
+from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, SessionRepository
+from backend_api.domain.notifier import Notifier
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """Bounds of a run. A lease lapses `lease_s` after the last heartbeat."""
+
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    max_output_tokens: int = 16_384
+    max_attempts: int = 3
+    lease_s: float = 10.0
+    heartbeat_s: float = 2.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunServices:
+    """Everything one run needs, shared by all runs of a worker."""
+
+    ledger: RunLedger
+    log: EventLog
+    tail: LiveTail
+    notifier: Notifier
+    sessions: SessionRepository
+    catalogue: ModelCatalogue
+    tools: ToolBox
+    capabilities: Sequence[Capability]
+    options: RunOptions
+    clock: Callable[[], datetime]
+    new_id: Callable[[str], str]
+    sleep: Callable[[float], Awaitable[None]]
+    jitter: Callable[[], float]
+    defaults: Options = NO_OPTIONS
+    """The deployment's layer of options."""
+    histories: Histories = field(default_factory=Histories)
+
+    async def agent_loop(self, lease: Lease, journal: RunJournal, stream: RunStream) -> AgentLoop:
+        """The loop with the model, the tools and the capabilities of this run."""
+        chosen = await self._choose(lease, journal)
+        chat = RetryingModel(inner=chosen.chat, policy=self.options.retry, sleep=self.sleep, jitter=self.jitter)
+        tools = self.tools.tools()
+        options = merged(self.defaults, lease.options)
+        capabilities = Capabilities(self.capabilities, Setup(tools=tools, now=self.clock, options=options))
+        return AgentLoop(
+            model=ChosenModel(info=chosen.info, chat=chat),
+            tools=ToolRunner(box=self.tools, journal=journal, live=stream, new_id=self.new_id),
+            journal=journal,
+            live=stream,
+            capabilities=capabilities,
+            opening=Opening(
+                model=chosen.info.id,
+                system=capabilities.system_prompt(),
+                tools=tools,
+                thinking=chosen.info.thinking_for(options.thinking),
+            ),
+            max_output_tokens=self.options.max_output_tokens,
+            new_id=self.new_id,
+        )
+
+    async def _choose(self, lease: Lease, journal: RunJournal) -> ChosenModel:
+        try:
+            return self.catalogue.choose(lease.options.model)
+        except UnknownModelError as error:
+            chosen = self.catalogue.choose(None)
+            text = f"{error.detail} {chosen.info.label} answers instead."
+            await journal.record([Notice(text=text, code=error.code, params={"model": chosen.info.label})])
+            return chosen

@@ -1,0 +1,219 @@
+"""What one run writes into its session's stream: text live, in pieces, and what is stored, in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from backend_api.application import measures
+from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, MessageDelta, ThinkingDelta, ToolOutput
+from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.ports import LiveTail
+
+logger = logging.getLogger(__name__)
+
+MERGE_WINDOW_S = 0.016
+PUBLISH_DEADLINE_S = 2.0
+MAX_WAITING = 1_000
+MAX_LIVE_CHARACTERS = 400_000
+"""Of one text; what is longer is seen when it is stored."""
+PIECES_PER_SECOND = 400
+"""A piece costs its process, Redis and the gateway of its reader half a millisecond together, however long it is."""
+MAX_WAIT_S = 0.125
+TICK_S = 0.025
+"""Turns that have to be waited for fall together, so that the pieces of many runs are sent in one call."""
+
+
+class Throttle:
+    """Gives each next piece its turn: few runs never wait for it, and what many say meanwhile is one piece each."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def next_turn(self, now: float) -> float:
+        """When whoever asks may show its next piece, at most `MAX_WAIT_S` from now."""
+        self._last = min(max(self._last, now) + 1 / PIECES_PER_SECOND, now + MAX_WAIT_S)
+        if self._last - now < TICK_S:
+            return self._last
+        return self._last // TICK_S * TICK_S
+
+
+THROTTLE = Throttle()
+"""Of all runs of this process together."""
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Text that waits to be shown; what comes while it waits joins it."""
+
+    make: Callable[[str, int, str], LivePayload]
+    id: str
+    offset: int
+    texts: list[str] = field(default_factory=list[str])
+
+    def payload(self) -> LivePayload:
+        return self.make(self.id, self.offset, "".join(self.texts))
+
+
+def _answer(identifier: str, offset: int, text: str) -> LivePayload:
+    return MessageDelta(message_id=identifier, offset=offset, text=text)
+
+
+def _thinking(identifier: str, offset: int, text: str) -> LivePayload:
+    return ThinkingDelta(message_id=identifier, offset=offset, text=text)
+
+
+def _output(identifier: str, offset: int, text: str) -> LivePayload:
+    return ToolOutput(call_id=identifier, offset=offset, text=text)
+
+
+class RunStream:
+    """`LiveOutput`; whoever writes never waits for the channel. The one place that counts offsets, merges and
+    throttles: the first piece of text goes at once; while one is on its way, within 16 ms, and until it is the run's
+    turn among those of the process, the next ones are merged.
+
+    No text is shown while `may_show` says no: a writer that lost its run must not speak over the next one.
+    """
+
+    def __init__(
+        self,
+        tail: LiveTail,
+        session_id: SessionId,
+        run_id: RunId,
+        *,
+        may_show: Callable[[], bool] = lambda: True,
+        throttle: Throttle = THROTTLE,
+    ) -> None:
+        self._tail = tail
+        self._throttle = throttle
+        self._may_show = may_show
+        self._session_id = session_id
+        self._run_id = run_id
+        self._waiting: deque[_Piece | ContextUsage | list[Event]] = deque()
+        self._offsets: dict[str, int] = {}
+        self._stored_waiting = 0
+        self._wake = asyncio.Event()
+        self._urgent = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._message: list[str] = []
+        self._thinking: dict[str, list[str]] = {}
+        self.has_shown = asyncio.Event()
+        """Set with the first text delivered."""
+
+    def show_stored(self, events: Sequence[Event]) -> None:
+        """Tell of stored events, after all text put in before."""
+        self._stored_waiting += 1
+        self._urgent.set()
+        self._put(list(events))
+
+    def show_text(self, message_id: str, text: str) -> None:
+        self._message.append(text)
+        self._show(_answer, message_id, text)
+
+    def show_thinking(self, message_id: str, text: str) -> None:
+        self._thinking.setdefault(message_id, []).append(text)
+        self._show(_thinking, message_id, text)
+
+    def show_output(self, call_id: str, text: str) -> None:
+        self._show(_output, call_id, text)
+
+    def show_context(self, used: int, size: int) -> None:
+        self._put(ContextUsage(used=used, max=size, ratio=round(used / size, 4) if size else 0.0))
+
+    @property
+    def open_text(self) -> str:
+        """Of the message being written, what is not stored."""
+        return "".join(self._message)
+
+    @property
+    def open_thinking(self) -> dict[str, str]:
+        """The same of its thinking, by id."""
+        return {identifier: "".join(texts) for identifier, texts in self._thinking.items()}
+
+    def close_text(self) -> None:
+        """The message is stored, or another one begins."""
+        self._message = []
+
+    def close_thinking(self, identifier: str | None = None) -> None:
+        """One is stored; without an id all of them are of the past."""
+        if identifier is None:
+            self._thinking = {}
+        else:
+            self._thinking.pop(identifier, None)
+
+    async def deliver(self) -> None:
+        """Until cancelled."""
+        next_text_at = 0.0
+        while True:
+            if not self._waiting:
+                self._idle.set()
+                self._wake.clear()
+                await self._wake.wait()
+            rest = next_text_at - time.monotonic()
+            if rest > 0 and not self._stored_waiting:
+                await self._rest(rest)
+            item = self._waiting.popleft()
+            if isinstance(item, list):
+                self._stored_waiting -= 1
+            await self._deliver(item)
+            if isinstance(item, _Piece):
+                self.has_shown.set()
+                now = time.monotonic()
+                next_text_at = max(now + MERGE_WINDOW_S, self._throttle.next_turn(now))
+
+    async def drain(self, deadline_s: float) -> None:
+        """Wait until all is delivered, or the deadline."""
+        try:
+            async with asyncio.timeout(deadline_s):
+                await self._idle.wait()
+        except TimeoutError:
+            logger.warning("live delivery was cut at the end of a run", extra={"run_id": self._run_id})
+
+    def _show(self, make: Callable[[str, int, str], LivePayload], identifier: str, text: str) -> None:
+        """Offsets are counted in code points."""
+        offset = self._offsets.get(identifier, 0)
+        self._offsets[identifier] = offset + len(text)
+        if offset + len(text) > MAX_LIVE_CHARACTERS:
+            return
+        last = self._waiting[-1] if self._waiting else None
+        if isinstance(last, _Piece) and last.id == identifier:
+            last.texts.append(text)
+        else:
+            self._put(_Piece(make, identifier, offset, [text]))
+
+    def _put(self, item: _Piece | ContextUsage | list[Event]) -> None:
+        if len(self._waiting) >= MAX_WAITING:
+            dropped = self._waiting.popleft()
+            if isinstance(dropped, list):
+                self._stored_waiting -= 1
+        self._waiting.append(item)
+        self._idle.clear()
+        self._wake.set()
+
+    async def _rest(self, seconds: float) -> None:
+        self._urgent.clear()
+        over = asyncio.get_running_loop().call_later(seconds, self._urgent.set)
+        try:
+            await self._urgent.wait()
+        finally:
+            over.cancel()
+
+    async def _deliver(self, item: _Piece | ContextUsage | list[Event]) -> None:
+        if not isinstance(item, list) and not self._may_show():
+            return
+        try:
+            async with asyncio.timeout(PUBLISH_DEADLINE_S):
+                if isinstance(item, list):
+                    await self._tail.publish(self._session_id, item)
+                else:
+                    payload = item.payload() if isinstance(item, _Piece) else item
+                    measures.DELTAS.add(payload.type)
+                    await self._tail.publish_delta(self._session_id, self._run_id, payload)
+        except Exception:
+            # The live channel may be lost at any moment; readers repair from the log.
+            logger.exception("live delivery failed", extra={"run_id": self._run_id, "session_id": self._session_id})
