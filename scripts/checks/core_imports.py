@@ -10,14 +10,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from house.tracked import ROOT, report
 
-_WATCHED = "contracts.observation"
+_WATCHED = "service_kit.observation"
 # The APIs alone; what sends spans is the SDK, for bootstrap.
 _TELEMETRY = ("opentelemetry.context", "opentelemetry.trace")
 _FAMILIES = "service_kit.failures"
 _ALLOWED = {
     "backend-api/src/backend_api/domain": ("backend_api.domain", _WATCHED, _FAMILIES, *_TELEMETRY),
     "backend-api/src/backend_api/application": ("backend_api.domain", "backend_api.application", _WATCHED, *_TELEMETRY),
-    "contracts/src/contracts/observation": (_WATCHED, *_TELEMETRY),
+    "service-kit/src/service_kit/observation": (_WATCHED, *_TELEMETRY),
     "service-kit/src/service_kit/failures.py": (),
 }
 

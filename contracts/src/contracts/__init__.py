@@ -1,1 +1,1 @@
-"""What crosses a wire between the Python services (pydantic models, error codes), and how all of them are watched."""
+"""What crosses a wire between the Python services: pydantic models, identifiers, problem details."""

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import uvloop
 
-from contracts.observation.logs import log_json_lines
 from engine_filter.policy import SettingsError, read_policy
 from engine_filter.refusals import Refused
 from engine_filter.server import Filter
 from engine_filter.wire import Exchange, Order
+from service_kit.observation.logs import log_json_lines
 
 _USAGE = 2
 

@@ -1,1 +1,1 @@
-"""What the Python services do alike, whatever they are for: errors and their answers, bounded reading, listening."""
+"""What the Python services do alike: errors, bounded reading, listening, logs, metrics, traces."""

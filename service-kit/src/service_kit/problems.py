@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from contracts.errors import PROBLEM_MEDIA_TYPE, FieldError, Problem, as_sentence
-from contracts.observation.context import current_work
 from service_kit.failures import (
     ConflictError,
     DomainError,
@@ -26,6 +25,7 @@ from service_kit.failures import (
     UnavailableError,
     UpstreamError,
 )
+from service_kit.observation.context import current_work
 from service_kit.problem_responses import document_problems
 
 STATUS: dict[type[DomainError], HTTPStatus] = {

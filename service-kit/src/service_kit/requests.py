@@ -16,13 +16,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from contracts.errors import REQUEST_ID_HEADER
-from contracts.observation.context import Work, told_work, work_fields, working_for
-from contracts.observation.spans import TRACEPARENT, following, span
 from service_kit.failures import DomainError
 from service_kit.listening.broken_off import BrokenOffError
+from service_kit.observation.context import Work, told_work, work_fields, working_for
+from service_kit.observation.spans import TRACEPARENT, following, span
 from service_kit.problems import problem
 
-ARRIVED = "contracts.arrived"
+ARRIVED = "service_kit.arrived"
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 """For `FastAPI`: its own spans would hold the queries of requests, and follow whoever calls."""
 UNMATCHED = "unmatched"

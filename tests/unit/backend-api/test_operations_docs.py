@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from backend_api.application import measures as backend
-from contracts.observation.instruments import Counter, Histogram, Instrument
 from sandbox_manager.application import measures as manager
+from service_kit.observation.instruments import Counter, Histogram, Instrument
 from tool_api import measures as tool_api
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations.md"

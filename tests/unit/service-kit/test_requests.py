@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.responses import StreamingResponse
 
-from contracts.observation.context import work_fields
+from service_kit.observation.context import work_fields
 from service_kit.problems import install_problems
 from service_kit.requests import Answered, RequestMiddleware, RequestRules
 

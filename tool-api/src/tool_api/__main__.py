@@ -7,8 +7,8 @@ import sys
 
 import uvloop
 
-from contracts.observation.logs import log_json_lines
 from service_kit.cancellation import let_cancellation_through
+from service_kit.observation.logs import log_json_lines
 from tool_api.bootstrap.serve import serve
 from tool_api.bootstrap.settings import SettingsError, load_settings
 

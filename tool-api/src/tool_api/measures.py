@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.observation.instruments import Instruments
+from service_kit.observation.instruments import Instruments
 
 INSTRUMENTS = Instruments()
 

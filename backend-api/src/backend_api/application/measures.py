@@ -5,7 +5,7 @@ Like a logger, a measure belongs to the process: `measures.RUNS_ENDED.add("faile
 
 from __future__ import annotations
 
-from contracts.observation.instruments import Instruments
+from service_kit.observation.instruments import Instruments
 
 INSTRUMENTS = Instruments()
 

@@ -14,9 +14,9 @@ from backend_api.bootstrap.listening import Server, listen, server_for
 from backend_api.bootstrap.settings import SettingsError, load_settings, resolve_hosts
 from backend_api.bootstrap.wiring import web_options, wire_with
 from backend_api.infrastructure.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
-from contracts.observation.logs import log_json_lines
-from contracts.tracing import traced
 from service_kit.cancellation import let_cancellation_through
+from service_kit.observation.logs import log_json_lines
+from service_kit.tracing import traced
 
 GRACEFUL_S = 3
 

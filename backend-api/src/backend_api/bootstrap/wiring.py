@@ -31,7 +31,7 @@ from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.security.passwords import Argon2Passwords
 from backend_api.infrastructure.security.tokens import JwtAccessTokens
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
-from contracts.tracing import follows_callers
+from service_kit.tracing import follows_callers
 
 DRAIN_S = 6.0
 """Runs may take so long to come to the end of their present step; then they are cut."""

@@ -18,9 +18,9 @@ from backend_api.bootstrap.settings import Settings, SettingsError, load_setting
 from backend_api.bootstrap.wiring import settle_memory, working
 from backend_api.infrastructure.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
 from backend_api.interfaces.http.worker_app import build_worker_app
-from contracts.observation.logs import log_json_lines
-from contracts.tracing import traced
 from service_kit.cancellation import let_cancellation_through
+from service_kit.observation.logs import log_json_lines
+from service_kit.tracing import traced
 
 logger = logging.getLogger(__name__)
 

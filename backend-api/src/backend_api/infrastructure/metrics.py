@@ -11,7 +11,7 @@ from pymongo.errors import PyMongoError
 
 from backend_api.application import measures
 from backend_api.infrastructure.mongo.database import Database
-from contracts.observation.exposition import exposition
+from service_kit.observation.exposition import exposition
 
 logger = logging.getLogger(__name__)
 

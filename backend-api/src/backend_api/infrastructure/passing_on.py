@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import httpx
 
-from contracts.observation.context import work_headers
-from contracts.observation.spans import TRACEPARENT, current_traceparent
+from service_kit.observation.context import work_headers
+from service_kit.observation.spans import TRACEPARENT, current_traceparent
 
 
 def passed_on() -> dict[str, str]:

@@ -6,7 +6,7 @@ event loop's thread.
 
 from __future__ import annotations
 
-from contracts.observation.instruments import Instruments
+from service_kit.observation.instruments import Instruments
 
 INSTRUMENTS = Instruments()
 

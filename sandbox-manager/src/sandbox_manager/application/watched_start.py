@@ -10,11 +10,11 @@ from datetime import timedelta
 
 from opentelemetry.trace import Span
 
-from contracts.observation.context import current_work, working_for
-from contracts.observation.spans import span
 from sandbox_manager.application import measures
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.domain.sandbox import Sandbox
+from service_kit.observation.context import current_work, working_for
+from service_kit.observation.spans import span
 
 
 class StartWatch:

@@ -6,13 +6,13 @@ import socket
 
 import uvicorn
 
-from contracts.observation.logs import log_json_lines
-from contracts.tracing import traced
 from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.settings import Settings, SettingsError
 from sandbox_manager.bootstrap.wiring import wire
 from service_kit.listening.http import BoundedHttpProtocol, Config
 from service_kit.listening.peers import Peers
+from service_kit.observation.logs import log_json_lines
+from service_kit.tracing import traced
 
 _BACKLOG = 512
 _CONNECTIONS = 600

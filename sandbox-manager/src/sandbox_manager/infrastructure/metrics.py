@@ -8,10 +8,10 @@ from collections import Counter
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 
-from contracts.observation.exposition import exposition
 from sandbox_manager.application import measures
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.domain.ports import SandboxRegistry
+from service_kit.observation.exposition import exposition
 
 _log = logging.getLogger(__name__)
 

@@ -22,8 +22,8 @@ from backend_api.domain.conversation.deletions import Deleted
 from backend_api.domain.conversation.entity import Claimant, InboxMessage, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
 from backend_api.domain.errors import InvalidError
-from contracts.observation.context import working_for
-from contracts.observation.spans import following
+from service_kit.observation.context import working_for
+from service_kit.observation.spans import following
 from support.backend_stores import ANNA, BERT, ConversationStores
 
 CLAIMANT = Claimant(worker="here", lease_s=30, model="m")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from contracts.observation.exposition import MEDIA_TYPE, exposition
+from service_kit.observation.exposition import MEDIA_TYPE, exposition
 from tool_api.http.authorization import grant_of
 from tool_api.measures import INSTRUMENTS
 

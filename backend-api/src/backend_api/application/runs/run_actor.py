@@ -22,8 +22,8 @@ from backend_api.domain.conversation.entity import InboxMessage, Lease
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.errors import DomainError, StoreUnavailableError
 from backend_api.domain.notifier import Topic
-from contracts.observation.context import working_for
-from contracts.observation.spans import span
+from service_kit.observation.context import working_for
+from service_kit.observation.spans import span
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)

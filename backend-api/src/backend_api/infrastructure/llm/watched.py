@@ -11,7 +11,7 @@ from opentelemetry.trace import SpanKind
 from backend_api.application import measures
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import ChatModel, FinishPart, ModelError, ModelRequest, Part, UsagePart
-from contracts.observation.spans import TRACER, failed
+from service_kit.observation.spans import TRACER, failed
 
 _FINE = frozenset({"stop", "length", "tool_calls"})
 

@@ -33,8 +33,8 @@ from backend_api.domain.conversation.entity import (
 from backend_api.domain.conversation.errors import LeaseLostError, TooManyWaitingError
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
-from contracts.observation.context import current_work
-from contracts.observation.spans import current_traceparent
+from service_kit.observation.context import current_work
+from service_kit.observation.spans import current_traceparent
 
 
 class MemoryRunLedger:

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from backend_api.domain.conversation.entity import Claimant, InboxMessage, Run, RunId, RunStatus, SessionId
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Document
-from contracts.observation.context import current_work
-from contracts.observation.spans import current_traceparent
+from service_kit.observation.context import current_work
+from service_kit.observation.spans import current_traceparent
 
 
 def run_from(document: Document) -> Run:

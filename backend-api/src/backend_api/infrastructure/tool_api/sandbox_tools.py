@@ -24,10 +24,10 @@ from backend_api.infrastructure.tool_api.endpoint_faults import endpoint_faults
 from backend_api.infrastructure.tool_api.endpoints import Endpoint, Endpoints
 from backend_api.infrastructure.tool_api.problems import REFUSED, error_of, refusal
 from backend_api.infrastructure.tool_api.remote_spans import record_remote_spans
-from contracts.observation.spans import span
 from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
 from service_kit.bounded_http import Bounds, StreamedAnswer
 from service_kit.bounded_json import MalformedJsonError, read_json
+from service_kit.observation.spans import span
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from backend_api.application import measures
 from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolBox, ToolOutcome
-from contracts.observation.spans import span
+from service_kit.observation.spans import span
 
 
 class WatchedToolBox:

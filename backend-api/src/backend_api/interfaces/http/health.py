@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from backend_api.interfaces.http.use_cases import Calls, Metrics, Options, Probe
-from contracts.observation.exposition import MEDIA_TYPE
-from contracts.scraping import check_scraper
+from service_kit.observation.exposition import MEDIA_TYPE
+from service_kit.scraping import check_scraper
 
 router = APIRouter(tags=["health"])
 logger = logging.getLogger(__name__)

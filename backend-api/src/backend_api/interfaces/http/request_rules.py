@@ -9,7 +9,7 @@ from starlette.types import Scope
 
 from backend_api.application import measures
 from contracts.errors import REQUEST_ID_HEADER
-from contracts.observation.context import Work
+from service_kit.observation.context import Work
 from service_kit.requests import Answered, RequestRules
 
 _SANE = re.compile(r"[A-Za-z0-9._-]{8,64}")

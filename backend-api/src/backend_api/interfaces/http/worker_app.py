@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse, Response
 
 from backend_api.interfaces.http.health import healthz, metrics_answer, readiness
 from backend_api.interfaces.http.use_cases import Metrics, Probe, no_metrics
-from contracts.scraping import check_scraper
 from service_kit.problems import install_problems
 from service_kit.requests import NO_TELEMETRY
+from service_kit.scraping import check_scraper
 
 
 def build_worker_app(

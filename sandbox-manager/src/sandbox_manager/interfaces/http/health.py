@@ -11,10 +11,10 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from contracts.observation.exposition import MEDIA_TYPE
-from contracts.scraping import check_scraper
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.interfaces.http.use_cases import Wired
+from service_kit.observation.exposition import MEDIA_TYPE
+from service_kit.scraping import check_scraper
 
 _DEADLINE_S = 2.0
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from contracts.tracing import follows_callers, is_traced
+from service_kit.tracing import follows_callers, is_traced
 from support.otlp import otlp_collector
 
 ROOT = Path(__file__).parents[3]
@@ -74,8 +74,8 @@ def test_the_sdk_is_not_loaded_before(source: str, modules: tuple[str, ...]) -> 
 
 def test_nothing_is_recorded_without_a_collector() -> None:
     program = """
-from contracts.observation.spans import span
-from contracts.tracing import traced
+from service_kit.observation.spans import span
+from service_kit.tracing import traced
 with traced("backend-api"), span("run") as current:
     print(current.is_recording())
 """
@@ -85,8 +85,8 @@ with traced("backend-api"), span("run") as current:
 def test_a_collector_that_is_away_keeps_nobody_waiting() -> None:
     program = """
 import time
-from contracts.observation.spans import current_traceparent, span
-from contracts.tracing import traced
+from service_kit.observation.spans import current_traceparent, span
+from service_kit.tracing import traced
 with traced("backend-api"):
     with span("run"):
         assert current_traceparent() is not None
@@ -102,8 +102,8 @@ def test_only_our_own_spans_leave_and_third_parties_get_no_trace() -> None:
     program = """
 import json
 from opentelemetry import propagate, trace
-from contracts.observation.spans import span
-from contracts.tracing import traced
+from service_kit.observation.spans import span
+from service_kit.tracing import traced
 sent = {}
 with traced("backend-api", passed_on=["tool-api"]), span("run"):
     with trace.get_tracer("anthropic").start_as_current_span("chat", attributes={"text": "words"}):

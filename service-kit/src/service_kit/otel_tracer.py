@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.util.types import Attributes
 
-from contracts.observation.spans import SCOPE
+from service_kit.observation.spans import SCOPE
 
 CLOSE_S = 2.0
 

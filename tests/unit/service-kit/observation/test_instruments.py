@@ -7,8 +7,8 @@ import math
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from contracts.observation.exposition import exposition
-from contracts.observation.instruments import MAX_SERIES, Instruments
+from service_kit.observation.exposition import exposition
+from service_kit.observation.instruments import MAX_SERIES, Instruments
 
 
 def read(instruments: Instruments) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

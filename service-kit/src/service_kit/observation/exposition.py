@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
-from contracts.observation.instruments import Counter, Histogram, Instrument, Labels
+from service_kit.observation.instruments import Counter, Histogram, Instrument, Labels
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})

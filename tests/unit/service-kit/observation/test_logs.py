@@ -7,8 +7,8 @@ import logging
 import sys
 from typing import Any
 
-from contracts.observation.context import working_for
-from contracts.observation.logs import JsonLines
+from service_kit.observation.context import working_for
+from service_kit.observation.logs import JsonLines
 
 
 def line_of(level: int = logging.INFO, *, exc_info: Any = None, **extra: object) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import re
 import sys
 from datetime import UTC, datetime
 
-from contracts.observation.context import work_fields
-from contracts.observation.spans import current_trace_id
+from service_kit.observation.context import work_fields
+from service_kit.observation.spans import current_trace_id
 
 _TALKATIVE = (
     "anthropic",

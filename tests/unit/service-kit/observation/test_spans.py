@@ -10,8 +10,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from contracts.observation import spans
-from contracts.observation.spans import current_trace_id, current_traceparent, following, span
+from service_kit.observation import spans
+from service_kit.observation.spans import current_trace_id, current_traceparent, following, span
 
 REMOTE = f"00-{'a' * 32}-{'b' * 16}-01"
 

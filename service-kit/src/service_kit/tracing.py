@@ -36,7 +36,7 @@ def traced(service: str, *, passed_on: Sequence[str] = ()) -> Generator[None]:
         yield
         return
     # Imported now, as it costs memory and time that a deployment without a collector need not pay.
-    tracers = import_module("contracts.otel_tracer").ExportingTracers(service, passed_on)
+    tracers = import_module("service_kit.otel_tracer").ExportingTracers(service, passed_on)
     set_tracer_provider(tracers)
     try:
         yield

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from contracts.observation.logs import JsonLines, log_json_lines
+from service_kit.observation.logs import JsonLines, log_json_lines
 
 HOSTILE = [
     "\r\nfake: line",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from contracts.observation.context import Work, current_work, told_work, work_fields, work_headers, working_for
+from service_kit.observation.context import Work, current_work, told_work, work_fields, work_headers, working_for
 
 
 def test_ids_hold_for_the_block_and_what_it_starts() -> None:
