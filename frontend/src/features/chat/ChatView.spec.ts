@@ -5,7 +5,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import { i18n } from '@/i18n'
-import { problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import ChatView from './ChatView.vue'
 import { useConversation } from './conversation'
 
@@ -46,6 +46,24 @@ describe('ChatView', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Cancel' }))
     expect(screen.queryByText('hello')).toBeNull()
     vi.restoreAllMocks()
+  })
+  it('says an example once, however often it is clicked', async () => {
+    await show(null)
+    const created = { id: 's', title: '', status: 'idle', model: null, options: {}, created_at: '', updated_at: '' }
+    const { calls } = startFakeServer({
+      'POST /sessions': async () => {
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        return json({ ...created, pinned: false, archived: false, last_seq: 0 }, 201)
+      },
+      'GET /sessions/s/events': () => json({ items: [], last_seq: 0, has_more: false }),
+      'GET /sessions/s/state': () => json({ session: created, sandbox: null, last_seq: 0 }),
+      'POST /sessions/s/messages': () => json({ seq: 1 }, 202),
+    })
+    await userEvent.dblClick(screen.getByRole('button', { name: /^See it work/ }))
+    const said = () => calls.filter(({ path }) => path === '/sessions/s/messages').map(({ body }) => body)
+    await vi.waitFor(() => expect(said()).not.toEqual([]))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(said()).toMatchObject([{ text: 'Give me a tour of your computer' }])
   })
   it.each([
     [404, 'This conversation is not here'],

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { WireEvent } from '@/api/types'
 import { json, openFakeStream, problem, startFakeServer, type FakeStream } from '@/shared/testing/fakeServer'
 import { useConversation } from './conversation'
+import { shownItems } from './order'
 
 const session = {
   id: 's',
@@ -61,6 +62,28 @@ function start() {
 }
 
 describe('a conversation', () => {
+  it('opened while an answer is written shows below it what waits for its end', async () => {
+    const started = { ...user(2, ''), type: 'run.started', model: 'x' }
+    startFakeServer({
+      'GET /sessions/s/state': () => json({ session, sandbox, last_seq: 3 }),
+      'GET /sessions/s/events': ({ path, signal }) => {
+        if (path.includes('format=json'))
+          return json({ items: [user(1, 'earlier'), started, user(3, 'and this')], last_seq: 3, has_more: false })
+        streams.push(openFakeStream(signal))
+        return streams.at(-1)!.response
+      },
+    })
+    await conversation.open('s')
+    await vi.waitFor(() => expect(streams).toHaveLength(1))
+    const piece = { seq: null, type: 'message.delta', at: '', session_id: 's', run_id: 'r', message_id: 'a' }
+    streams[0]!.send(`data: ${JSON.stringify({ ...piece, offset: 0, text: 'half' })}\n\n`)
+    await vi.waitFor(() => expect(conversation.transcript.live).toHaveLength(1))
+    expect(shownItems(conversation.transcript)).toMatchObject([
+      { text: 'earlier' },
+      { text: 'half' },
+      { text: 'and this' },
+    ])
+  })
   it('takes a message while it is still being opened, once', async () => {
     let loaded: (answer: Response) => void = () => undefined
     const server = startFakeServer({

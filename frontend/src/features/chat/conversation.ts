@@ -9,7 +9,7 @@ import { createId } from '@/shared/lib/ids'
 import { withSandboxAnswer } from './computerState'
 import { failedWith, isForLater, isWaiting, keepOutbox, LATER_MS, post, recallOutbox, type Pending } from './outbox'
 import { createLeftBehind } from './leftBehind'
-import { reduce } from './reducer'
+import { joined, reduce } from './reducer'
 import { emptyTranscript, isActive, type Transcript } from './transcript'
 
 const PAGE = 1000
@@ -97,6 +97,7 @@ export const useConversation = defineStore('conversation', () => {
       ])
       if (abort.signal.aborted) return
       sessions.keep(opened.session)
+      state = joined(state)
       if (opened.sandbox) state = withSandboxAnswer(state, opened.sandbox)
       transcript.value = state
       phase.value = 'ready'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { WireEvent } from '@/api/types'
 import { activeFrom, shownItems } from './order'
-import { HANDED_OVER, reduce } from './reducer'
+import { HANDED_OVER, joined, reduce } from './reducer'
 import { emptyTranscript, type Transcript } from './transcript'
 
 type Loose = { type: WireEvent['type'] } & Record<string, unknown>
@@ -133,6 +133,20 @@ describe('what is said while the agent works', () => {
     expect(order(settled)).toBe('question half an answer stop that')
     const next = play([delta(0, 'as you wish', 'n')], settled)
     expect(order(next)).toBe('question half an answer stop that as you wish')
+  })
+  it.each([
+    ['first', [user(1, 'question'), started(2)]],
+    ['later', [user(1, 'question'), started(2), called(3), done(4)]],
+  ])('stands after the answer of a %s step in a page that comes while that is written', (_, before) => {
+    const seq = before.length + 1
+    const pieces = [delta(0, 'half an '), delta(8, 'answer')]
+    const stays = play([...before, pieces[0]!, user(seq, 'and this'), pieces[1]!])
+    const comes = play([delta(0, 'half an answer')], joined(play([...before, user(seq, 'and this')])))
+    expect(order(comes)).toBe(order(stays))
+    expect(order(comes)).toMatch(/half an answer and this$/)
+    expect(activeFrom(shownItems(comes))).toBe(activeFrom(shownItems(stays)))
+    const settled = [answered(seq + 1, 'half an answer', 1), delta(0, 'and that', 'n')]
+    expect(order(play(settled, comes))).toMatch(/half an answer and this and that$/)
   })
   it('stands after the calls of the turn that had not read it', () => {
     const state = play([

@@ -20,6 +20,16 @@ const OFF_COMPUTER: ReadonlySet<string> = new Set(['think', 'utc_now', 'web_sear
 /** Live output kept for display; the whole of it is the event's body. */
 const OUTPUT_KEPT = 200_000
 
+/** Each ends what the agent wrote before, or begins what it writes next. */
+const STEPS: ReadonlySet<WireEvent['type']> = new Set([
+  'run.started',
+  'run.finished',
+  'message.completed',
+  'thinking.completed',
+  'tool.called',
+  'tool.finished',
+])
+
 type LiveEvent = Extract<WireEvent, { seq: null }>
 type StoredEvent = Exclude<WireEvent, LiveEvent>
 
@@ -28,7 +38,18 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
   if (event.seq === null) return reduceLive(state, event)
   if (event.seq <= state.lastSeq) return state
   if (event.seq > state.lastSeq + 1) return { ...state, gaps: state.gaps + 1 }
-  return reduceStored({ ...state, lastSeq: event.seq }, event)
+  const stepSeq = STEPS.has(event.type) ? event.seq : state.stepSeq
+  return reduceStored({ ...state, lastSeq: event.seq, stepSeq }, event)
+}
+
+/** The history is read: what is being written at that moment may have begun before the last of it was said. */
+export function joined(state: Transcript): Transcript {
+  return { ...state, joinedSeq: state.lastSeq }
+}
+
+/** Behind which event a text began whose first piece comes now. Said before its step ended, a message waits for it. */
+function begunAfter({ lastSeq, stepSeq, joinedSeq }: Transcript): number {
+  return joinedSeq > 0 && stepSeq <= joinedSeq ? stepSeq : lastSeq
 }
 
 function reduceLive(state: Transcript, event: LiveEvent): Transcript {
@@ -148,7 +169,7 @@ function layDelta(
   if (!item) {
     if (isSettled(state, kind, messageId)) return state
     if (offset > 0) return { ...state, gaps: state.gaps + 1 }
-    return { ...state, live: [...state.live, { ...liveItem(kind, messageId, text), afterSeq: state.lastSeq }] }
+    return { ...state, live: [...state.live, { ...liveItem(kind, messageId, text), afterSeq: begunAfter(state) }] }
   }
   const laid = layPiece({ text: item.text, points: countPoints(item.text) }, offset, text)
   if (!laid) return { ...state, gaps: state.gaps + 1 }

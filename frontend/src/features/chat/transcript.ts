@@ -95,6 +95,10 @@ export interface ComputerView {
 /** What a session has said so far. `items` follow the stored order; `live` is what is being written after them. */
 export interface Transcript {
   readonly lastSeq: number
+  /** The last event of the agent's own: what it writes now began behind it. */
+  readonly stepSeq: number
+  /** Up to here it was read all at once, and when a text being written began was not seen. */
+  readonly joinedSeq: number
   readonly items: readonly Item[]
   readonly live: readonly LiveItem[]
   readonly run: RunView | null
@@ -116,6 +120,8 @@ export function isActive({ run }: Pick<Transcript, 'run'>): boolean {
 
 export const emptyTranscript: Transcript = {
   lastSeq: 0,
+  stepSeq: 0,
+  joinedSeq: 0,
   items: [],
   live: [],
   run: null,

@@ -33,7 +33,13 @@ describe('formats', () => {
   it.each([
     [740, '740 ms'],
     [1840, '1.8 s'],
+    [999.7, '1.0 s'],
+    [9_949, '9.9 s'],
+    [9_970, '10 s'],
     [59_400, '59 s'],
+    [59_700, '1 min 0 s'],
+    [119_700, '2 min 0 s'],
+    [3_599_600, '1 h 0 min'],
     [125_000, '2 min 5 s'],
   ])('%i ms reads %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
   it.each([

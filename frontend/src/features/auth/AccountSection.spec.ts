@@ -1,0 +1,39 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen } from '@testing-library/vue'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { dropLogIn } from '@/api/tokens'
+import { i18n } from '@/i18n'
+import { grant, json, startFakeServer } from '@/shared/testing/fakeServer'
+import AccountSection from './AccountSection.vue'
+import { useAuth } from './store'
+
+afterEach(() => {
+  cleanup()
+  dropLogIn()
+  vi.unstubAllGlobals()
+})
+
+async function show(mode: 'local' | 'password') {
+  const pinia = createPinia()
+  setActivePinia(pinia)
+  startFakeServer({
+    'GET /auth/status': () => json({ mode, has_users: true, registration_open: true, max_upload_bytes: 10 }),
+    'GET /auth/me': () => json({ id: 'u', username: 'local', is_admin: false }),
+    'POST /auth/login': () => json(grant('now', 'mei')),
+  })
+  await useAuth().start()
+  if (mode === 'password') await useAuth().logIn({ username: 'mei', password: 'a long one' })
+  return render(AccountSection, { global: { plugins: [i18n, pinia] } })
+}
+
+describe('AccountSection', () => {
+  it('names nobody where nobody logs in', async () => {
+    const { container } = await show('local')
+    expect(container.textContent).toBe('')
+  })
+  it('names who has logged in', async () => {
+    await show('password')
+    expect(screen.getByText('Logged in as mei')).toBeTruthy()
+  })
+})
