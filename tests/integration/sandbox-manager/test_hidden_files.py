@@ -11,9 +11,10 @@ import pytest
 
 from sandbox_manager.infrastructure.runtimes.process import hidden_files
 
-SPIN = "while True: pass"
+BEGIN = "print('null', flush=True)\n"
+SPIN = BEGIN + "while True: pass"
 STARVED = "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\n" + SPIN
-STUCK = "import time; time.sleep(60)"
+STUCK = BEGIN + "import time; time.sleep(60)"
 
 
 @pytest.mark.parametrize(("program", "is_stuck"), [(STARVED, False), (STUCK, True)], ids=["starved", "stuck"])
@@ -26,7 +27,7 @@ def test_only_one_that_does_not_go_on_by_its_own_doing_is_late(
             super().__init__([*pinned, program], stdout=PIPE)
 
     cpu = min(os.sched_getaffinity(0))
-    pinned = ["taskset", "-c", str(cpu), sys.executable, "-S", "-c", SPIN]
+    pinned = ["taskset", "-c", str(cpu), sys.executable, "-S", "-c", "while True: pass"]
     monkeypatch.setattr(hidden_files, "Popen", Replaced)
     with subprocess.Popen(pinned) as neighbour:
         try:
@@ -35,3 +36,23 @@ def test_only_one_that_does_not_go_on_by_its_own_doing_is_late(
             neighbour.kill()
     assert found == []
     assert untold == ([os.getpid()] if is_stuck else [])
+
+
+@pytest.mark.parametrize("fault", ["no process to be had", "it ends at once", "it never begins"])
+def test_a_program_that_could_not_look_says_nothing_of_whom_it_was_to_look_at(
+    fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Faulty(Popen[bytes]):
+        def __init__(self, _command: list[str], **options: object) -> None:
+            if fault == "no process to be had":
+                raise BlockingIOError(11, "Resource temporarily unavailable")
+            program = "raise SystemExit(1)" if fault == "it ends at once" else "import time; time.sleep(60)"
+            super().__init__([sys.executable, "-S", "-c", program], stdout=PIPE)
+
+    monkeypatch.setattr(hidden_files, "Popen", Faulty)
+    with pytest.raises(hidden_files.ProbeError):
+        hidden_files.hidden_files([os.getpid()], 0.3)
+
+
+def test_what_a_process_that_hides_nothing_has_open_is_told() -> None:
+    assert hidden_files.hidden_files([os.getpid()], 10.0)[1] == []

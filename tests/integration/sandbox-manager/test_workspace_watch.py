@@ -9,7 +9,10 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
+
 from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many
+from sandbox_manager.infrastructure.runtimes.process.hidden_files import ProbeError
 from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.processes import reference
 from sandbox_manager.infrastructure.runtimes.process.workspace_count import CountBounds, Watched, told
@@ -181,8 +184,12 @@ def test_what_was_told_before_one_that_takes_too_long_is_kept(tmp_path: Path) ->
     folders = [tmp_path / name for name in ("first", "second", "stuck", "last")]
     command = [sys.executable, "-I", "-S", "-c", STUCK]
     assert sizes(command, folders, 0.5) == [TreeSize(1, 2)] * 2
-    assert sizes(["false"], folders, 0.5) == []
-    assert sizes(["/not/there"], folders, 0.5) == []
+
+
+@pytest.mark.parametrize("command", ["false", "/not/there"])
+def test_a_counter_that_does_not_come_to_count_is_no_workspaces_fault(command: str, tmp_path: Path) -> None:
+    with pytest.raises(ProbeError):
+        sizes([command], [tmp_path], 5)
 
 
 def test_each_folder_is_told_of_in_turn(tmp_path: Path) -> None:

@@ -42,9 +42,11 @@ class _Exactly:
 
     def read(self, size: int = -1) -> bytes:
         wanted = self._left if size < 0 else min(size, self._left)
-        piece = self._file.read(wanted)
+        piece = bytearray()
+        while len(piece) < wanted and (more := self._file.read(wanted - len(piece))):
+            piece += more
         self._left -= wanted
-        return piece + b"\0" * (wanted - len(piece))
+        return bytes(piece).ljust(wanted, b"\0")
 
 
 def entries(folder: int, counted: Counted, prefix: str = "") -> Iterator[Entry]:

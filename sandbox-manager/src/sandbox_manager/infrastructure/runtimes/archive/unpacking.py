@@ -9,6 +9,7 @@ import stat
 import tarfile
 import time
 from collections.abc import Generator
+from io import RawIOBase
 from pathlib import Path
 
 from sandbox_manager.infrastructure.runtimes.archive.bounds import (
@@ -159,7 +160,9 @@ class _Unpacking:
                 if piece.count(0) == len(piece):
                     file.seek(len(piece), os.SEEK_CUR)  # holes stay holes
                 else:
-                    file.write(piece)
+                    _write_all(file, piece)
+            if file.tell() != info.size:
+                raise ArchiveError("damaged", "The snapshot ends in the middle of a file.")
             file.truncate(info.size)
             os.fchown(file.fileno(), self._uid, self._gid)
             os.fchmod(file.fileno(), info.mode & 0o777)
@@ -179,6 +182,13 @@ class _Unpacking:
             yield folder, name
         finally:
             os.close(folder)
+
+
+def _write_all(file: RawIOBase, piece: bytes) -> None:
+    """An unbuffered file on an almost full disk takes a part of a piece, and says what is wrong at the next."""
+    left = memoryview(piece)
+    while left:
+        left = left[file.write(left) or 0 :]
 
 
 def remove_tree(folder: Path) -> None:

@@ -9,7 +9,12 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from sandbox_manager.infrastructure.runtimes.process.hidden_files import hidden_files, hides, info_folder
+from sandbox_manager.infrastructure.runtimes.process.hidden_files import (
+    ProbeError,
+    hidden_files,
+    hides,
+    info_folder,
+)
 from sandbox_manager.infrastructure.runtimes.process.hidden_program import mount_of
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 from service_kit.open_files import descriptor_folders
@@ -41,12 +46,13 @@ def memory_files() -> MemoryFiles:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Memory that each process holds by descriptors, by inode, those that hide it and were not found out in time, and
-    how many seconds it took to find out."""
+    """Memory that each process holds by descriptors, by inode, those that hide it and were not found out in time, how
+    many seconds it took to find out, and what kept us from asking."""
 
     by_process: dict[int, dict[int, int]]
     untold: list[int]
     asked_s: float
+    fault: str | None = None
 
 
 def bytes_held(pids: Iterable[int], memory: MemoryFiles) -> Held:
@@ -71,7 +77,10 @@ def bytes_held(pids: Iterable[int], memory: MemoryFiles) -> Held:
 
 def _with_hidden(found: dict[int, dict[int, int]], hiding: Sequence[int], memory: MemoryFiles) -> Held:
     began = time.monotonic()
-    hidden, untold = hidden_files(hiding, _PATIENCE_S)
+    try:
+        hidden, untold = hidden_files(hiding, _PATIENCE_S)
+    except ProbeError as error:
+        return Held(found, [], time.monotonic() - began, str(error))
     for one in hidden:
         if one.device == memory.device:
             found[one.pid][one.inode] = one.bytes

@@ -68,6 +68,11 @@ class Freezer:
         with self._alone():
             self._thaw()
 
+    @property
+    def can_hold(self) -> bool:
+        """Whether there is a cgroup to hold them by; on v1 its controller may be missing."""
+        return self._switch() is not None
+
     @contextlib.contextmanager
     def held(self, within_s: float) -> Generator[bool]:
         """Hold all by their cgroup for the length of the block, unless they are already; answers whether that was

@@ -18,12 +18,17 @@ from sandbox_manager.infrastructure.runtimes.process.processes import stat_field
 
 _END_S = 1.0
 _LOOK_S = 0.05
+_BEGUN = b"null"
 STARVED = 4
 """So many times its patience the program gets where others keep it from a processor."""
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PYTHON_PATH = ":".join(
     str(Path(file).parents[levels]) for file, levels in ((service_kit.__file__, 1), (hidden_program.__file__, 4))
 )
+
+
+class ProbeError(Exception):
+    """A program that looks for the manager could not: a fault of its own or of the machine, of no sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +61,26 @@ def hidden_files(
     pids: Sequence[int], patience_s: float, *, starved: int = STARVED
 ) -> tuple[list[HiddenFile], list[int]]:
     """What they have open, and those of them of which not all was told in time: `patience_s`, and while the program
-    only waits for a processor up to `starved` times that."""
+    only waits for a processor up to `starved` times that.
+
+    Raises:
+        ProbeError: the program could not be started, or did not come to look at any.
+    """
     if not pids:
         return [], []
     command = [sys.executable, "-S", "-P", "-m", hidden_program.__name__, *map(str, pids)]
     environment = {"PYTHONPATH": _PYTHON_PATH, "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         program = Popen(command, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
-    except OSError:
-        return [], [*pids]
+    except OSError as error:
+        raise ProbeError(f"What looks into closed processes could not be started: {error.strerror}.") from error
     told, is_late = _told(program, patience_s, patience_s * starved)
     assert program.stdout is not None
     program.stdout.close()
-    found, untold = _parsed(told, pids)
+    begun, _, answers = told.partition(b"\n")
+    if begun != _BEGUN and is_late:
+        raise ProbeError("What looks into closed processes did not begin.")
+    found, untold = _parsed(answers, pids)
     return found, untold if is_late else []
 
 

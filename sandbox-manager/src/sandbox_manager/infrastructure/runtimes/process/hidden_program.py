@@ -1,5 +1,5 @@
 """Tells of each process it is asked for which deleted files and memory without a name it has open, as JSON lines of
-`[device, inode, bytes]`, and `null` when it is through with that process.
+`[device, inode, bytes]`, and `null` when it begins and when it is through with each process.
 
 Of a process that made itself undumpable only root may look into `/proc/<pid>/fd`. Who made its user namespace has the
 right to trace it, though, and so to have a copy of what it has open. To let go of a copy may take as long as the other
@@ -28,6 +28,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def main() -> None:
     no_files = _mounts_without_files()
+    sys.stdout.write("null\n")
+    sys.stdout.flush()
     for pid in map(int, sys.argv[1:]):
         for folder in descriptor_folders(pid):
             with contextlib.suppress(OSError):

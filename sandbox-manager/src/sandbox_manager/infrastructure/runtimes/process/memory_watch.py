@@ -26,6 +26,7 @@ from sandbox_manager.infrastructure.runtimes.process.descriptors import (
     greediest,
     memory_files,
 )
+from sandbox_manager.infrastructure.runtimes.process.hidden_files import ProbeError
 from sandbox_manager.infrastructure.runtimes.process.memory import (
     Beside,
     Member,
@@ -53,8 +54,8 @@ _HURRIED_REST = 4
 _EXACT_CPU_S = 0.5
 _ROUND_CPU_S = 0.1
 _COSTLY_CPU_S = 0.1
-_MEMINFO_BYTES = 4096
 _OVER = "It took up more memory than it may."
+_HIDING = "What its first processes have open could not be found out."
 _UNTOLD = 3
 """So many looks in a row that did not find out in time what processes hide end these."""
 
@@ -67,6 +68,7 @@ class _Known:
     descriptors_at: float = float("-inf")
     descriptors_cost_s: float = 0.0
     untold: int = 0
+    fault: str | None = None
     exact_again_at: float = float("-inf")
     looked_at: float = float("-inf")
     is_costly: bool = False
@@ -94,7 +96,16 @@ class MemoryWatch:
     _memory: MemoryFiles = field(default_factory=memory_files)
 
     def __call__(self) -> None:
-        """Look, if it is time to."""
+        """Look, if it is time to.
+
+        Raises:
+            ProbeError: what some sandbox hides could not be asked for, by no fault of its own.
+        """
+        self._look_in_time()
+        if fault := next((known.fault for known in self._known.values() if known.fault is not None), None):
+            raise ProbeError(fault)
+
+    def _look_in_time(self) -> None:
         now, available = time.monotonic(), _available_bytes()
         is_time = now - self._looked_at >= _LOOK_S
         self._is_hurried |= bool(self._sandboxes) and self._available_bytes - available > _GULP_BYTES
@@ -194,12 +205,22 @@ class MemoryWatch:
         known.descriptors = held.by_process
         known.descriptors_at = time.monotonic()
         known.descriptors_cost_s = time.thread_time() - began + held.asked_s
-        known.untold = known.untold + 1 if held.untold else 0
-        if known.untold >= _UNTOLD:
-            for process in {one.process for one in members if one.process.pid in held.untold} - spared(root, members):
-                self._kill(sandbox_id, process, "hidden descriptors")
+        known.fault = held.fault
+        if held.fault is None:
+            known.untold = known.untold + 1 if held.untold else 0
+        if known.untold >= _UNTOLD and held.untold:
+            self._end_untold(sandbox_id, root, members, held.untold)
             members = self._left(members)
         return members
+
+    def _end_untold(self, sandbox_id: str, root: ProcessRef, members: list[Member], untold: list[int]) -> None:
+        """The first of them is the one that was not found out; of those after it nothing was asked."""
+        kept = spared(root, members)
+        if any(process.pid == untold[0] for process in kept):
+            self.end(sandbox_id, _HIDING)
+            return
+        for process in {one.process for one in members if one.process.pid in untold} - kept:
+            self._kill(sandbox_id, process, "hidden descriptors")
 
     def _free(self, sandbox_id: str, sizes: dict[ProcessRef, int], known: _Known, over: int) -> None:
         held = {one: size + sum(known.descriptors.get(one.pid, {}).values()) for one, size in sizes.items()}

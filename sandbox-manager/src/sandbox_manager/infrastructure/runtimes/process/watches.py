@@ -78,10 +78,12 @@ class Watches:
         return found
 
     def _freezer(self, sandbox_id: str, root: ProcessRef) -> Freezer | None:
-        """None without cgroups: on a busy machine a shell sees the signals that stop its command, and gives it up."""
+        """None without cgroups that hold: on a busy machine a shell sees the signals that stop its command, and gives
+        it up."""
         if self.limits.kind == "rlimit":
             return None
-        return Freezer(self.limits.folders(sandbox_id), root, self.store.live(sandbox_id).hold)
+        freezer = Freezer(self.limits.folders(sandbox_id), root, self.store.live(sandbox_id).hold)
+        return freezer if freezer.can_hold else None
 
     def _end(self, sandbox_id: str, reason: str) -> None:
         state = self.store.state(sandbox_id)

@@ -15,7 +15,7 @@ from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
-from sandbox_manager.infrastructure.runtimes.process.hidden_files import STARVED, hidden_files, hides
+from sandbox_manager.infrastructure.runtimes.process.hidden_files import STARVED, ProbeError, hidden_files, hides
 from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.moments import Moment, this_moment
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
@@ -57,12 +57,13 @@ class CountBounds:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """How much it is, unless the machine was too slow to tell, how many seconds it took, and how much of it was
-    deleted."""
+    """How much it is, unless the machine was too slow to tell, how many seconds it took, how much of it was deleted,
+    and what of ours kept it from being counted to its end."""
 
     size: TreeSize | None
     took_s: float
     deleted_bytes: int = 0
+    fault: str | None = None
 
 
 def count_workspaces(
@@ -71,15 +72,15 @@ def count_workspaces(
     """One after the other, each within the bounds."""
     listing = _Listing([one.root for one in watched])
     sizes = _sizes([one.workspace for one in watched], bounds, may_unshare=may_unshare)
-    for one, (size, took_s) in zip(watched, sizes, strict=True):
+    for one, (size, took_s, fault) in zip(watched, sizes, strict=True):
         began = time.thread_time()
         try:
-            deleted = _deleted_size(one, listing, device, bounds)
+            deleted, deleted_fault = _deleted_size(one, listing, device, bounds)
         except Exception:  # noqa: BLE001 - one of many; the others are counted
             _log.exception("what a sandbox holds open could not be counted", extra={"session_id": one.session_id})
-            size, deleted = None, _NOTHING
+            size, deleted, deleted_fault = None, _NOTHING, None
         took_s += time.thread_time() - began
-        yield Counted(None if size is None else _sum(size, deleted), took_s, deleted.bytes)
+        yield Counted(None if size is None else _sum(size, deleted), took_s, deleted.bytes, fault or deleted_fault)
 
 
 class _Listing:
@@ -100,64 +101,87 @@ class _Listing:
         return self._members[root], self._moment
 
 
-def _deleted_size(one: Watched, listing: _Listing, device: int, bounds: CountBounds) -> TreeSize:
+@dataclass(frozen=True, slots=True)
+class _Deleted:
+    """Bytes of deleted files by inode, whether these are all, and what of ours kept them from being asked for."""
+
+    sizes: dict[int, int]
+    complete: bool
+    fault: str | None = None
+
+
+def _deleted_size(one: Watched, listing: _Listing, device: int, bounds: CountBounds) -> tuple[TreeSize, str | None]:
     """Where somebody was started meanwhile, the sandbox is held still and all that are new in it looked at too: a file
     may be handed on from process to process, each of which ends before it is looked at."""
     members, moment = listing.of(one.root)
-    sizes, complete = _deleted(members, device, bounds.deleted_cpu_s, bounds.patience_s)
+    first = _deleted(members, device, bounds.deleted_cpu_s, bounds.patience_s)
     if one.freezer is None or moment.is_last:
-        return TreeSize(sum(sizes.values()), len(sizes), complete)
+        return TreeSize(sum(first.sizes.values()), len(first.sizes), first.complete), first.fault
     try:
         with one.freezer.held(_STOP_S) as is_held:
             now = trees(all_processes(), [one.root])[one.root]
             new = [member for member in now if moment.precedes(member)]
-            more, is_all = _deleted(new, device, min(bounds.deleted_cpu_s, _HELD_CPU_S), _HELD_PATIENCE_S, starved=1)
+            more = _deleted(new, device, min(bounds.deleted_cpu_s, _HELD_CPU_S), _HELD_PATIENCE_S, starved=1)
     except (OSError, EngineUnavailableError):
         # It may have ended meanwhile; one that goes on is counted again.
-        more, is_all, is_held = {}, not one.root.lives, True
-    sizes |= more
-    return TreeSize(sum(sizes.values()), len(sizes), complete and is_all and is_held)
+        more, is_held = _Deleted({}, not one.root.lives), True
+    sizes = first.sizes | more.sizes
+    complete = first.complete and more.complete and is_held
+    return TreeSize(sum(sizes.values()), len(sizes), complete), first.fault or more.fault
 
 
 def _deleted(
     members: Sequence[Member], device: int, deadline_s: float, patience_s: float, *, starved: int = STARVED
-) -> tuple[dict[int, int], bool]:
-    """Bytes of deleted files by inode, also of those that only processes hold which let us not look into them."""
+) -> _Deleted:
+    """Also of those that only processes hold which let us not look into them."""
     pids = [member.process.pid for member in members]
     sizes, complete = unlinked_files(pids, device, deadline_s=deadline_s, clock=time.thread_time)
     hiding = [pid for pid in pids if any(map(hides, descriptor_folders(pid)))]
-    found, untold = hidden_files(hiding, patience_s, starved=starved)
-    return sizes | {one.inode: one.bytes for one in found if one.device == device}, complete and not untold
+    try:
+        found, untold = hidden_files(hiding, patience_s, starved=starved)
+    except ProbeError as error:
+        return _Deleted(sizes, complete=False, fault=str(error))
+    return _Deleted(sizes | {one.inode: one.bytes for one in found if one.device == device}, complete and not untold)
 
 
 def _sum(one: TreeSize, other: TreeSize) -> TreeSize:
     return TreeSize(one.bytes + other.bytes, one.files + other.files, one.complete and other.complete)
 
 
-def _sizes(folders: list[Path], bounds: CountBounds, *, may_unshare: bool) -> Generator[tuple[TreeSize | None, float]]:
-    """By a program of its own: a million files would hold up the manager. None for one it got stuck in: it is started
-    anew for those after that."""
+def _sizes(
+    folders: list[Path], bounds: CountBounds, *, may_unshare: bool
+) -> Generator[tuple[TreeSize | None, float, str | None]]:
+    """By a program of its own: a million files would hold up the manager. None for one it got stuck in, or failed at by
+    a fault of ours, which is told: it is started anew for those after that."""
     # As root of a namespace one's own folders are open, whatever their modes say.
     rights = ["unshare", "--user", "--map-root-user"] if may_unshare and os.geteuid() != 0 else []
     arguments = [program.__file__, "0", str(bounds.tree_cpu_s)]
     command = [*rights, "nice", "-n", "10", sys.executable, "-I", "-S", *arguments]
     counted = 0
     while counted < len(folders):
-        for size in told(command, folders[counted:], bounds.patience_s):
-            counted += 1
-            yield size
+        fault = None
+        try:
+            for size, took_s in told(command, folders[counted:], bounds.patience_s):
+                counted += 1
+                yield size, took_s, None
+        except ProbeError as error:
+            fault = str(error)
         if counted < len(folders):
             counted += 1
-            yield None, bounds.patience_s
+            yield None, bounds.patience_s, fault
 
 
 def told(command: list[str], folders: list[Path], patience_s: float) -> Generator[tuple[TreeSize, float]]:
     """What a program that answers a line for each folder says of them, and after how many seconds, until one takes it
-    longer than `patience_s`."""
+    longer than `patience_s`.
+
+    Raises:
+        ProbeError: it could not be started, or ended before it answered.
+    """
     try:
         counter = Popen(command, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
-    except OSError:
-        return
+    except OSError as error:
+        raise ProbeError(f"What counts workspaces could not be started: {error.strerror}.") from error
     assert counter.stdin is not None
     assert counter.stdout is not None
     with counter.stdin, counter.stdout:
@@ -168,11 +192,15 @@ def told(command: list[str], folders: list[Path], patience_s: float) -> Generato
                 # A line is written at once, so what can be read holds all of it.
                 if not select.select([counter.stdout], [], [], patience_s)[0]:
                     break
-                line = counter.stdout.read(_LINE_BYTES).split()
+                if not (read := counter.stdout.read(_LINE_BYTES)):
+                    raise ProbeError("What counts workspaces ended before it answered.")
+                line = read.split()
                 if len(line) != 3:
                     break
                 yield TreeSize(int(line[0]), int(line[1]), line[2] == b"1"), time.monotonic() - began
-        except (OSError, ValueError):
+        except OSError as error:
+            raise ProbeError("What counts workspaces ended before it was asked.") from error
+        except ValueError:
             return
         finally:
             counter.kill()

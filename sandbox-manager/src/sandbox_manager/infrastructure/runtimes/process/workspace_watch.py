@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_many, greediest
+from sandbox_manager.infrastructure.runtimes.process.hidden_files import ProbeError
 from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, spared, trees
 from sandbox_manager.infrastructure.runtimes.process.watching import FaultBoundary
 from sandbox_manager.infrastructure.runtimes.process.workspace_count import (
@@ -61,6 +62,7 @@ class _Known:
     is_hoarding: bool = False
     is_large: bool = False
     is_being_counted: bool = False
+    fault: str | None = None
     due_at: float = float("-inf")
     hurried_at: float = float("-inf")
 
@@ -91,13 +93,22 @@ class WorkspaceWatch:
     _took_s: float = 0.0
 
     def __call__(self) -> None:
-        """Look, if it is time to."""
+        """Look, if it is time to.
+
+        Raises:
+            ProbeError: some workspace could not be counted, by no fault of its sandbox.
+        """
+        self._look_in_time()
+        if fault := next((known.fault for known in self._known.values() if known.fault is not None), None):
+            raise ProbeError(fault)
+
+    def _look_in_time(self) -> None:
         if not (self.limit_bytes or self.limit_files):
             return
         self._take_long_counts()
         self._begin_long_counts()
         since = time.monotonic() - self._looked_at
-        hurried = self._has_gulped() or any(known.is_hoarding for known in self._known.values())
+        hurried = self._has_gulped() or any(known.is_hoarding or known.fault for known in self._known.values())
         if self.look_s > 0 and since < (max(_HURRIED_S, self._took_s) if hurried else self.look_s):
             return
         began = time.monotonic()
@@ -116,7 +127,7 @@ class WorkspaceWatch:
         self._hold_descriptors(due)
         quick = {sandbox_id: one for sandbox_id, one in due.items() if not self._known[one.session_id].is_large}
         for (sandbox_id, one), counted in zip(quick.items(), self._count([*quick.values()], self.quick), strict=True):
-            if counted.size is not None and counted.size.complete:
+            if counted.fault is not None or (counted.size is not None and counted.size.complete):
                 with self._boundary.around(sandbox_id):
                     self._hold(sandbox_id, one.session_id, counted)
             else:
@@ -190,6 +201,7 @@ class WorkspaceWatch:
 
     def _hold(self, sandbox_id: str, session_id: str, counted: Counted) -> None:
         known, size, now = self._known[session_id], counted.size, time.monotonic()
+        known.fault = counted.fault
         if known.is_large:
             known.hurried_at = now + counted.took_s
             is_known = size is not None and size.complete
@@ -198,7 +210,7 @@ class WorkspaceWatch:
             _log.warning("a workspace could not be counted", extra={"sandbox_id": sandbox_id})
             return
         has_hoarded, known.is_hoarding = known.is_hoarding, self._hoards(counted)
-        if self._is_countless(known, size):
+        if counted.fault is None and self._is_countless(known, size):
             _log.warning("ended a sandbox whose workspace can't be counted", extra={"sandbox_id": sandbox_id})
             known.uncounted = 0
             self.end(sandbox_id, _COUNTLESS)

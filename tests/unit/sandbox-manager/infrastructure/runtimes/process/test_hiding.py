@@ -1,0 +1,175 @@
+"""What hides in a sandbox and is not found out in time, and what of ours keeps us from asking."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from sandbox_manager.infrastructure.runtimes.process import limits as limits_module
+from sandbox_manager.infrastructure.runtimes.process import memory_watch, workspace_count
+from sandbox_manager.infrastructure.runtimes.process.descriptors import Held
+from sandbox_manager.infrastructure.runtimes.process.hidden_files import HiddenFile, ProbeError
+from sandbox_manager.infrastructure.runtimes.process.limits import Limits
+from sandbox_manager.infrastructure.runtimes.process.memory import Member
+from sandbox_manager.infrastructure.runtimes.process.memory_watch import MemoryWatch
+from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
+from sandbox_manager.infrastructure.runtimes.process.store import Store
+from sandbox_manager.infrastructure.runtimes.process.watches import Watches
+from sandbox_manager.infrastructure.runtimes.process.workspace_count import Watched, told
+from sandbox_manager.infrastructure.runtimes.process.workspace_watch import WorkspaceWatch
+from support.sandboxes import inside
+
+MIB = 1 << 20
+SANDBOX = "0123456789abcdef"
+LOOKS = 4
+ROOT, TOOL_API, SHELL, OTHER = (ProcessRef(1 << 30 | number, number) for number in range(4))
+
+
+class Scene:
+    """One sandbox whose memory is watched; `held` is what is found of its descriptors."""
+
+    def __init__(self, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.killed: set[ProcessRef] = set()
+        self.ended: list[str] = []
+        self.held = held
+        parents = {ROOT: 1, TOOL_API: ROOT.pid, SHELL: TOOL_API.pid, OTHER: TOOL_API.pid}
+        members = [Member(one, parent, MIB, 1) for one, parent in parents.items()]
+        replaced = {
+            "all_processes": dict,
+            "trees": lambda *_: {ROOT: members},
+            "are_too_many": lambda _: False,
+            "bytes_held": lambda *_: self.held,
+        }
+        for name, stand_in in replaced.items():
+            monkeypatch.setattr(memory_watch, name, stand_in)
+        monkeypatch.setattr(ProcessRef, "kill", lambda process: self.killed.add(process))
+        running = MappingProxyType({"one": ROOT})
+        self.watch = MemoryWatch(1 << 40, 9, lambda: running, lambda one, _: self.ended.append(one))
+
+    def look(self) -> None:
+        self.watch._looked_at = self.watch._ended_at = float("-inf")
+        for known in self.watch._known.values():
+            known.descriptors_at = float("-inf")
+        self.watch()
+
+
+def test_one_whose_first_processes_are_not_found_out_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(Held({}, [TOOL_API.pid, SHELL.pid], 0), monkeypatch)
+    for _ in range(2):
+        scene.look()
+    assert scene.ended == []
+    scene.look()
+    assert scene.ended == ["one"]
+
+
+def test_of_other_processes_those_that_are_not_found_out_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(Held({}, [SHELL.pid], 0), monkeypatch)
+    for _ in range(LOOKS):
+        scene.look()
+    assert (scene.killed, scene.ended) == ({SHELL}, [])
+
+
+def test_what_keeps_the_memory_watch_from_asking_ends_nobody_and_is_no_look_that_worked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene = Scene(Held({}, [], 0, "no process to be had"), monkeypatch)
+    for _ in range(LOOKS):
+        with pytest.raises(ProbeError, match="no process to be had"):
+            scene.look()
+    with pytest.raises(ProbeError):  # between looks it is no better
+        scene.watch()
+    assert (scene.killed, scene.ended) == (set(), [])
+
+    scene.held = Held({}, [], 0)
+    scene.look()
+
+
+class Workspace:
+    """One that is watched, of a process that hides what it has open."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (folder / "workspace").mkdir()
+        root = reference(os.getpid())
+        assert root is not None
+        self.ended: list[str] = []
+        watched = Watched("session", folder / "workspace", root)
+        monkeypatch.setattr(workspace_count, "hides", lambda _: True)
+        self.watch = WorkspaceWatch(
+            folder=folder,
+            limit_bytes=10 * MIB,
+            limit_files=100,
+            isolated=False,
+            running=lambda: {"one": watched},
+            end=lambda one, _: self.ended.append(one),
+            look_s=0,
+        )
+
+    def look(self) -> None:
+        try:
+            self.watch()
+        finally:
+            for thread in threading.enumerate():
+                if thread.name == "large-workspace":
+                    thread.join(30)
+
+
+def test_what_keeps_a_count_from_asking_ends_nobody_and_is_no_look_that_worked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(pids: Sequence[int], patience_s: float, *, starved: int) -> tuple[list[HiddenFile], list[int]]:
+        raise ProbeError("no process to be had")
+
+    scene = Workspace(tmp_path, monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace_count, "hidden_files", failing)
+        for _ in range(LOOKS):
+            with pytest.raises(ProbeError, match="no process to be had"):
+                scene.look()
+    monkeypatch.setattr(workspace_count, "hidden_files", lambda *_, **__: ([], []))
+    scene.look()
+    assert scene.ended == []
+
+
+@pytest.mark.parametrize("program", ["not there", "ends at once"])
+def test_a_counter_that_can_not_count_is_no_look_that_worked(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Faulty(subprocess.Popen[bytes]):
+        def __init__(self, _command: list[str], **options: object) -> None:
+            if program == "not there":
+                raise FileNotFoundError(2, "No such file or directory")
+            command = [sys.executable, "-S", "-c", "raise SystemExit(1)"]
+            super().__init__(command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    scene = Workspace(tmp_path, monkeypatch)
+    monkeypatch.setattr(workspace_count, "hidden_files", lambda *_, **__: ([], []))
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace_count, "Popen", Faulty)
+        with pytest.raises(ProbeError):
+            list(told([], [tmp_path], 5))
+        with pytest.raises(ProbeError, match="What counts workspaces"):
+            scene.look()
+    scene.look()
+
+
+@pytest.mark.parametrize("switch", [None, "freezer.state", "cgroup.freeze"])
+def test_only_a_sandbox_there_is_a_switch_for_is_held_for_a_look(
+    switch: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits_module, "_ROOT", tmp_path)
+    limits = Limits("cgroup v1", inside())
+    store = Store(tmp_path / "store", "stack")
+    watches = Watches(tmp_path, "stack", store, limits, isolated=True)
+    for folder in limits.folders(SANDBOX):
+        folder.mkdir(parents=True)
+    if switch is not None:
+        (limits.folders(SANDBOX)[-1] / switch).touch()
+
+    assert (watches._freezer(SANDBOX, ROOT) is not None) == (switch is not None)
