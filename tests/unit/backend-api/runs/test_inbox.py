@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from backend_api.application import measures
+from backend_api.application.runs.run_actor import REDIRECTED
+from backend_api.application.runs.run_journal import WRITE_GRACE_S
 from backend_api.application.runs.run_services import RunOptions
 from backend_api.domain.agent.events import (
     Event,
@@ -16,6 +18,8 @@ from backend_api.domain.agent.events import (
     RunFinished,
     RunQueued,
     RunStarted,
+    ThinkingCompleted,
+    ToolCalled,
     ToolFinished,
 )
 from backend_api.domain.agent.model import (
@@ -23,12 +27,14 @@ from backend_api.domain.agent.model import (
     FinishPart,
     ModelUnavailableError,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     ToolRequest,
     ToolTurn,
     Turn,
     UserTurn,
 )
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
 from backend_api.domain.conversation.entity import InboxMessage, Lease
 from backend_api.domain.conversation.errors import LeaseLostError
@@ -36,7 +42,7 @@ from backend_api.domain.notifier import Topic
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.store import MemoryStore
 from support.scripted import HandlerBox, ScriptedModel
-from support.stage import USER, Stage, WatchedNotifier, until, worker_for, working
+from support.stage import USER, Stage, WatchedLedger, WatchedNotifier, until, worker_for, working
 
 STOP = FinishPart("stop")
 CALLS = FinishPart("tool_calls")
@@ -90,6 +96,92 @@ async def test_a_redirect_in_mid_answer_keeps_what_was_said_and_goes_on_in_the_s
     ]
     assert len(stage.payloads(session, RunStarted)) == 1
     assert stage.store.runs[run].inbox == []
+
+
+async def test_a_redirect_while_it_only_thinks_is_answered() -> None:
+    stage = Stage()
+    thinking = asyncio.Event()
+
+    async def think_on() -> None:
+        thinking.set()
+        await hold()
+
+    model = ScriptedModel([ThinkingPart("A, then"), think_on], [TextPart("Blue then."), STOP])
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
+        async with asyncio.timeout(30):
+            await thinking.wait()
+        await stage.say(session, "make it blue", interrupt=True)
+        finished = await stage.until_finished(run)
+    assert finished.status == "completed"
+    assert spoken(model.requests[1].turns) == [("user", "go"), ("user", "make it blue")]
+    assert [one.text for one in stage.payloads(session, MessageCompleted)] == ["Blue then."]
+    assert [one.text for one in stage.payloads(session, ThinkingCompleted)] == ["A, then"]
+
+
+class SlowLedger(WatchedLedger):
+    """Its first write of a call takes longer than a redirect waits for."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
+        self.begun, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
+        if not self.begun.is_set() and any(isinstance(item.payload, ToolCalled) for item in items):
+            self.begun.set()
+            asyncio.get_running_loop().call_later(WRITE_GRACE_S + 0.3, self.go_on.set)
+            await self.go_on.wait()
+        return await super().record(lease, items, taken=taken)
+
+
+async def test_a_redirect_during_a_slow_write_records_nothing_twice() -> None:
+    store = MemoryStore()
+    ledger = SlowLedger(store)
+    stage = Stage(store, ledger=ledger)
+    box = HandlerBox()
+    box.add("wait", hang)
+    model = ScriptedModel([TextPart("I will wait."), call("wait"), CALLS], [TextPart("Blue then."), STOP])
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
+        async with asyncio.timeout(30):
+            await ledger.begun.wait()
+        await stage.say(session, "make it blue", interrupt=True)
+        await stage.until_finished(run)
+    said = stage.payloads(session, MessageCompleted)
+    assert [(one.text, one.partial) for one in said] == [("I will wait.", False), ("Blue then.", False)]
+    assert [one.preview for one in stage.payloads(session, ToolFinished)] == ["Not begun. " + REDIRECTED]
+
+
+async def test_what_a_call_wrote_stays_with_its_result_when_it_is_cut() -> None:
+    stage = Stage()
+    box = HandlerBox()
+    written = asyncio.Event()
+
+    async def write(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+        for number in range(9_000):
+            await on_output(f"line {number}\n")
+        written.set()
+        await hold()
+        raise AssertionError
+
+    box.add("write", write)
+    model = ScriptedModel([call("write"), CALLS], [TextPart("Blue then."), STOP])
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        run = await stage.say(session, "go")
+        async with asyncio.timeout(30):
+            await written.wait()
+        await stage.say(session, "make it blue", interrupt=True)
+        await stage.until_finished(run)
+    (finished,) = [one for one in stage.events(session) if isinstance(one.payload, ToolFinished)]
+    (read,) = [turn for turn in model.requests[1].turns if isinstance(turn, ToolTurn)]
+    body = (await stage.log.body(session, finished.seq or 0)).content.decode()
+    for told in (read.output, body):
+        assert f"line 8999\n{REDIRECTED}" in told
+        assert told.endswith("may have happened.")
+        assert len(told) < 17_000
 
 
 async def test_a_redirect_in_mid_tool_cuts_it_says_so_and_leaves_a_valid_conversation() -> None:

@@ -13,6 +13,7 @@ from backend_api.domain.agent.events import (
     ContextNote,
     ContextOpened,
     MessageCompleted,
+    Notice,
     ThinkingCompleted,
     ToolCalled,
     ToolFinished,
@@ -67,7 +68,9 @@ def thread_of(stage: Stage, session: SessionId) -> Thread:
 
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["answer", "call", "cut", "think", "message", "stop", "fall silent"]),
+        st.sampled_from(
+            ["answer", "call", "cut", "cut and call", "think", "message", "stop", "redirect", "fall silent"]
+        ),
         st.sampled_from(["same worker", "another worker", "next day"]),
     ),
     min_size=1,
@@ -115,6 +118,10 @@ def script(step: str, number: int, stage: Stage, session: SessionId) -> list[lis
         await stage.stop(session)
         await asyncio.Event().wait()
 
+    async def redirect() -> None:
+        await stage.say(session, "no, this", interrupt=True)
+        await asyncio.Event().wait()
+
     said = [TextPart(spoken(number + index)) for index in range(3)]
     call = ToolCallPart(ToolRequest(call_id="x", name="look", arguments={}))
     match step:
@@ -122,6 +129,16 @@ def script(step: str, number: int, stage: Stage, session: SessionId) -> list[lis
             return [[said[0], call, call, CALLS], [said[1], STOP]]
         case "cut":
             return [[said[0], LENGTH], [ThinkingPart("hm", "signed"), said[1], LENGTH], [said[2], STOP]]
+        case "cut and call":
+            return [
+                [ThinkingPart("hm", "signed"), LENGTH],
+                [ThinkingPart("so", "too"), call, CALLS],
+                [said[2], LENGTH],
+                [call, CALLS],
+                [TextPart(spoken(number + 4)), STOP],
+            ]
+        case "redirect":
+            return [[ThinkingPart("hm", None), redirect, STOP], [said[1], STOP]]
         case "think":
             return [[ThinkingPart("hm", "signed"), said[0], ThinkingPart("so", "too"), call, CALLS], [said[1], STOP]]
         case "message":
@@ -202,6 +219,32 @@ async def test_nothing_is_recorded_of_what_was_sent_before_anything_came_back() 
     assert [type(turn) for turn in model.requests[1].turns] == [UserTurn, UserTurn, NoteTurn]
     types = [event.payload.type for event in stage.events(session)]
     assert types[-5:-2] == ["context.opened", "context.note", "message.completed"]
+
+
+async def test_what_was_sent_stays_when_thinking_used_up_an_answer_and_calls_alone_went_on() -> None:
+    stage = Stage()
+    session = await stage.open_session(title="named")
+    call = ToolCallPart(ToolRequest(call_id="x", name="look", arguments={}))
+    model = ScriptedModel(
+        [ThinkingPart("long", "first"), LENGTH],
+        [ThinkingPart("short", "second"), call, CALLS],
+        [TextPart("Done."), STOP],
+    )
+    await answered(stage, model, session, "go")
+    sent_before, sent_last = model.requests[1].turns, model.requests[2].turns
+    assert sent_last[: len(sent_before)] == sent_before
+    (asked,) = [turn for turn in sent_last if isinstance(turn, AssistantTurn)]
+    assert [one.signature for one in asked.thinking] == ["second"]
+
+
+async def test_answers_that_call_a_tool_after_each_continuation_are_continued_three_times_in_all() -> None:
+    stage = Stage()
+    session = await stage.open_session(title="named")
+    call = ToolCallPart(ToolRequest(call_id="x", name="look", arguments={}))
+    model = ScriptedModel(*([[STOP], [call, CALLS]] * 6), [TextPart("Done."), STOP])
+    await answered(stage, model, session, "go")
+    assert len(model.requests) == 7
+    assert [notice.code for notice in stage.payloads(session, Notice)] == ["length"]
 
 
 async def test_a_call_that_was_cut_and_its_answer_are_read_again_as_they_were_sent() -> None:

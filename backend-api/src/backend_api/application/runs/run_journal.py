@@ -28,6 +28,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, shorten
+from backend_api.domain.agent.tool_runner import MAX_PREVIEW_CHARACTERS
 from backend_api.domain.agent.tools import CallContext, ToolOutcome
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog, RunLedger
@@ -134,12 +135,7 @@ class RunJournal:
         body = None
         if outcome.body is not None:
             body = Body(content=outcome.body, media_type=outcome.body_media_type)
-        elif len(outcome.output) > len(finished.preview):
-            body = Body(content=outcome.output.encode("utf-8", "replace"), media_type="text/plain")
-        if body is not None:
-            finished = replace(finished, body=BodyReference(size=len(body.content), media_type=body.media_type))
-        output = shorten(outcome.output, MAX_RESULT_CHARACTERS).encode("utf-8", "replace").decode()
-        items = [Recorded(payload=finished, body=body, output=output if output != finished.preview else None)]
+        items = [_result(finished, outcome.output, body)]
         if outcome.changed_paths:
             items.append(Recorded(payload=FilesChanged(paths=outcome.changed_paths, origin="agent")))
         await self._store(items)
@@ -157,30 +153,46 @@ class RunJournal:
             self._open_message.continuations.append(continuation)
 
     async def close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, taken: int = 0) -> None:
-        """Store what is open as far as it came: the text as partial, each call with the reason as its result. With it
-        go the inbox's messages up to the number `taken`, which led to this."""
+        """Store what is open as far as it came: the text as partial, each call with what it wrote and the reason. With
+        it go the inbox's messages up to the number `taken`, which led to this."""
+        await _unbroken(self._close_open(reason, extra, cancelled=cancelled, taken=taken))
+
+    async def _close_open(self, reason: str, extra: Sequence[StoredPayload], *, cancelled: bool, taken: int) -> None:
+        # What is being written is not open any more once that has ended.
+        async with self._writing:
+            items = self._open(reason, cancelled=cancelled) + [Recorded(payload=payload) for payload in extra]
+            self._open_message = None
+            if items or taken:
+                self.has_begun.set()
+                await self._write(items, taken)
+
+    def _open(self, reason: str, *, cancelled: bool) -> list[Recorded]:
         message = self._open_message
-        turn = message.turn if message else 0
-        payloads, self._held = self._held, []
-        payloads += [
-            ThinkingCompleted(message_id=identifier, text=text, turn=turn)
-            for identifier, text in self._stream.open_thinking.items()
-        ]
-        if message is not None and (text := self._stream.open_text):
-            payloads.append(replace(message, text=text))
-        payloads.extend(
-            ToolFinished(
-                call_id=call_id,
-                success=False,
-                preview=f"{NOT_BEGUN} {reason}" if call_id in self._unbegun_calls else f"{reason} {MAY_HAVE_HAPPENED}",
-                cancelled=cancelled,
+        said, self._held = self._held, []
+        if message is not None:
+            said += [
+                ThinkingCompleted(message_id=identifier, text=text, turn=message.turn, seen_seq=message.seen_seq)
+                for identifier, text in self._stream.open_thinking.items()
+            ]
+            if self._stream.open_text or message.continuations:
+                said.append(replace(message, text=self._stream.open_text))
+        cut = [
+            _result(
+                ToolFinished(call_id=call_id, success=False, preview="", cancelled=cancelled),
+                self._cut(call_id, reason),
             )
-            for call_id in list(self._open_calls)
+            for call_id in self._open_calls
+        ]
+        return [*(Recorded(payload=payload) for payload in said), *cut]
+
+    def _cut(self, call_id: str, reason: str) -> str:
+        """What is told of a call that was cut."""
+        if call_id in self._unbegun_calls:
+            return f"{NOT_BEGUN} {reason}"
+        written = self._stream.open_output(call_id)
+        return "".join(
+            [written, "\n" if written and not written.endswith("\n") else "", f"{reason} {MAY_HAVE_HAPPENED}"]
         )
-        payloads.extend(extra)
-        self._open_message = None
-        if payloads or taken:
-            await self.record(payloads, taken=taken)
 
     def hold(self, said: Sequence[StoredPayload]) -> None:
         """What was said last is whole, and is stored with the end of the run or with what cuts it."""
@@ -218,18 +230,21 @@ class RunJournal:
         return self.has_ended
 
     async def _store(self, items: Sequence[Recorded], taken: int = 0) -> None:
-        await _unbroken(self._write(items, taken))
+        await _unbroken(self._write_alone(items, taken))
+
+    async def _write_alone(self, items: Sequence[Recorded], taken: int) -> None:
+        async with self._writing:
+            await self._write(items, taken)
 
     async def _write(self, items: Sequence[Recorded], taken: int) -> None:
-        async with self._writing:
-            items = self._with_preface(items)
-            events = await self._ledger.record(self.lease, items, taken=taken)
-            for item in items:
-                self._note(item.payload)
-                if isinstance(item.payload, ToolCalled):
-                    self._unbegun_calls.add(item.payload.call_id)
-            if events:
-                self._stream.show_stored(events)
+        items = self._with_preface(items)
+        events = await self._ledger.record(self.lease, items, taken=taken)
+        for item in items:
+            self._note(item.payload)
+            if isinstance(item.payload, ToolCalled):
+                self._unbegun_calls.add(item.payload.call_id)
+        if events:
+            self._stream.show_stored(events)
 
     def _with_preface(self, items: Sequence[Recorded]) -> list[Recorded]:
         """What the model was told goes right before what it said then."""
@@ -251,12 +266,24 @@ class RunJournal:
                 self._open_calls[payload.call_id] = payload
             case ToolFinished():
                 self._open_calls.pop(payload.call_id, None)
+                self._stream.close_output(payload.call_id)
             case UsageUpdated():
                 self.usage = payload.usage
             case FilesChanged():
                 self.files.extend(path for path in payload.paths if path not in self.files)
             case _:
                 pass
+
+
+def _result(finished: ToolFinished, output: str, body: Body | None = None) -> Recorded:
+    """The result of a call, its output beside it where the preview does not hold all of it."""
+    if body is None and len(output) > MAX_PREVIEW_CHARACTERS:
+        body = Body(content=output.encode("utf-8", "replace"), media_type="text/plain")
+    if body is not None:
+        finished = replace(finished, body=BodyReference(size=len(body.content), media_type=body.media_type))
+    finished = replace(finished, preview=shorten(output, MAX_PREVIEW_CHARACTERS))
+    read = shorten(output, MAX_RESULT_CHARACTERS).encode("utf-8", "replace").decode()
+    return Recorded(payload=finished, body=body, output=read if read != finished.preview else None)
 
 
 async def _unbroken(work: Coroutine[None, None, T]) -> T:

@@ -19,6 +19,8 @@ logger = logging.getLogger(__name__)
 MERGE_WINDOW_S = 0.016
 PUBLISH_DEADLINE_S = 2.0
 MAX_WAITING = 1_000
+MAX_KEPT_OUTPUT = 16_000
+"""Characters of a call's output, for one that is cut: its end."""
 MAX_LIVE_CHARACTERS = 400_000
 """Of one text; what is longer is seen when it is stored."""
 PIECES_PER_SECOND = 400
@@ -102,6 +104,7 @@ class RunStream:
         self._idle.set()
         self._message: list[str] = []
         self._thinking: dict[str, list[str]] = {}
+        self._outputs: dict[str, str] = {}
         self.has_shown = asyncio.Event()
         """Set with the first text delivered."""
 
@@ -120,6 +123,7 @@ class RunStream:
         self._show(_thinking, message_id, text)
 
     def show_output(self, call_id: str, text: str) -> None:
+        self._outputs[call_id] = (self._outputs.get(call_id, "") + text)[-MAX_KEPT_OUTPUT:]
         self._show(_output, call_id, text)
 
     def show_context(self, used: int, size: int) -> None:
@@ -145,6 +149,14 @@ class RunStream:
             self._thinking = {}
         else:
             self._thinking.pop(identifier, None)
+
+    def open_output(self, call_id: str) -> str:
+        """The end of what a call at work wrote."""
+        return self._outputs.get(call_id, "")
+
+    def close_output(self, call_id: str) -> None:
+        """Its result is stored."""
+        self._outputs.pop(call_id, None)
 
     async def deliver(self) -> None:
         """Until cancelled."""

@@ -107,10 +107,12 @@ class Answer:
                 signature=thought.signature,
                 offset=thought.offset,
                 continued=thought.continued,
+                seen_seq=self.seen_seq,
             )
             for thought in self._thoughts
         ]
-        if self.text or not self.calls:
+        # What it was told to go on with stands with its text, also where it went on with calls alone.
+        if self.text or self.continuations or not self.calls:
             stored.append(
                 MessageCompleted(
                     message_id=self.message_id,

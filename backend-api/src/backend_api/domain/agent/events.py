@@ -112,7 +112,7 @@ class ThinkingDelta:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingCompleted:
     """`signature` goes back to the provider unchanged; `offset` is the number of code points of the answer's text
-    before it, and `continued` the number of continuations."""
+    before it, and `continued` the number of continuations; `seen_seq` is the last message the model had read."""
 
     type: Literal["thinking.completed"] = "thinking.completed"
     message_id: str
@@ -123,6 +123,7 @@ class ThinkingCompleted:
     signature: str | None = None
     offset: int = 0
     continued: int = 0
+    seen_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,12 +100,18 @@ class _Step:
     calls: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
     results: dict[str, ToolTurn] = field(default_factory=dict[str, ToolTurn])
     seen_seq: int = 0
+    has_said: bool = False
     is_partial: bool = False
 
     @property
     def read_until(self) -> int:
-        """Number of the last event the model can have read."""
-        return self.seen_seq or self.first_seq
+        """Number of the last event the model can have read; logs of old do not tell it of thinking alone."""
+        return self.seen_seq or (self.first_seq if self.has_said or self.calls else 0)
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it said all it was to say, and asked for nothing more."""
+        return self.has_said and not self.is_partial and not self.calls
 
     def turns(self) -> list[Turn]:
         """What it adds to the conversation."""
@@ -177,6 +183,7 @@ class Thread:
                     self.first_message = message.text
             case MessageCompleted() as message:
                 step = self._open(event, message.turn)
+                step.has_said = True
                 step.texts.append(message.text)
                 step.continuations += message.continuations
                 step.seen_seq = max(step.seen_seq, message.seen_seq)
@@ -184,6 +191,7 @@ class Thread:
             case ThinkingCompleted() as thinking:
                 step = self._open(event, thinking.turn)
                 step.thinking.append(thinking)
+                step.seen_seq = max(step.seen_seq, thinking.seen_seq)
             case ToolCalled() as called:
                 step = self._open(event, called.turn)
                 step.calls[called.call_id] = called
@@ -215,7 +223,7 @@ class Thread:
         if self._step is not None:
             read, unread = _split(self._unread, self._step.read_until)
             said = [*read, *self._step.turns()]
-        is_whole = last is not None and last.run_id == run_id and not last.is_partial and not last.calls
+        is_whole = last is not None and last.run_id == run_id and last.is_answer
         return Conversation(
             turns=[*self._closed, *said, *(turn for _, turn in unread)],
             seen_seq=self._seen_seq,
