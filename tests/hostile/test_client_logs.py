@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+import secrets
+import urllib.parse
 from collections.abc import Iterator
 
 import pytest
 
+from support.api_client import register
 from support.bare import connect, ended
 from support.gateway_process import GatewayProcess, run_gateway_process
 from support.servers import Server
@@ -58,4 +61,14 @@ async def test_no_behaviour_of_a_client_leaves_a_traceback(gateway: GatewayProce
     writer.write(STATUS + b"Connection: close\r\n\r\n")
     assert (await ended(reader, 30)).startswith(b"HTTP/1.1 200 ")
     writer.close()
+    assert re.findall(r"Traceback.*|.*\"level\": \"error\".*", gateway.logged()[seen:]) == []
+
+
+@pytest.mark.parametrize("sought", ["\0", "a\0b", "\ud800", "(", "\\", "$where"])
+async def test_no_search_of_somebody_logged_in_leaves_a_traceback(gateway: GatewayProcess, sought: str) -> None:
+    seen = len(gateway.logged())
+    async with await register(gateway.url, f"u{secrets.token_hex(4)}") as client:
+        written = urllib.parse.quote(sought.encode("utf-8", "surrogatepass"))
+        answer = await client.http.get(f"/sessions?q={written}")
+    assert answer.status_code == (422 if "\0" in sought else 200), answer.text
     assert re.findall(r"Traceback.*|.*\"level\": \"error\".*", gateway.logged()[seen:]) == []

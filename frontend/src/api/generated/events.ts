@@ -113,7 +113,7 @@ export interface Continuation {
 }
 /**
  * `signature` goes back to the provider unchanged; `offset` is the number of code points of the answer's text
- * before it, and `continued` the number of continuations.
+ * before it, and `continued` the number of continuations; `seen_seq` is the last message the model had read.
  */
 export interface ThinkingCompletedEvent {
   seq: number
@@ -129,6 +129,7 @@ export interface ThinkingCompletedEvent {
   signature: string | null
   offset: number
   continued: number
+  seen_seq: number
 }
 /**
  * Recorded before the call starts.

@@ -253,14 +253,16 @@ async def test_what_a_model_read_of_a_result_is_kept_and_read_with_its_event(sto
     called = ToolCalled(call_id="c", name="look", arguments={}, phrase="Look", turn=1)
     finished = ToolFinished(call_id="c", success=True, preview="short")
     await stores.ledger.record(lease, [Recorded(payload=called), Recorded(payload=finished, output="all of it")])
-    entries = await stores.log.read_entries(session_id, after=2, limit=10)
+    entries, is_end = await stores.log.read_entries(session_id, after=2, limit=10)
+    assert is_end
     assert [(entry.event.payload.type, entry.output) for entry in entries] == [
         ("run.started", None),
         ("tool.called", None),
         ("tool.finished", "all of it"),
     ]
     assert [entry.event for entry in entries] == await stores.log.read(session_id, after=2, limit=10)
-    assert await stores.log.read_entries(session_id, after=3, limit=1) == [entries[1]]
+    assert await stores.log.read_entries(session_id, after=3, limit=1) == ([entries[1]], False)
+    assert await stores.log.read_entries(session_id, after=2, limit=10, most=1) == ([entries[0]], False)
 
 
 async def test_what_was_said_before_another_ending_comes_before_the_run_that_follows(

@@ -52,7 +52,7 @@ async def fill(database: Database) -> dict[str, Any]:
 
 async def thread_of(log: EventLog, session: str) -> Thread:
     thread = Thread()
-    for entry in await log.read_entries(SessionId(session), after=0, limit=1000):
+    for entry in (await log.read_entries(SessionId(session), after=0, limit=1000))[0]:
         thread.take(entry.event, entry.output)
     return thread
 
@@ -95,12 +95,26 @@ async def test_a_run_that_was_at_work_in_a_former_version_goes_on(
         stage.sessions = stores.sessions  # type: ignore[assignment]
         worker = worker_for(stage, ScriptedModel([TextPart("Done."), FinishPart("stop")]))
         await RunActor(worker.services, lease).drive(asyncio.Event())
-        entries = await stores.log.read_entries(lease.run.session_id, after=9, limit=100)
+        entries, _ = await stores.log.read_entries(lease.run.session_id, after=9, limit=100)
         payloads = [entry.event.payload for entry in entries]
         types = [payload.type for payload in payloads]
         assert types[-4:] == ["context.note", "message.completed", "usage.updated", "run.finished"]
         assert [one.success for one in payloads if isinstance(one, ToolFinished)] == [False]
         assert [one.status for one in payloads if isinstance(one, RunFinished)] == ["completed"]
+
+
+async def test_a_session_whose_deletion_was_cut_off_keeps_nobody_from_starting(
+    mongo_server: Server, mongo_database_name: str
+) -> None:
+    async with opened(mongo_server, mongo_database_name) as database:
+        await fill(database)
+        finished = await database["events"].find_one({"type": "tool.finished"})
+        assert finished is not None
+        data = json.loads(finished["data"]) | {"body": {"size": 3, "media_type": "text/plain"}}
+        broken = {"data": json.dumps(data, separators=(",", ":")), "parts": 2}
+        await database["events"].update_one({"_id": finished["_id"]}, {"$set": broken})
+        await migrate(database, MIGRATIONS)
+        assert await database["schema"].find_one({"version": len(MIGRATIONS)}) is not None
 
 
 async def test_each_change_is_made_once_by_many_that_start_at_once(

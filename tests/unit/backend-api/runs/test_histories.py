@@ -32,10 +32,12 @@ class CountingLog(MemoryEventLog):
         super().__init__(store)
         self.read_events = self.read_bodies = 0
 
-    async def read_entries(self, session_id: SessionId, *, after: int, limit: int) -> list[Entry]:
-        page = await super().read_entries(session_id, after=after, limit=limit)
+    async def read_entries(
+        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None
+    ) -> tuple[list[Entry], bool]:
+        page, is_end = await super().read_entries(session_id, after=after, limit=limit, most=most)
         self.read_events += len(page)
-        return page
+        return page, is_end
 
     async def body(self, session_id: SessionId, seq: int) -> Body:
         self.read_bodies += 1

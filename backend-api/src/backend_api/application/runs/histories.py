@@ -13,6 +13,7 @@ from backend_api.domain.conversation.entity import Accepted, SessionId
 from backend_api.domain.conversation.ports import EventLog
 
 PAGE = 1_000
+PAGE_BYTES = 16_000_000
 KEPT_CHARACTERS = 64_000_000
 KEPT_S = 300.0
 EVENT_CHARACTERS = 1_000
@@ -43,7 +44,9 @@ class History:
         """Add what stands in the log after what is known."""
         while True:
             back = 0 if self._is_checked else 1
-            page = await log.read_entries(self.session_id, after=self.last_seq - back, limit=PAGE)
+            page, is_end = await log.read_entries(
+                self.session_id, after=self.last_seq - back, limit=PAGE, most=PAGE_BYTES
+            )
             if back and (not page or page[0].event != self._last):
                 # The database was killed before what was read had reached its disk: this history never was.
                 self._forget()
@@ -51,7 +54,7 @@ class History:
             self._is_checked = True
             for entry in page[back:]:
                 self._add(entry.event, entry.output)
-            if len(page) < PAGE:
+            if is_end:
                 return
 
     def join(self, accepted: Accepted) -> None:

@@ -79,8 +79,10 @@ class EventLog(Protocol):
         """The last `limit` events with seq < before, in order, and but the last one only up to `most` bytes."""
         ...
 
-    async def read_entries(self, session_id: SessionId, *, after: int, limit: int) -> list[Entry]:
-        """The same events as `read`, with what a model read of them."""
+    async def read_entries(
+        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None
+    ) -> tuple[list[Entry], bool]:
+        """The same events as `read`, with what a model read of them, and whether they are all there are."""
         ...
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:

@@ -94,11 +94,16 @@ class MemoryEventLog:
         row = self._store.sessions.get(session_id)
         return _up_to(row.events[: max(before - 1, 0)][-limit:][::-1], most)[::-1] if row else []
 
-    async def read_entries(self, session_id: SessionId, *, after: int, limit: int) -> list[Entry]:
+    async def read_entries(
+        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None
+    ) -> tuple[list[Entry], bool]:
         """A slice."""
         row = self._store.sessions.get(session_id)
-        events = row.events[after : after + limit] if row else []
-        return [Entry(event=event, output=row.outputs.get(event.seq or 0) if row else None) for event in events]
+        if row is None:
+            return [], True
+        events = _up_to(row.events[after : after + limit], most)
+        entries = [Entry(event=event, output=row.outputs.get(event.seq or 0)) for event in events]
+        return entries, after + len(entries) >= len(row.events)
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
         """As many as there are events."""

@@ -137,19 +137,20 @@ async def message_sent_before(database: Database, session_id: str, client_messag
     return events[0]
 
 
-async def read_up_to(cursor: AsyncCursor[Document], most: int | None) -> list[Document]:
-    """Documents of events until those of more than `most` bytes, but at least one."""
+async def read_up_to(cursor: AsyncCursor[Document], most: int | None) -> tuple[list[Document], bool]:
+    """Documents of events until those of more than `most` bytes, but at least one, and whether there were more."""
     if most is None:
-        return await cursor.to_list()
+        return await cursor.to_list(), False
     documents: list[Document] = []
     left: int = most
     async with cursor:
         async for document in cursor:
             left -= len(document["data"].encode()) * (1 + document.get("parts", 0))
+            left -= len(document.get("output") or "")
             if left < 0 and documents:
-                break
+                return documents, True
             documents.append(document)
-    return documents
+    return documents, False
 
 
 async def insert_body(

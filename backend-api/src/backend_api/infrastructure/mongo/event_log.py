@@ -59,15 +59,19 @@ class MongoEventLog:
         """One indexed range."""
         return await self._page(session_id, {"$gt": after}, 1, limit, most)
 
-    async def read_entries(self, session_id: SessionId, *, after: int, limit: int) -> list[Entry]:
+    async def read_entries(
+        self, session_id: SessionId, *, after: int, limit: int, most: int | None = None
+    ) -> tuple[list[Entry], bool]:
         """The same range with all fields."""
+        batch = limit if most is None else max(1, min(limit, most // _USUAL_BYTES))
         async with store_errors():
             wanted = {"session_id": session_id, "seq": {"$gt": after}}
-            cursor = self._database["events"].find(wanted, batch_size=limit).sort("seq", 1).limit(limit)
-            documents = await cursor.to_list()
+            cursor = self._database["events"].find(wanted, batch_size=batch).sort("seq", 1).limit(limit)
+            documents, is_cut = await read_up_to(cursor, most)
             events = await read_events(self._database, documents)
         outputs = [document.get("output") for document in documents]
-        return [Entry(event=event, output=output) for event, output in zip(events, outputs, strict=True)]
+        entries = [Entry(event=event, output=output) for event, output in zip(events, outputs, strict=True)]
+        return entries, len(entries) < limit and not is_cut
 
     async def read_back(
         self, session_id: SessionId, *, before: int, limit: int, most: int | None = None
@@ -86,7 +90,8 @@ class MongoEventLog:
                 .sort("seq", direction)
                 .limit(limit)
             )
-            return await read_events(self._database, await read_up_to(cursor, most))
+            documents, _ = await read_up_to(cursor, most)
+            return await read_events(self._database, documents)
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
         """By primary key, in few round trips."""

@@ -6,6 +6,7 @@ from pymongo import UpdateOne
 
 from backend_api.domain.agent.events import Event, ToolFinished
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, shorten
+from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import read_body, read_events
 from backend_api.infrastructure.mongo.migrate import Migration
@@ -28,7 +29,10 @@ async def _outputs_beside_their_events(database: Database) -> None:
 async def _set_outputs(database: Database, documents: list[Document]) -> None:
     changes: list[UpdateOne] = []
     for document in documents:
-        (event,) = await read_events(database, [document])
+        try:
+            (event,) = await read_events(database, [document])
+        except SessionNotFoundError:
+            continue  # a deletion was cut off here, and is gone on with later
         output = await _output(database, event)
         if output is not None:
             changes.append(UpdateOne({"_id": document["_id"]}, {"$set": {"output": output}}))

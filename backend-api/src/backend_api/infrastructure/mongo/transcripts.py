@@ -29,7 +29,8 @@ class MongoTranscripts:
                 .sort("seq", -1)
                 .limit(limit)
             )
-            events = await read_events(self._database, await read_up_to(found, most))
+            documents, _ = await read_up_to(found, most)
+            events = await read_events(self._database, documents)
         return events[::-1]
 
     async def usage(self, session_id: SessionId) -> Usage:

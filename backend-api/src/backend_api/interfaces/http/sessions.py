@@ -35,7 +35,7 @@ async def list_sessions(
     calls: Calls,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
-    q: Annotated[str | None, Query(max_length=200)] = None,
+    q: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
 ) -> SessionPageBody:
     """Own sessions, newest first."""
     return SessionPageBody.model_validate(
