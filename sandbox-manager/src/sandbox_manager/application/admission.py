@@ -22,7 +22,7 @@ from sandbox_manager.domain.errors import (
     UserLimitError,
     UserTotalLimitError,
 )
-from sandbox_manager.domain.ports import Runtime, SandboxRegistry
+from sandbox_manager.domain.ports import RuntimeSite, SandboxRecords
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 _log = logging.getLogger(__name__)
@@ -37,8 +37,8 @@ class Admission:
     Whoever lets one in starts it. `room` tells what memory the machine has now.
     """
 
-    registry: SandboxRegistry
-    runtime: Runtime
+    registry: SandboxRecords
+    runtime: RuntimeSite
     launcher: Launcher
     clean: CleanSandbox
     limits: Limits

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sandbox_manager.domain.errors import RegistryUnavailableError
-from sandbox_manager.domain.ports import SandboxRegistry
+from sandbox_manager.domain.ports import SandboxRecords
 from sandbox_manager.domain.sandbox import Sandbox
 
 _ATTEMPTS = 20
 
 
 async def change_sandbox(
-    registry: SandboxRegistry,
+    registry: SandboxRecords,
     sandbox_id: str,
     move: Callable[[Sandbox], Sandbox | None],
     *,
@@ -35,7 +35,7 @@ async def change_sandbox(
     raise RegistryUnavailableError("The sandbox's record is being changed by others all the time; try again.")
 
 
-async def _saved(registry: SandboxRegistry, wanted: Sandbox | None) -> Sandbox | None:
+async def _saved(registry: SandboxRecords, wanted: Sandbox | None) -> Sandbox | None:
     if wanted is None or not await registry.save(wanted):
         return None
     return replace(wanted, version=wanted.version + 1)

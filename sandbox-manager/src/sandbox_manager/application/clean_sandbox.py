@@ -10,7 +10,7 @@ from sandbox_manager.application import measures
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.sandbox_work import SandboxWork
 from sandbox_manager.domain.errors import EngineUnavailableError, SandboxBusyError
-from sandbox_manager.domain.ports import Clock, Runtime, SandboxRegistry
+from sandbox_manager.domain.ports import Clock, Runtime, SandboxRecords
 from sandbox_manager.domain.sandbox import ANY_PLACE, Cleanup, Identity, Sandbox
 
 _log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ class CleanSandbox:
     `wait_s`; the reconciler tries again. What is at a place with other managers is theirs.
     """
 
-    registry: SandboxRegistry
+    registry: SandboxRecords
     runtime: Runtime
     clock: Clock
     work: SandboxWork

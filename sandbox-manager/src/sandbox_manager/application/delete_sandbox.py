@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox
 from sandbox_manager.application.launch_sandbox import Launcher
-from sandbox_manager.domain.ports import SandboxRegistry
+from sandbox_manager.domain.ports import SandboxRecords
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 
@@ -19,7 +19,7 @@ class DeleteSandbox:
     Idempotent. Raises `EngineUnavailableError`; what is left is then removed by the reconciler.
     """
 
-    registry: SandboxRegistry
+    registry: SandboxRecords
     launcher: Launcher
     clean: CleanSandbox
 

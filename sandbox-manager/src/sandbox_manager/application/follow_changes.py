@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
-from sandbox_manager.domain.ports import Change, SandboxRegistry
+from sandbox_manager.domain.ports import Change, SandboxChanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class FollowChanges:
     Raises `MarkLostError`, `RegistryUnavailableError`.
     """
 
-    registry: SandboxRegistry
+    registry: SandboxChanges
 
     def __call__(self, after: str | None) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
         return self._follow(after)

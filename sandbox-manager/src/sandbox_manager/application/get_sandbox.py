@@ -11,7 +11,7 @@ from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.launch_sandbox import Launcher
 from sandbox_manager.domain.admission import position
 from sandbox_manager.domain.errors import RegistryUnavailableError, SandboxNotFoundError
-from sandbox_manager.domain.ports import Clock, SandboxRegistry
+from sandbox_manager.domain.ports import Clock, SandboxRecords
 from sandbox_manager.domain.sandbox import Sandbox, Status
 
 _OTHER_MANAGER_POLL_S = 0.25
@@ -25,7 +25,7 @@ class GetSandbox:
     Whoever waits for a queued one keeps it in line. Raises `SandboxNotFoundError`.
     """
 
-    registry: SandboxRegistry
+    registry: SandboxRecords
     launcher: Launcher
     clock: Clock
 

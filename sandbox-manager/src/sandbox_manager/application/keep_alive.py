@@ -11,7 +11,7 @@ from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import log_fields
 from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.domain.ports import Clock, Report, Runtime, SandboxRegistry, TokenKeys
+from sandbox_manager.domain.ports import Clock, Report, SandboxRecords, SandboxSigns, TokenKeys
 from sandbox_manager.domain.sandbox import Sandbox
 
 _log = logging.getLogger(__name__)
@@ -28,8 +28,8 @@ class KeepAlive:
     One that does not answer is believed to be as its record says. `wall` is this machine's clock, which tokens go by.
     """
 
-    registry: SandboxRegistry
-    runtime: Runtime
+    registry: SandboxRecords
+    runtime: SandboxSigns
     keys: TokenKeys
     clock: Clock
     wall: Clock

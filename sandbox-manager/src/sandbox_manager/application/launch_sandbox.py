@@ -13,7 +13,7 @@ from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.sandbox_work import Held, SandboxWork
 from sandbox_manager.application.watched_start import phase_reached, watched_start
 from sandbox_manager.domain.errors import DomainError, StartFailedError
-from sandbox_manager.domain.ports import Runtime, SandboxRegistry, SandboxSpec, TokenKeys
+from sandbox_manager.domain.ports import SandboxLives, SandboxRecords, SandboxSpec, TokenKeys
 from sandbox_manager.domain.sandbox import Identity, Sandbox, Started, Status
 
 _log = logging.getLogger(__name__)
@@ -39,8 +39,8 @@ class Launcher:
     def __init__(
         self,
         *,
-        registry: SandboxRegistry,
-        runtime: Runtime,
+        registry: SandboxRecords,
+        runtime: SandboxLives,
         keys: TokenKeys,
         clean: CleanSandbox,
         work: SandboxWork,

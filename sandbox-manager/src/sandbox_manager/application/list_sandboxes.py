@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sandbox_manager.domain.ports import SandboxRegistry
+from sandbox_manager.domain.ports import SandboxRecords
 from sandbox_manager.domain.sandbox import Sandbox
 
 
@@ -12,7 +12,7 @@ from sandbox_manager.domain.sandbox import Sandbox
 class ListSandboxes:
     """Answer the newest generation of each session that matches, newest first; what is in the pool is nobody's."""
 
-    registry: SandboxRegistry
+    registry: SandboxRecords
 
     async def __call__(self, *, user_id: str | None = None, session_id: str | None = None) -> list[Sandbox]:
         newest: dict[str, Sandbox] = {}

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from sandbox_manager.application import measures
 from sandbox_manager.application.renew_sandbox import RenewSandbox
 from sandbox_manager.domain.errors import SandboxNotFoundError, SandboxNotReadyError, SandboxOverError
-from sandbox_manager.domain.ports import Clock, SandboxRegistry, TokenKeys
+from sandbox_manager.domain.ports import Clock, SandboxRecords, TokenKeys
 from sandbox_manager.domain.sandbox import Identity, Status
 
 
@@ -29,7 +29,7 @@ class MintToken:
     Raises `SandboxNotFoundError`, `SandboxNotReadyError`, `SandboxBusyError`, `EngineUnavailableError`.
     """
 
-    registry: SandboxRegistry
+    registry: SandboxRecords
     keys: TokenKeys
     clock: Clock
     renew: RenewSandbox

@@ -20,7 +20,7 @@ from sandbox_manager.domain.errors import (
     SandboxOverError,
     UserLimitError,
 )
-from sandbox_manager.domain.ports import Clock, Found, Runtime, SandboxRegistry
+from sandbox_manager.domain.ports import Clock, Found, SandboxLives, SandboxRecords
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 _log = logging.getLogger(__name__)
@@ -39,8 +39,8 @@ class PauseSandbox:
     `SandboxBusyError`, `ElsewhereError`, `EngineUnavailableError`; it then runs on.
     """
 
-    registry: SandboxRegistry
-    runtime: Runtime
+    registry: SandboxRecords
+    runtime: SandboxLives
     clock: Clock
     clean: CleanSandbox
     keep: timedelta
@@ -86,8 +86,8 @@ class ResumeSandbox:
     `PauseSandbox` does, and `UserLimitError`.
     """
 
-    registry: SandboxRegistry
-    runtime: Runtime
+    registry: SandboxRecords
+    runtime: SandboxLives
     clock: Clock
     clean: CleanSandbox
     idle: timedelta
@@ -156,7 +156,7 @@ class ResumeSandbox:
                 await self.runtime.resume(newest.identity)
 
 
-async def known(registry: SandboxRegistry, sandbox_id: str) -> Sandbox:
+async def known(registry: SandboxRecords, sandbox_id: str) -> Sandbox:
     """Raises `SandboxNotFoundError`; what nobody claimed is nobody's to find."""
     sandbox = await registry.get(sandbox_id)
     if sandbox is None or sandbox.is_pooled:
@@ -164,7 +164,7 @@ async def known(registry: SandboxRegistry, sandbox_id: str) -> Sandbox:
     return sandbox
 
 
-async def not_changed(registry: SandboxRegistry, sandbox_id: str) -> Sandbox:
+async def not_changed(registry: SandboxRecords, sandbox_id: str) -> Sandbox:
     """The sandbox as it is where there was nothing to do, or why it could not be done."""
     sandbox = await known(registry, sandbox_id)
     if sandbox.status in (Status.READY, Status.PAUSED):

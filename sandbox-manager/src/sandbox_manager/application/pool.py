@@ -15,7 +15,7 @@ from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.sandbox_work import LEASE
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.errors import DomainError, StartFailedError
-from sandbox_manager.domain.ports import Clock, Leases, Runtime, SandboxRegistry, SandboxSpec, TokenKeys
+from sandbox_manager.domain.ports import Clock, Leases, Runtime, SandboxRecords, SandboxSpec, TokenKeys
 from sandbox_manager.domain.sandbox import Cleanup, Identity, Sandbox, Status, pool_session
 
 _log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ _RESTLESS = "It does not hold its desktop still; its image may be older than the
 class PoolParts:
     """What the pool works with. `room` tells what memory the machine has now."""
 
-    registry: SandboxRegistry
+    registry: SandboxRecords
     runtime: Runtime
     keys: TokenKeys
     clock: Clock

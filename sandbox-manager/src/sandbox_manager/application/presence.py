@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sandbox_manager.domain.ports import Clock, Leases, Runtime
+from sandbox_manager.domain.ports import Clock, Leases, RuntimeSite
 
 PRESENT = timedelta(seconds=30)
 
@@ -18,7 +18,7 @@ class Presence:
     """
 
     leases: Leases
-    runtime: Runtime
+    runtime: RuntimeSite
     clock: Clock
     owner: str
 

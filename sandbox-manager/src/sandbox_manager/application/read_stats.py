@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.errors import SandboxNotFoundError
-from sandbox_manager.domain.ports import Runtime, SandboxRegistry, Usage
+from sandbox_manager.domain.ports import SandboxRecords, SandboxSigns, Usage
 from sandbox_manager.domain.sandbox import Sandbox, Status
 
 
@@ -38,8 +38,8 @@ class Totals:
 class ReadStats:
     """Raises `SandboxNotFoundError`, `EngineUnavailableError`, `RegistryUnavailableError`."""
 
-    registry: SandboxRegistry
-    runtime: Runtime
+    registry: SandboxRecords
+    runtime: SandboxSigns
     keep_alive: KeepAlive
     room: Callable[[], Awaitable[Room]]
     limits: Limits

@@ -16,7 +16,7 @@ from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.domain.clocks import Clocks
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.domain.ports import Clock, Found, Runtime, SandboxRegistry
+from sandbox_manager.domain.ports import Clock, Found, Runtime, SandboxRecords
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 _log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class Reconcile:
     Raises `EngineUnavailableError`, `RegistryUnavailableError`.
     """
 
-    registry: SandboxRegistry
+    registry: SandboxRecords
     runtime: Runtime
     clock: Clock
     clean: CleanSandbox

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sandbox_manager.application.clean_sandbox import CleanSandbox
 from sandbox_manager.application.delete_sandbox import DeleteSandbox
 from sandbox_manager.domain.errors import DomainError
-from sandbox_manager.domain.ports import SandboxRegistry
+from sandbox_manager.domain.ports import SandboxRecords
 
 _log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ class RemoveAll:
     """Delete every sandbox of this manager's place, workspaces kept; one that can't be deleted does not hold up the
     others. For the last manager of the place only."""
 
-    registry: SandboxRegistry
+    registry: SandboxRecords
     delete: DeleteSandbox
     clean: CleanSandbox
 

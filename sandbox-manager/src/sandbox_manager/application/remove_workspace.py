@@ -9,7 +9,7 @@ from datetime import timedelta
 from sandbox_manager.application.delete_sandbox import DeleteSandbox
 from sandbox_manager.application.whereabouts import is_elsewhere
 from sandbox_manager.application.workspace_work import WorkspaceWork
-from sandbox_manager.domain.ports import SandboxRegistry
+from sandbox_manager.domain.ports import SandboxRecords
 from sandbox_manager.domain.workspace import Workspace, WorkspaceBusyError
 
 
@@ -21,7 +21,7 @@ class RemoveWorkspace:
     """
 
     work: WorkspaceWork
-    registry: SandboxRegistry
+    registry: SandboxRecords
     delete: DeleteSandbox
     delay: timedelta
     place: Callable[[], Awaitable[str]]

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.domain.errors import SandboxNotFoundError, SandboxOverError
-from sandbox_manager.domain.ports import Clock, SandboxRegistry
+from sandbox_manager.domain.ports import Clock, SandboxRecords
 from sandbox_manager.domain.sandbox import Sandbox, Status
 
 _ATTEMPTS = 3
@@ -27,7 +27,7 @@ class RenewSandbox:
     Raises `SandboxNotFoundError`, `SandboxOverError`.
     """
 
-    registry: SandboxRegistry
+    registry: SandboxRecords
     clock: Clock
     idle: timedelta
     resume: Resume = _never_paused

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sandbox_manager.application.delete_sandbox import DeleteSandbox
 from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.domain.ports import SandboxRegistry
+from sandbox_manager.domain.ports import SandboxRecords
 from sandbox_manager.domain.workspace import ArchiveBounds, Snapshot, WorkKind
 
 _ATTEMPTS = 5
@@ -23,7 +23,7 @@ class RestoreSnapshot:
     """
 
     work: WorkspaceWork
-    registry: SandboxRegistry
+    registry: SandboxRecords
     delete: DeleteSandbox
     bounds: ArchiveBounds
 

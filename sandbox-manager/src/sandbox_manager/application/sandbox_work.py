@@ -10,7 +10,7 @@ from datetime import timedelta
 from weakref import WeakValueDictionary
 
 from sandbox_manager.domain.errors import DomainError, SandboxBusyError
-from sandbox_manager.domain.ports import SandboxRegistry
+from sandbox_manager.domain.ports import SandboxLeases
 from sandbox_manager.domain.sandbox import Sandbox
 
 LEASE = timedelta(seconds=10)
@@ -34,7 +34,7 @@ class SandboxWork:
     clock, so that no manager's own matters.
     """
 
-    def __init__(self, registry: SandboxRegistry, owner: str) -> None:
+    def __init__(self, registry: SandboxLeases, owner: str) -> None:
         self._registry = registry
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.owner = owner

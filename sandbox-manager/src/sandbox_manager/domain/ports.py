@@ -21,7 +21,7 @@ class Clock(Protocol):
         ...
 
 
-class SandboxRegistry(Protocol):
+class SandboxRecords(Protocol):
     """Records of sandboxes. Every call may raise `RegistryUnavailableError`."""
 
     async def add(self, sandbox: Sandbox) -> bool:
@@ -40,6 +40,16 @@ class SandboxRegistry(Protocol):
         """Store a changed record with its version plus one. False when somebody else changed it first."""
         ...
 
+    async def admit(self, decide: Callable[[list[Sandbox], datetime], list[Sandbox]]) -> list[Sandbox]:
+        """Hand `decide` all that occupy a place, oldest first, and the present by the database's clock, while no other
+        manager can admit; store the changed records it answers and answer them as stored. A record of theirs that is
+        new is added; when its session's place is taken meanwhile, nothing is stored and nothing answered."""
+        ...
+
+
+class SandboxLeases(Protocol):
+    """Who works on a sandbox: one manager at a time. Every call may raise `RegistryUnavailableError`."""
+
     async def take_lease(self, sandbox_id: str, owner: str, ttl: timedelta) -> Sandbox | None:
         """Lease a record to `owner`, or lengthen its lease; the database's clock decides what has lapsed.
 
@@ -52,11 +62,9 @@ class SandboxRegistry(Protocol):
         """Give a lease back; nothing when it is not the owner's."""
         ...
 
-    async def admit(self, decide: Callable[[list[Sandbox], datetime], list[Sandbox]]) -> list[Sandbox]:
-        """Hand `decide` all that occupy a place, oldest first, and the present by the database's clock, while no other
-        manager can admit; store the changed records it answers and answer them as stored. A record of theirs that is
-        new is added; when its session's place is taken meanwhile, nothing is stored and nothing answered."""
-        ...
+
+class SandboxChanges(Protocol):
+    """What happens to sandboxes, whichever manager does it."""
 
     def changes(self, after: str | None) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
         """Changes a person may want to see, from now or after a mark, from any manager; entering has subscribed.
@@ -64,6 +72,10 @@ class SandboxRegistry(Protocol):
         Raises `MarkLostError` when what came after the mark is no longer known.
         """
         ...
+
+
+class SandboxRegistry(SandboxRecords, SandboxLeases, SandboxChanges, Protocol):
+    """All that one database keeps of sandboxes: more than seven methods, as a lease and a record are one document."""
 
     async def check(self) -> None:
         """Raise `RegistryUnavailableError` when the registry does not answer."""
@@ -153,16 +165,11 @@ class Report:
                 raise ValueError("nothing holds so much")
 
 
-class Runtime(Protocol):
-    """Where sandboxes run. Things of other stacks on the same machine are never seen and never touched."""
+class RuntimeSite(Protocol):
+    """Where sandboxes run."""
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def archives(self) -> WorkspaceArchives:
-        """The files of its workspaces as a whole."""
-        ...
 
     async def place(self) -> str:
         """Name of the engine or data folder sandboxes run at: the same for all managers that share it, and for no
@@ -172,6 +179,17 @@ class Runtime(Protocol):
     async def check(self) -> None:
         """Raise `EngineUnavailableError` with what a person can do when no sandbox could be started."""
         ...
+
+    async def recipe(self) -> str:
+        """Tells what sandboxes are made of: another when the image or a setting changed.
+
+        Raises `EngineUnavailableError`.
+        """
+        ...
+
+
+class SandboxLives(Protocol):
+    """Begin and end of sandboxes. Things of other stacks on the same machine are never seen and never touched."""
 
     async def start(self, spec: SandboxSpec) -> Started:
         """Start a sandbox and answer when its endpoint says it is ready; the caller sets the deadline.
@@ -203,19 +221,16 @@ class Runtime(Protocol):
         """
         ...
 
-    async def recipe(self) -> str:
-        """Tells what sandboxes are made of: another when the image or a setting changed.
-
-        Raises `EngineUnavailableError`.
-        """
-        ...
-
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         """Remove all of a sandbox, whatever its state, also what does not exist. Raises `EngineUnavailableError`.
 
         A workspace it was pooled with and nobody took over is never kept.
         """
         ...
+
+
+class SandboxSigns(Protocol):
+    """What sandboxes that run tell of themselves."""
 
     async def keep_alive(self, identity: Identity, endpoint: str, token: str) -> Report:
         """Tell a running sandbox that a manager watches over it, and hear how it is.
@@ -230,6 +245,15 @@ class Runtime(Protocol):
 
     def endings(self) -> AsyncGenerator[str]:
         """Ids of sandboxes that end, as it happens. Best effort: may miss some, and end at any time."""
+        ...
+
+
+class Runtime(RuntimeSite, SandboxLives, SandboxSigns, Protocol):
+    """All that an engine offers: more than seven methods, as it is one adapter, of which use cases take the parts."""
+
+    @property
+    def archives(self) -> WorkspaceArchives:
+        """The files of its workspaces as a whole."""
         ...
 
 

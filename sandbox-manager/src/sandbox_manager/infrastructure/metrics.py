@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 
 from sandbox_manager.application import measures
 from sandbox_manager.domain.errors import DomainError
-from sandbox_manager.domain.ports import SandboxRegistry
+from sandbox_manager.domain.ports import SandboxRecords
 from service_kit.observation.exposition import exposition
 
 _log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ _LOOK_S = 1.0
 class ProcessMetrics:
     """Made once a process. What stands in the registry is looked up when asked, for a moment at most."""
 
-    def __init__(self, registry: SandboxRegistry) -> None:
+    def __init__(self, registry: SandboxRecords) -> None:
         self._registry = registry
         self._process = CollectorRegistry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
