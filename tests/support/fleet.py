@@ -32,6 +32,8 @@ from support.sources import python_path
 ROOT = Path(__file__).resolve().parents[2]
 _KEPT = ("PATH", "HOME", "LANG", "DOCKER_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _MANAGER = "sandbox_manager"
+_FAKE = "fake"
+_FAKE_MANAGER = "support.fake_manager"
 _GATEWAY = "backend_api.bootstrap"
 _WORKER = "backend_api.bootstrap.worker"
 _FORGED = ("sandbox_manager.bootstrap.serve", "backend_api.bootstrap.wiring", _WORKER, "openai.resources.chat")
@@ -177,7 +179,8 @@ def _plan(
     }
     manager = common | {
         "MANAGER_HOST": "127.0.0.1",
-        "SANDBOX_RUNTIME": runtime,
+        "PYTHONPATH": os.pathsep.join((SOURCES, str(ROOT / "tests"))),
+        "SANDBOX_RUNTIME": runtime if runtime != _FAKE else "process",
         "SANDBOX_STACK": fleet.stack,
         "SANDBOX_REMOVE_ON_SHUTDOWN": "true",
         "SANDBOX_POOL_SIZE": "0",
@@ -207,9 +210,10 @@ def _plan(
     server = (find_binary("redis-server"), "--port", str(redis_port), "--bind", "127.0.0.1")
     server += ("--save", "", "--appendonly", "no", "--dir", str(folder / "redis"))
     add("redis", redis_port, server, plain, _answers_redis)
+    manager_module = _FAKE_MANAGER if runtime == _FAKE else _MANAGER
     for number, port in enumerate(manager_ports, 1):
         environ = {**manager, "MANAGER_PORT": str(port)}
-        add(f"manager-{number}", port, (sys.executable, "-m", _MANAGER), environ, _is_ready)
+        add(f"manager-{number}", port, (sys.executable, "-m", manager_module), environ, _is_ready)
     for number in range(1, shape.gateways + 1):
         port = free_port()
         environ = {**backend, "PORT": str(port)}

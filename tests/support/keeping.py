@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from sandbox_manager.application.admission import Admission
-from sandbox_manager.application.claim_sandbox import ClaimSandbox
-from sandbox_manager.application.clean_sandbox import CleanSandbox
-from sandbox_manager.application.create_sandbox import CreateSandbox
-from sandbox_manager.application.delete_sandbox import DeleteSandbox
-from sandbox_manager.application.get_sandbox import GetSandbox
-from sandbox_manager.application.keep_alive import KeepAlive
-from sandbox_manager.application.launch_sandbox import Launcher
-from sandbox_manager.application.list_sandboxes import ListSandboxes
-from sandbox_manager.application.mint_token import MintToken
-from sandbox_manager.application.pause_sandbox import PauseSandbox, ResumeSandbox
-from sandbox_manager.application.pool import Pool, PoolPace, PoolParts
-from sandbox_manager.application.presence import Presence
-from sandbox_manager.application.reconcile import Reconcile
-from sandbox_manager.application.remove_all import RemoveAll
-from sandbox_manager.application.renew_sandbox import RenewSandbox
-from sandbox_manager.application.sandbox_work import SandboxWork
+from sandbox_manager.application.pool import PoolPace
+from sandbox_manager.bootstrap.assembly import Adapters, Rules, assemble
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.clocks import Clocks
+from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.sandbox import Sandbox
 from sandbox_manager.infrastructure.memory.leases import MemoryLeases
 from sandbox_manager.infrastructure.memory.registry import MemoryRegistry
+from sandbox_manager.infrastructure.memory.workspaces import MemoryWorkspaces
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from support.sandboxes import KEYS
 
@@ -67,79 +54,45 @@ class Keeping:
 
     def __post_init__(self) -> None:
         self.registry.clock = self.leases.clock = self.clock
-        work = SandboxWork(self.registry, self.owner)
-        self.clean = CleanSandbox(self.registry, self.runtime, self.clock, work, deadline_s=1.0, wait_s=1.0)
-        self.launcher = Launcher(
+        adapters = Adapters(
             registry=self.registry,
-            runtime=self.runtime,
-            keys=KEYS,
-            clean=self.clean,
-            work=work,
-            deadline_s=self.start_deadline_s,
-            claim=ClaimSandbox(runtime=self.runtime, keys=KEYS, wall=self.clock, clean=self.clean),
-        )
-        limits = Limits(
-            max_per_user=self.max_per_user,
-            max_per_user_total=self.max_per_user_total,
-            max_total=self.max_total,
-            max_queued=self.max_queued,
-            hard=HARD,
-            idle=IDLE,
-        )
-        self.keep_alive = KeepAlive(
-            registry=self.registry, runtime=self.runtime, keys=KEYS, clock=self.clock, wall=self.clock, idle=IDLE
-        )
-        parts = PoolParts(
-            registry=self.registry,
-            runtime=self.runtime,
-            keys=KEYS,
-            clock=self.clock,
             leases=self.leases,
-            clean=self.clean,
-            keep_alive=self.keep_alive,
-            limits=limits,
-            room=self._room,
-        )
-        pace = PoolPace(quiet=0, recipe=0)
-        self.pool = Pool(parts, size=self.pool_size, deadline_s=self.start_deadline_s, pace=pace)
-        self.admission = Admission(
-            registry=self.registry,
+            workspaces=MemoryWorkspaces(),
             runtime=self.runtime,
-            launcher=self.launcher,
-            clean=self.clean,
-            limits=limits,
-            room=self._room,
-            recipe=self.pool.recipe,
-        )
-        keepers = {"registry": self.registry, "runtime": self.runtime, "clock": self.clock, "clean": self.clean}
-        self.pause = PauseSandbox(**keepers, keep=PAUSE)
-        self.resume = ResumeSandbox(**keepers, idle=IDLE, admission=self.admission, pause=self.pause)
-        self.renew = RenewSandbox(self.registry, self.clock, IDLE, self.resume)
-        self.presence = Presence(self.leases, self.runtime, self.clock, self.owner)
-        self.create = CreateSandbox(
-            registry=self.registry,
-            runtime=self.runtime,
+            keys=KEYS,
             clock=self.clock,
-            clean=self.clean,
-            renew=self.renew,
-            admission=self.admission,
-            presence=self.presence,
+            wall=self.clock,
         )
-        self.get = GetSandbox(self.registry, self.launcher, self.clock)
-        self.list = ListSandboxes(self.registry)
-        self.mint = MintToken(self.registry, KEYS, self.clock, self.renew)
-        self.delete = DeleteSandbox(self.registry, self.launcher, self.clean)
-        self.reconcile = Reconcile(
-            registry=self.registry,
-            runtime=self.runtime,
-            clock=self.clock,
-            clean=self.clean,
-            clocks=Clocks(idle=IDLE),
-            presence=self.presence,
-            keep_alive=self.keep_alive,
-            mend=self.resume.mend,
+        rules = Rules(
+            limits=Limits(
+                max_per_user=self.max_per_user,
+                max_per_user_total=self.max_per_user_total,
+                max_total=self.max_total,
+                max_queued=self.max_queued,
+                hard=HARD,
+                idle=IDLE,
+            ),
+            clocks=Clocks(idle=IDLE, pause=PAUSE),
+            disk=DiskLimit(),
+            room=self._room,
+            pool_size=self.pool_size,
+            pool_pace=PoolPace(quiet=0, recipe=0),
+            start_deadline_s=self.start_deadline_s,
+            clean_deadline_s=1.0,
+            clean_wait_s=1.0,
         )
-        self.remove_all = RemoveAll(self.registry, self.delete, self.clean)
+        made = assemble(adapters, rules, self.owner)
+        self.clean, self.launcher, self.presence, self.keep_alive = (
+            made.clean,
+            made.launcher,
+            made.presence,
+            made.keep_alive,
+        )
+        self.pool, self.admission, self.pause, self.resume = made.pool, made.admission, made.pause, made.resume
+        self.create, self.get, self.list, self.renew = made.create, made.get, made.list, made.renew
+        self.mint, self.delete, self.remove_all = made.mint, made.delete, made.remove_all
+        # As where nothing is paused for being idle: most tests are of what ends.
+        self.reconcile = replace(made.reconcile, clocks=Clocks(idle=IDLE), pause=None)
 
     async def _room(self) -> Room:
         return self.room

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 import uvicorn
+from pydantic import SecretStr
 
 from sandbox_manager.bootstrap.app import create_app
-from sandbox_manager.bootstrap.settings import Settings
-from sandbox_manager.bootstrap.wiring import keep
-from sandbox_manager.infrastructure.clock import SystemClock
-from sandbox_manager.infrastructure.mongo.connect import connected, load_token_keys
-from sandbox_manager.infrastructure.mongo.leases import MongoLeases
-from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
+from sandbox_manager.bootstrap.settings import RegistrySettings, Settings
+from sandbox_manager.bootstrap.wiring import wire_over
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
-from sandbox_manager.interfaces.http.use_cases import UseCases
 from support.listening import on_loopback
 
 
 @asynccontextmanager
 async def listening_manager(mongo_uri: str, database_name: str) -> AsyncGenerator[str]:
-    """Its address. Settings are the environment's."""
+    """Its address. Other settings are the environment's."""
+    settings = Settings()
+    settings.registry = RegistrySettings(uri=SecretStr(mongo_uri), name=database_name)
+    settings.keeping = settings.keeping.model_copy(update={"pool_size": 0})
 
-    @asynccontextmanager
-    async def wiring() -> AsyncGenerator[UseCases]:
-        async with connected(mongo_uri, database_name):
-            keys = await load_token_keys()
-            async with keep(Settings(), MongoRegistry(), MongoLeases(), FakeRuntime(), keys, SystemClock()) as made:
-                yield made
-
-    server = uvicorn.Server(uvicorn.Config(create_app(wiring), log_config=None, timeout_graceful_shutdown=1))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(lambda: wire_over(settings, nullcontext(FakeRuntime()))),
+            log_config=None,
+            timeout_graceful_shutdown=1,
+        )
+    )
     async with on_loopback(server) as url:
         yield url

@@ -73,14 +73,15 @@ def manager_port(mongo_server: Server, mongo_database_name: str) -> Generator[in
     port = free_port()
     environment = {
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": python_path("sandbox-manager"),
+        "PYTHONPATH": f"{ROOT / 'tests'}:{python_path('sandbox-manager')}",
         "MONGO_URI": mongo_server.uri,
         "MANAGER_MONGO_DB_NAME": mongo_database_name,
         "MANAGER_PORT": str(port),
-        "SANDBOX_RUNTIME": "fake",
         "SANDBOX_MANAGER_TOKEN": uuid.uuid4().hex,
     }
-    process = subprocess.Popen([sys.executable, "-m", "sandbox_manager"], env=environment, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "support.fake_manager"], env=environment, stderr=subprocess.DEVNULL
+    )
     try:
         yield port
     finally:

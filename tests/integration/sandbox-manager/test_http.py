@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import nullcontext
 
 import httpx
 import pytest
 
 from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.settings import Settings
-from sandbox_manager.bootstrap.wiring import keep
+from sandbox_manager.bootstrap.wiring import wire_over
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
-from sandbox_manager.infrastructure.clock import SystemClock
-from sandbox_manager.infrastructure.mongo.connect import connected, load_token_keys
-from sandbox_manager.infrastructure.mongo.leases import MongoLeases
-from sandbox_manager.infrastructure.mongo.registry import MongoRegistry
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
-from sandbox_manager.interfaces.http.use_cases import UseCases
 from support.servers import Server
 
 TOKEN = "t" * 40
@@ -36,16 +31,11 @@ async def client(
     monkeypatch.setenv("MONGO_URI", mongo_server.uri)
     monkeypatch.setenv("SANDBOX_MANAGER_TOKEN", TOKEN)
     monkeypatch.setenv("SANDBOX_MAX_PER_USER", "2")
+    monkeypatch.setenv("MANAGER_MONGO_DB_NAME", mongo_database_name)
+    monkeypatch.setenv("SANDBOX_POOL_SIZE", "0")
     settings = Settings()
 
-    @asynccontextmanager
-    async def wiring() -> AsyncGenerator[UseCases]:
-        async with connected(mongo_server.uri, mongo_database_name):
-            keys = await load_token_keys()
-            async with keep(settings, MongoRegistry(), MongoLeases(), runtime, keys, SystemClock()) as use_cases:
-                yield use_cases
-
-    app = create_app(wiring)
+    app = create_app(lambda: wire_over(settings, nullcontext(runtime)))
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         headers = {"Authorization": f"Bearer {TOKEN}"}

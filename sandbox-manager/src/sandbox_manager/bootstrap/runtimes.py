@@ -13,7 +13,6 @@ from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Runtime
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, EndpointClients
 from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
-from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from sandbox_manager.infrastructure.runtimes.inside import Inside
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
 from sandbox_manager.infrastructure.runtimes.process.runtime import process_runtime
@@ -73,12 +72,6 @@ def _process(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
 
 
 @contextlib.asynccontextmanager
-async def _fake(settings: Settings) -> AsyncGenerator[Runtime]:
-    _log.warning("fake runtime: nothing runs", extra={"stack": settings.keeping.stack})
-    yield FakeRuntime()
-
-
-@contextlib.asynccontextmanager
 async def _auto(settings: Settings) -> AsyncGenerator[Runtime]:
     async with contextlib.AsyncExitStack() as stack:
         try:
@@ -93,6 +86,5 @@ async def _auto(settings: Settings) -> AsyncGenerator[Runtime]:
 RUNTIMES: dict[str, Callable[[Settings], AbstractAsyncContextManager[Runtime]]] = {
     "docker": _docker,
     "process": _process,
-    "fake": _fake,
     "auto": _auto,
 }

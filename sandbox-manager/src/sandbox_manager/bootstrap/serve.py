@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
 import uvicorn
 
 from sandbox_manager.bootstrap.app import create_app
 from sandbox_manager.bootstrap.settings import Settings, SettingsError
 from sandbox_manager.bootstrap.wiring import wire
+from sandbox_manager.interfaces.http.use_cases import UseCases
 from service_kit.listening.http import BoundedHttpProtocol, Config
 from service_kit.listening.peers import Peers
 from service_kit.observation.logs import log_json_lines
@@ -50,11 +53,11 @@ def _bound(family: int, address: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(settings: Settings) -> int:
-    """Serve until SIGTERM or SIGINT; answers the exit status."""
+def serve(settings: Settings, wiring: Callable[[Settings], AbstractAsyncContextManager[UseCases]] = wire) -> int:
+    """Serve what `wiring` yields until SIGTERM or SIGINT; answers the exit status."""
     log_json_lines(settings.server.log_level)
     sockets = listen(settings.server.host, settings.server.port)
-    app = create_app(lambda: wire(settings))
+    app = create_app(lambda: wiring(settings))
     config = Config(
         app,
         # All who may call share a few addresses.

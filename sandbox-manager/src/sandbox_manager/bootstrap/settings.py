@@ -50,7 +50,7 @@ class KeepingSettings(BaseSettings):
 
     model_config = _CONFIG
 
-    runtime: Literal["docker", "process", "fake", "auto"] = Field(default="auto", validation_alias="SANDBOX_RUNTIME")
+    runtime: Literal["docker", "process", "auto"] = Field(default="auto", validation_alias="SANDBOX_RUNTIME")
     stack: str = Field(default="agent", pattern=r"^[a-z0-9][a-z0-9_-]{0,30}$", validation_alias="SANDBOX_STACK")
     hard_hours: float = Field(default=24, gt=0, validation_alias="SANDBOX_TIMEOUT_HOURS")
     idle_minutes: float = Field(default=60, gt=0, validation_alias="SANDBOX_IDLE_TIMEOUT_MINUTES")
