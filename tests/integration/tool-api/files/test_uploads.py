@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -54,6 +55,35 @@ async def test_uploads_at_once_share_the_room_that_is_left(tmp_path: Path) -> No
     assert all(isinstance(error, DiskFullError) for error in refused), refused
     assert len(refused) >= 7
     assert on_disk(tmp_path) <= ROOM
+
+
+async def test_one_that_is_cancelled_in_the_middle_of_a_piece_writes_to_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, at_work, goes_on = os.write, threading.Event(), threading.Event()
+
+    def slow(fd: int, data: bytes) -> int:
+        at_work.set()
+        goes_on.wait(10)
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", slow)
+    taken: list[int] = []
+    task = asyncio.create_task(upload(tmp_path, DiskWatch(tmp_path, ROOM), ("f", 1)))
+    try:
+        await asyncio.to_thread(at_work.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        taken += [os.open(tmp_path / f"other{number}", os.O_WRONLY | os.O_CREAT) for number in range(3)]
+    finally:
+        goes_on.set()
+    async with asyncio.timeout(10):
+        while [*tmp_path.glob(".*.part")]:
+            await asyncio.sleep(0.01)
+    assert on_disk(tmp_path) == 0
+    for fd in taken:
+        os.close(fd)
 
 
 async def test_what_was_refused_or_left_half_done_takes_no_room(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working
 
-START_S = 0.6
+START_S = 3.0
 TOOL_S = 0.1
 WRITE = Tool(name="write", description="", parameters={}, phrase="", read_only=False)
 CALL = [ToolCallPart(ToolRequest(call_id="x", name="write", arguments={})), FinishPart("tool_calls")]

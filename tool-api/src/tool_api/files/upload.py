@@ -7,7 +7,7 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from python_multipart.exceptions import FormParserError
@@ -75,6 +75,7 @@ class Upload:
         self._disposition = b""
         self._fault: InvalidUploadError | TooLargeError | None = None
         self._is_complete = False
+        self._step: asyncio.Future[object] | None = None
 
     def parser(self, boundary: bytes) -> MultipartParser:
         return MultipartParser(
@@ -96,7 +97,7 @@ class Upload:
         """What is wrong with the body; the rest of it need not be read."""
         return self._fault
 
-    def finish(self) -> list[str]:
+    async def finish(self) -> list[str]:
         """Put every file in its place; answers their paths."""
         if self._fault is not None:
             raise self._fault
@@ -104,14 +105,28 @@ class Upload:
             raise InvalidUploadError("The multipart body is cut off.")
         if not self._parts:
             raise InvalidUploadError(f"The body holds no file in the field {FIELD}.")
-        place_all(self._fd, [(part.temporary, part.name) for part in self._parts])
-        self._kept_bytes, self._kept_files = self._taken, len(self._parts)
+        await self._in_thread(self._place)
         return [self._prefix + part.name for part in self._parts]
 
+    def _place(self) -> None:
+        place_all(self._fd, [(part.temporary, part.name) for part in self._parts])
+        self._kept_bytes, self._kept_files = self._taken, len(self._parts)
+
     def close(self) -> None:
-        """Leave nothing half done behind."""
+        """Leave nothing half done behind, once no thread is at work on it any more."""
+        if self._step is None or self._step.done():
+            self._close()
+        else:
+            # Whoever sent it is gone; its numbers of open files must not become another's meanwhile.
+            self._step.add_done_callback(lambda ended: (ended.exception(), self._close()))
+
+    def _close(self) -> None:
         self._drop()
         os.close(self._fd)
+
+    async def _in_thread(self, do: Callable[[], object]) -> None:
+        self._step = asyncio.get_running_loop().run_in_executor(None, do)
+        await asyncio.shield(self._step)
 
     def _drop(self) -> None:
         """Delete what has no place, and give back the room it took."""
@@ -138,7 +153,7 @@ class Upload:
             self._fault = DiskFullError(self._disk.notice or self._disk.refusal(self._taken + len(piece)))
             return
         self._reserved_bytes += len(piece)
-        await asyncio.to_thread(parser.write, piece)
+        await self._in_thread(lambda: parser.write(piece))
         self._disk.wrote(0, len(self._parts) - self._reserved_files)
         self._reserved_files = len(self._parts)
 
@@ -229,7 +244,7 @@ async def receive(
                 drained += len(piece)
                 if drained > max_file_bytes:
                     break
-        return await asyncio.to_thread(upload.finish)
+        return await upload.finish()
     except FormParserError as error:
         raise InvalidUploadError("The multipart body is malformed.") from error
     finally:

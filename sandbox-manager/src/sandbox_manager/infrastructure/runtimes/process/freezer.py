@@ -19,6 +19,8 @@ from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, stat_fields
 
 _DEADLINE_S = 5.0
+_LOCK_S = 10.0
+_HELD = b"held for a look"
 _LOOK_S = 0.002
 _QUIET_LOOKS = 2
 _STILL = frozenset((b"T", b"t", b"Z", b"X"))
@@ -36,7 +38,11 @@ class Freezer:
     @property
     def frozen(self) -> bool:
         """Whether it is held, or was told to be; not for a look only."""
-        with self._alone():
+        try:
+            with self._alone():
+                return self._is_frozen()
+        except EngineUnavailableError:
+            # Somebody does not let go of it: this is one of many that are asked, and what is done about it fails alone.
             return self._is_frozen()
 
     def _is_frozen(self) -> bool:
@@ -80,7 +86,7 @@ class Freezer:
 
         Raises `OSError`, `EngineUnavailableError`.
         """
-        with self._alone():
+        with self._alone() as lock:
             if self._is_frozen():
                 yield True
                 return
@@ -88,24 +94,35 @@ class Freezer:
             if switch is None:
                 yield False
                 return
+            if lock is not None:
+                os.pwrite(lock, _HELD, 0)
             try:
                 yield self._turn(switch, frozen=True, within_s=within_s)
             finally:
                 self._thaw()
+                if lock is not None:
+                    os.ftruncate(lock, 0)
 
     @contextlib.contextmanager
-    def _alone(self) -> Generator[None]:
+    def _alone(self) -> Generator[int | None]:
+        """Nobody else holds it or lets it go on meanwhile, and what a look that never ended left held goes on first.
+
+        Raises `EngineUnavailableError`, also where somebody else takes too long.
+        """
         if self.lock is None:
-            yield
+            yield None
             return
         try:
             file = os.open(self.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except FileNotFoundError:  # the folder of one that is being removed
-            yield
+            yield None
             return
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+            _take(file)
+            if os.fstat(file).st_size:
+                self._thaw()
+                os.ftruncate(file, 0)
+            yield file
         finally:
             os.close(file)
 
@@ -151,6 +168,19 @@ class Freezer:
             if time.monotonic() > until:
                 return False
         return True
+
+
+def _take(file: int) -> None:
+    until = time.monotonic() + _LOCK_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise EngineUnavailableError("The sandbox is held by somebody else for too long.") from None
+            time.sleep(_LOOK_S)
+        else:
+            return
 
 
 def _tree(root: ProcessRef) -> list[int]:

@@ -7,7 +7,7 @@ sandbox ends.
 
 A look at one sandbox is bounded by processor time and by descriptors. What it has no time left to measure exactly
 counts in full, and a sandbox has no more descriptors than can be looked through. A round is bounded too: those that are
-looked at quickly come first, the others take turns.
+looked at quickly come first, the others take turns, and one that is waited for ends the round.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ _HURRIED_REST = 4
 _EXACT_CPU_S = 0.5
 _ROUND_CPU_S = 0.1
 _COSTLY_CPU_S = 0.1
+_COSTLY_S = 1.0
 _OVER = "It took up more memory than it may."
 _HIDING = "What its first processes have open could not be found out."
 _UNTOLD = 3
@@ -135,7 +136,7 @@ class MemoryWatch:
                 self._hold_tasks(sandbox_id, root, self._left(found[root]))
         until = time.thread_time() + _ROUND_CPU_S
         for sandbox_id in sorted(self._sandboxes, key=self._turn):
-            began = time.thread_time()
+            began, began_at = time.thread_time(), time.monotonic()
             if began > until:
                 return False
             root, known = self._sandboxes[sandbox_id], self._known[sandbox_id]
@@ -143,7 +144,10 @@ class MemoryWatch:
             if members := self._left(found[root]):
                 with self._boundary.around(sandbox_id):
                     self._look(sandbox_id, root, members, hurried=hurried)
-            known.is_costly |= time.thread_time() - began > _COSTLY_CPU_S
+            has_waited = time.monotonic() - began_at > _COSTLY_S
+            known.is_costly |= has_waited or time.thread_time() - began > _COSTLY_CPU_S
+            if has_waited:
+                return False
         return True
 
     def _turn(self, sandbox_id: str) -> tuple[bool, float]:

@@ -127,7 +127,7 @@ class ProcessRuntime:
         if state is not None and state.first is not None:
             reason = bound_terminals(state.first)
             if reason is not None and state.first.lives:
-                _log.warning("terminals not bounded", extra={"sandbox_id": sandbox_id, "reason": reason})
+                raise StartFailedError(f"The sandbox's terminals could not be bounded: {reason}", retryable=True)
 
     async def _ready_line(self, outer: ProcessRef, log: Log) -> str:
         while True:

@@ -48,6 +48,7 @@ class Watches:
             end=self._end,
         )
         with contextlib.ExitStack() as stack:
+            stack.callback(files.close)
             lock = self._lock("workspaces")
             started = [stack.enter_context(watching("workspaces", lock, files, workspace_watch.TICK_S))]
             # Without isolation a sandbox's files in memory are the machine's, and its processes anybody's.

@@ -18,6 +18,7 @@ _JOIN_S = 5.0
 _TRY_AGAIN_S = 1.0
 _TOLD_AGAIN_S = 60.0
 _LASTING_S = 15.0
+_HANGING_S = 120.0
 
 
 @dataclass(slots=True)
@@ -47,15 +48,18 @@ class Watch:
     name: str
     _thread: threading.Thread | None = None
     _failing_since: float | None = None
+    _looking_since: float | None = None
     _told_at: float = float("-inf")
 
     def trouble(self) -> str | None:
         """What keeps it from being done for a while now, or for good."""
-        since = self._failing_since
+        since, looking_since = self._failing_since, self._looking_since
         if self._thread is not None and not self._thread.is_alive():
             return f"The watch over sandboxes' {self.name} has ended."
         if since is not None and time.monotonic() - since > _LASTING_S:
             return f"The watch over sandboxes' {self.name} fails again and again."
+        if looking_since is not None and time.monotonic() - looking_since > _HANGING_S:
+            return f"The watch over sandboxes' {self.name} has not come back from a look."
         return None
 
     def start(self, lock: Path, work: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:
@@ -84,7 +88,11 @@ class Watch:
                     return
             while not stopping.wait(pause_s):
                 with self._faults_told():
-                    work()
+                    self._looking_since = time.monotonic()
+                    try:
+                        work()
+                    finally:
+                        self._looking_since = None
                     self._failing_since = None
         finally:
             os.close(held)

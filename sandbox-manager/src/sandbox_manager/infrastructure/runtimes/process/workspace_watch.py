@@ -48,6 +48,7 @@ QUICK = CountBounds(tree_cpu_s=0.5, deleted_cpu_s=0.25, patience_s=3.0)
 LONG = CountBounds(tree_cpu_s=20.0, deleted_cpu_s=2.0, patience_s=60.0)
 _LONG_AT_ONCE = 3
 _UNCOUNTED = 3
+_JOIN_S = 3.0
 _OVER = "Its files took up more than they may, and went on growing."
 _COUNTLESS = "Its files could not be counted: there were too many, or they were moved about all the time."
 
@@ -85,6 +86,7 @@ class WorkspaceWatch:
     _waiting: dict[str, Watched] = field(default_factory=dict[str, Watched])
     _boundary: FaultBoundary = field(default_factory=FaultBoundary)
     _long_counts: int = 0
+    _threads: set[threading.Thread] = field(default_factory=set[threading.Thread])
     _counted: queue.SimpleQueue[tuple[str, str, Counted]] = field(
         default_factory=queue.SimpleQueue[tuple[str, str, Counted]]
     )
@@ -127,6 +129,7 @@ class WorkspaceWatch:
         self._hold_descriptors(due)
         quick = {sandbox_id: one for sandbox_id, one in due.items() if not self._known[one.session_id].is_large}
         for (sandbox_id, one), counted in zip(quick.items(), self._count([*quick.values()], self.quick), strict=True):
+            self._known[one.session_id].fault = counted.fault
             if counted.fault is not None or (counted.size is not None and counted.size.complete):
                 with self._boundary.around(sandbox_id):
                     self._hold(sandbox_id, one.session_id, counted)
@@ -167,9 +170,11 @@ class WorkspaceWatch:
             if self._long_counts >= _LONG_AT_ONCE:
                 return
             one = self._waiting.pop(sandbox_id)
-            threading.Thread(
+            thread = threading.Thread(
                 target=self._count_long, args=(sandbox_id, one), name="large-workspace", daemon=True
-            ).start()
+            )
+            thread.start()
+            self._threads = {one for one in self._threads if one.is_alive()} | {thread}
             self._known[one.session_id].is_being_counted = True
             self._long_counts += 1
 
@@ -181,6 +186,12 @@ class WorkspaceWatch:
             _log.exception("a large workspace could not be counted", extra={"sandbox_id": sandbox_id})
         finally:
             self._counted.put((sandbox_id, one.session_id, counted))
+
+    def close(self) -> None:
+        """Wait for long counts, some seconds at most: one may hold its sandbox still just now."""
+        until = time.monotonic() + _JOIN_S
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
 
     def _take_long_counts(self) -> None:
         while not self._counted.empty():

@@ -13,7 +13,7 @@ from types import MappingProxyType
 import pytest
 
 from sandbox_manager.infrastructure.runtimes.process import limits as limits_module
-from sandbox_manager.infrastructure.runtimes.process import memory_watch, workspace_count
+from sandbox_manager.infrastructure.runtimes.process import memory_watch, workspace_count, workspace_watch
 from sandbox_manager.infrastructure.runtimes.process.descriptors import Held
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import HiddenFile, ProbeError
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
@@ -22,7 +22,7 @@ from sandbox_manager.infrastructure.runtimes.process.memory_watch import MemoryW
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
 from sandbox_manager.infrastructure.runtimes.process.store import Store
 from sandbox_manager.infrastructure.runtimes.process.watches import Watches
-from sandbox_manager.infrastructure.runtimes.process.workspace_count import Watched, told
+from sandbox_manager.infrastructure.runtimes.process.workspace_count import CountBounds, Watched, told
 from sandbox_manager.infrastructure.runtimes.process.workspace_watch import WorkspaceWatch
 from support.sandboxes import inside
 
@@ -109,6 +109,7 @@ class Workspace:
             running=lambda: {"one": watched},
             end=lambda one, _: self.ended.append(one),
             look_s=0,
+            quick=CountBounds(tree_cpu_s=5, deleted_cpu_s=5, patience_s=30),
         )
 
     def look(self) -> None:
@@ -157,6 +158,59 @@ def test_a_counter_that_can_not_count_is_no_look_that_worked(
         with pytest.raises(ProbeError, match="What counts workspaces"):
             scene.look()
     scene.look()
+
+
+def test_a_sandbox_that_is_waited_for_ends_the_round_and_comes_last_from_then_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory_watch, "_COSTLY_S", 0.05)
+    roots = {name: ProcessRef(1 << 30 | number, number) for number, name in enumerate(("stuck", "other", "third"))}
+    looked: list[str] = []
+
+    def held(pids: Sequence[int], _memory: object) -> Held:
+        (name,) = [name for name, root in roots.items() if root.pid in pids]
+        looked.append(name)
+        if name != "third":
+            threading.Event().wait(0.1)  # as for a program that is stuck
+        return Held({}, [], 0)
+
+    replaced = {
+        "all_processes": dict,
+        "trees": lambda *_: {root: [Member(root, 1, MIB, 1)] for root in roots.values()},
+        "are_too_many": lambda _: False,
+        "bytes_held": held,
+    }
+    for name, stand_in in replaced.items():
+        monkeypatch.setattr(memory_watch, name, stand_in)
+    watch = MemoryWatch(1 << 40, 9, lambda: roots, lambda *_: None)
+    rounds: list[list[str]] = []
+    for _ in range(4):
+        watch._looked_at = watch._ended_at = float("-inf")
+        for known in watch._known.values():
+            known.descriptors_at = float("-inf")
+        watch()
+        rounds.append(looked.copy())
+        looked.clear()
+
+    assert rounds == [["stuck"], ["other"], ["third", "stuck"], ["third", "other"]]
+
+
+def test_long_counts_are_waited_for_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, counted = threading.Event(), threading.Event()
+
+    def slow(watched: Sequence[Watched], *_: object, **__: object) -> list[workspace_count.Counted]:
+        if watched and threading.current_thread().name == "large-workspace":
+            begun.set()
+            threading.Event().wait(0.3)
+            counted.set()
+        return [workspace_count.Counted(None, 0) for _ in watched]
+
+    scene = Workspace(tmp_path, monkeypatch)
+    monkeypatch.setattr(workspace_watch, "count_workspaces", slow)
+    scene.watch()
+    assert begun.wait(10)
+    scene.watch.close()
+    assert counted.is_set()
 
 
 @pytest.mark.parametrize("switch", [None, "freezer.state", "cgroup.freeze"])

@@ -95,6 +95,22 @@ def test_a_lasting_failure_is_told_again_and_known_until_it_is_over(
     assert told < failed / 4
 
 
+def test_a_look_that_does_not_come_back_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "_HANGING_S", 0.2)
+    looks, goes_on = Looks(), threading.Event()
+
+    def look() -> None:
+        looks()
+        goes_on.wait(WITHIN_S)
+
+    with watching.watching("memory", tmp_path / "x.lock", look, 0.01) as watch:
+        becomes(lambda: looks.count == 1)
+        becomes(lambda: watch.trouble() is not None)
+        goes_on.set()
+        becomes(lambda: looks.count > 3)
+        becomes(lambda: watch.trouble() is None)
+
+
 def test_who_waits_for_another_manager_is_in_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, tried = Looks(), Looks(), Looks()
     taken = watching._taken
