@@ -14,7 +14,7 @@ from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.listening import server_for
 from backend_api.domain.agent.model import ModelInfo
-from backend_api.domain.agent.tools import Tool
+from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.sandbox.ports import Workspace
 from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryScreens, MemoryWorkspace
 from backend_api.infrastructure.memory.snapshots import MemorySnapshots
@@ -41,7 +41,7 @@ from support.listening import on_loopback
 SECRET = "k9" * 24
 MODEL = ModelInfo(id="demo", label="Demo model", provider="demo", is_demo=True, is_default=True)
 PLAIN = ModelInfo(id="plain", label="Plain", provider="test", thinking="never")
-TOOL = Tool(name="think", description="Think.", parameters={"type": "object"}, phrase="Thinking", read_only=True)
+TOOL = ToolSpec(name="think", description="Think.", parameters={"type": "object"}, phrase="Thinking", effect="reads")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

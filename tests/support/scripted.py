@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+from backend_api.domain.agent.capability import Setup, ToolSource
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.model import ChatModel, ModelInfo, ModelRequest, Part, UnknownModelError
-from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolOutcome
+from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 
 Script = Sequence[Part | BaseException | Callable[[], Awaitable[Any]]]
 
@@ -62,37 +64,46 @@ class OneModel:
         return ChosenModel(info=self.info, chat=self.chat)
 
 
-Handler = Callable[[CallContext, dict[str, Any], OnOutput], Awaitable[ToolOutcome]]
+OnOutput = Callable[[str], Awaitable[None]]
+Handler = Callable[[ToolCall, dict[str, Any], OnOutput], Awaitable[Done]]
+ANY = Setup(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+
+
+async def call_tool(source: ToolSource, name: str, arguments: dict[str, Any]) -> Done:
+    """Call one tool of a source as a run of the session `s` of user `u` does."""
+    tool = next(tool for tool in await source.tools(ANY) if tool.spec.name == name)
+    return await tool.run(
+        ToolCall(session_id="s", user_id="u", run_id="r", call_id="c", name=name, arguments=arguments)
+    )
 
 
 class HandlerBox:
-    """Tools given as functions; remembers the calls in the order they started."""
+    """`ToolSource` of tools given as functions; remembers the calls in the order they started."""
 
     def __init__(self) -> None:
-        self._tools: dict[str, tuple[Tool, Handler]] = {}
+        self._tools: dict[str, Tool] = {}
         self.started: list[tuple[str, dict[str, Any]]] = []
         self.cancelled: list[str] = []
 
     def add(self, name: str, handler: Handler, *, read_only: bool = False, deadline_ms: int = 60_000) -> None:
-        tool = Tool(
+        async def run(call: ToolCall) -> Done:
+            self.started.append((name, call.arguments))
+            try:
+                return await handler(call, call.arguments, call.on_output)
+            except asyncio.CancelledError:
+                self.cancelled.append(name)
+                raise
+
+        spec = ToolSpec(
             name=name,
             description=name,
             parameters={"type": "object"},
             phrase=f"{name} {{what}}",
-            read_only=read_only,
+            effect="reads" if read_only else "writes",
             deadline_ms=deadline_ms,
         )
-        self._tools[name] = (tool, handler)
+        self._tools[name] = Tool(spec=spec, run=run)
 
-    def tools(self) -> Sequence[Tool]:
-        return [tool for tool, _ in self._tools.values()]
-
-    async def call(
-        self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
-    ) -> ToolOutcome:
-        self.started.append((name, arguments))
-        try:
-            return await self._tools[name][1](context, arguments, on_output)
-        except asyncio.CancelledError:
-            self.cancelled.append(name)
-            raise
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        del setup
+        return list(self._tools.values())

@@ -19,10 +19,10 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
+from backend_api.domain.agent.capability import ToolSource
 from backend_api.domain.agent.events import Event, LivePayload, MessageCompleted, RunFinished
 from backend_api.domain.agent.model import ChatModel, ModelInfo
 from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.tools import ToolBox
 from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, RunId, SessionId
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
@@ -170,7 +170,7 @@ async def until(is_so: Callable[[], bool], *, within_s: float = 30.0) -> None:
 def worker_for(
     stage: Stage,
     model: ChatModel,
-    tools: ToolBox | None = None,
+    tools: ToolSource | None = None,
     *,
     name: str = "worker_1",
     options: RunOptions | None = None,
@@ -197,8 +197,7 @@ def worker_for(
         notifier=stage.notifier,
         sessions=stage.sessions,
         catalogue=OneModel(chat=model, info=info),
-        tools=tools or HandlerBox(),
-        capabilities=capabilities(**bounds),
+        capabilities=capabilities(tools or HandlerBox(), **bounds),
         options=options or RunOptions(),
         clock=clock,
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",

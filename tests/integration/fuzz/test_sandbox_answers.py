@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from backend_api.domain.agent.tools import ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.errors import DomainError
 from backend_api.domain.sandbox.content import inert_type
 from backend_api.domain.sandbox.ports import Upload
@@ -37,6 +38,7 @@ ENDED_S = 20.0
 MANY = EXAMPLES * 25
 LARGEST = 2**63 - 1
 COMPUTER = a_computer(has_desktop=True)
+CALL = ToolCall(session_id="s", user_id="u", run_id="r", call_id="call-1", name="shell_exec")
 TYPES = ("shell", "file", "diff", "browser", "search", "image", "document", "what")
 FIELDS = (
     *("type", "result", "output", "success", "text", "offset", "display", "changed_paths", "duration_ms", "spans"),
@@ -201,7 +203,7 @@ async def call(endpoints: Endpoints) -> object:
     async def on_output(text: str) -> None:
         text.encode()
 
-    return await ToolApiSandboxTools(endpoints).call(COMPUTER, "call-1", "shell_exec", {}, on_output)
+    return await ToolApiSandboxTools(endpoints).call(COMPUTER, replace(CALL, on_output=on_output))
 
 
 async def saved(endpoints: Endpoints) -> object:
@@ -249,7 +251,7 @@ def test_frames_of_a_call_end_in_a_result_that_can_be_stored(tmp_path: Path) -> 
     def tried(body: bytes) -> None:
         told = asyncio.run(asked(tmp_path, head(f"Content-Length: {len(body)}") + body, call))
         if told is not None:
-            assert isinstance(told, ToolOutcome)
+            assert isinstance(told, Done)
             assert fits_the_store([told.output, told.display, told.changed_paths, told.duration_ms])
 
     tried()

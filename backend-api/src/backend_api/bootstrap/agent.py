@@ -19,9 +19,10 @@ from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
+from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.retry import RetryPolicy
-from backend_api.domain.agent.tools import Tool
+from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, SessionRepository
 from backend_api.domain.identity.entity import UserId
@@ -29,13 +30,12 @@ from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Computers, SandboxTools
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
 from backend_api.infrastructure.search.registry import search_http, search_provider
-from backend_api.infrastructure.tools.composite import CompositeToolBox
 from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
-from backend_api.infrastructure.tools.local import LocalToolBox
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox, manifest_tools
+from backend_api.infrastructure.tools.local import LocalTools
+from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.utc_now import utc_now
-from backend_api.infrastructure.tools.watched import WatchedToolBox
+from backend_api.infrastructure.tools.watched import WatchedTools
 from backend_api.infrastructure.tools.web_search import web_search
 
 
@@ -59,7 +59,7 @@ class Agent:
 
     worker: Worker
     models: tuple[ModelInfo, ...]
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolSpec, ...]
 
 
 def build_catalogue(settings: Settings) -> Catalogue:
@@ -97,8 +97,10 @@ async def open_agent(
         ]
         if search is not None:
             local.append(web_search(search))
-        sandbox = SandboxToolBox(manifest_tools(), ports.computers, ports.sandbox_tools)
-        tools = WatchedToolBox(CompositeToolBox([LocalToolBox(local), sandbox]))
+        sandbox = SandboxToolSource(manifest_tools(), ports.computers, ports.sandbox_tools)
+        table = capabilities(
+            WatchedTools(LocalTools(local)), WatchedTools(sandbox), max_tokens=settings.max_token_budget
+        )
         services = RunServices(
             ledger=ports.ledger,
             log=ports.log,
@@ -106,8 +108,7 @@ async def open_agent(
             notifier=ports.notifier,
             sessions=ports.sessions,
             catalogue=catalogue,
-            tools=tools,
-            capabilities=capabilities(max_tokens=settings.max_token_budget),
+            capabilities=table,
             options=RunOptions(
                 retry=RetryPolicy(
                     max_retries=settings.llm_max_retries,
@@ -124,7 +125,8 @@ async def open_agent(
         )
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         worker = Worker(name=name, services=services, max_concurrent_runs=settings.max_concurrent_runs)
-        yield Agent(worker=worker, models=tuple(catalogue.models()), tools=tuple(tools.tools()))
+        tools = await tools_of(table, Setup(now=now, options=settings.session_defaults))
+        yield Agent(worker=worker, models=tuple(catalogue.models()), tools=tuple(tool.spec for tool in tools))
 
 
 def _link_signer(link_file: LinkFile, origin: str):

@@ -43,7 +43,7 @@ from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import NO_OPTIONS, Options
-from backend_api.domain.agent.tools import Tool
+from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.feed import ReadMarkers, SessionFeed
 from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import (
@@ -95,7 +95,7 @@ class Ports:
     tickets: Tickets
     links: FileLinks
     models: tuple[ModelInfo, ...]
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolSpec, ...]
     slots: Slots | None = None
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
@@ -138,7 +138,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     get_job = GetJob(ports.ledger)
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
     log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
-    rules = OptionRules(ports.models, policy.options)
+    rules = OptionRules(ports.models, [tool.name for tool in ports.tools], policy.options)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
         log_in=LogIn(ports.users, ports.passwords, issue_grant, LogInGuesses(limiter, limits)),

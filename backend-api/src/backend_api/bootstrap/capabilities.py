@@ -7,19 +7,22 @@ from backend_api.domain.agent.capabilities.computer import COMPUTER
 from backend_api.domain.agent.capabilities.conduct import CONDUCT
 from backend_api.domain.agent.capabilities.continuation import CONTINUATION
 from backend_api.domain.agent.capabilities.day import DAY
+from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
 from backend_api.domain.agent.capabilities.identity import IDENTITY
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
-from backend_api.domain.agent.capability import Capability
+from backend_api.domain.agent.capability import Capability, ToolSource
 
 
-def capabilities(*, max_tokens: int = 200_000) -> tuple[Capability, ...]:
-    """The deployment's."""
+def capabilities(*sources: ToolSource, max_tokens: int = 200_000) -> tuple[Capability, ...]:
+    """The deployment's, with the tools of these sources."""
     return (
         IDENTITY,
         COMPUTER,
+        *(Capability(name="tools", tools=source.tools) for source in sources),
         CONDUCT,
         VERIFICATION,
         DAY,
+        DENIED_TOOLS,
         budget(max_tokens=max_tokens),
         CONTINUATION,
     )

@@ -71,6 +71,10 @@ export interface OptionsBody {
    * Model calls a run may take; null: as the server has it.
    */
   max_turns?: number | null
+  /**
+   * Tools of GET /api/tools the agent may not use here; null: none.
+   */
+  denied_tools?: string[] | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -264,6 +268,10 @@ export interface OptionsBody1 {
    * Model calls a run may take; null: as the server has it.
    */
   max_turns?: number | null
+  /**
+   * Tools of GET /api/tools the agent may not use here; null: none.
+   */
+  denied_tools?: string[] | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

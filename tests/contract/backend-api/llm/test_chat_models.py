@@ -34,19 +34,19 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.domain.agent.tools import Tool
+from backend_api.domain.agent.tools import ToolSpec
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from support.figures import TIMES, assert_median
 from support.model_server import Answer, Call, ModelServer
 
 SHORT = httpx2.Timeout(0.2)
-LOOK = Tool(
+LOOK = ToolSpec(
     name="look",
     description="Looks.",
     parameters={"type": "object", "properties": {}},
     phrase="Looking",
-    read_only=True,
+    effect="reads",
 )
 MODELS: dict[str, Any] = {
     "openai": lambda server, timeout: OpenAiChatModel(key="sk-test", base_url=server.openai_url, timeout=timeout),

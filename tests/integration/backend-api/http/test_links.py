@@ -5,17 +5,17 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import AsyncGenerator, Generator
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from backend_api.domain.agent.tools import CallContext
+from backend_api.domain.agent.tools import ToolCall
 from backend_api.domain.sandbox.errors import ComputerLostError
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
-from backend_api.infrastructure.tools.local import LocalToolBox
 from backend_api.interfaces.http.use_cases import WebOptions
 from support.endpoint import RunningEndpoint, running_endpoint
 from support.endpoint_tokens import FixedTokens
@@ -185,11 +185,11 @@ async def test_the_agents_tool_tells_that_the_file_is_missing(
         made = await gateway.use_cases.link_file(session_id, user_id, path, expires_s)  # type: ignore[arg-type]
         return SignedLink(url=f"/api/files/{made.token}", expires_at=made.expires_at)
 
-    box = LocalToolBox([generate_download_url(sign)])
-    context = CallContext(session_id=session_id, user_id=user_id, run_id="r", call_id="c")
+    tool = generate_download_url(sign)
+    call = ToolCall(session_id=session_id, user_id=user_id, run_id="r", call_id="c", name="generate_download_url")
 
     async def asked(path: str) -> tuple[bool, str]:
-        outcome = await box.call(context, "generate_download_url", {"path": path}, _silent)
+        outcome = await tool.run(replace(call, arguments={"path": path}))
         return outcome.success, outcome.output
 
     assert await asked("none.txt") == (False, "There is no none.txt in the workspace.")
@@ -198,7 +198,3 @@ async def test_the_agents_tool_tells_that_the_file_is_missing(
     success, output = await asked("page.html")
     assert success
     assert (await gateway.client.get(output.splitlines()[0])).text == "<p>hello</p>"
-
-
-async def _silent(_: str) -> None:
-    return

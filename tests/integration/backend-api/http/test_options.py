@@ -62,6 +62,15 @@ async def test_thinking_is_taken_where_the_model_can_and_refused_with_the_reason
     assert {model["id"]: model["thinking"] for model in offered} == {"demo": "optional", "plain": "never"}
 
 
+async def test_tools_to_be_denied_are_tools_there_are(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    url = f"/api/sessions/{await gateway.session(anna)}"
+    for names, status in ((["think"], 200), (["thnik"], 422), (["think"] * 201, 422), (None, 200)):
+        answer = await gateway.client.patch(url, json={"options": {"denied_tools": names}}, headers=anna)
+        assert answer.status_code == status, answer.text
+    assert (await gateway.client.get(url, headers=anna)).json()["options"] == {}
+
+
 async def test_a_patch_merges_options_and_null_takes_one_back(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     url = f"/api/sessions/{await gateway.session(anna)}"

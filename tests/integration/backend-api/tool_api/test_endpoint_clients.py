@@ -11,7 +11,7 @@ import pytest
 
 from backend_api.application.runs.announced_computers import AnnouncedComputers
 from backend_api.domain.agent.events import FilesChanged, SandboxUpdated, ToolFinished
-from backend_api.domain.agent.tools import ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.sandbox.entity import Computer
 from backend_api.domain.sandbox.errors import (
     ComputerLostError,
@@ -27,23 +27,29 @@ from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.infrastructure.tool_api.screens import ToolApiScreens
 from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
-from backend_api.infrastructure.tools.composite import CompositeToolBox
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox, manifest_tools
+from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from support.endpoint import RunningEndpoint, await_true, processes_with
 from support.figures import TIMES, assert_median
 from support.same_computer import SameComputer
 from support.stage import Stage, worker_for, working
 
 
-async def run(endpoints: Endpoints, computer: Computer, call_id: str, command: str) -> tuple[ToolOutcome, str]:
+async def run(endpoints: Endpoints, computer: Computer, call_id: str, command: str) -> tuple[Done, str]:
     seen: list[str] = []
 
     async def on_output(text: str) -> None:
         seen.append(text)
 
-    outcome = await ToolApiSandboxTools(endpoints).call(
-        computer, call_id, "shell_exec", {"command": command}, on_output
+    call = ToolCall(
+        session_id="s",
+        user_id="u",
+        run_id="r",
+        call_id=call_id,
+        name="shell_exec",
+        arguments={"command": command},
+        on_output=on_output,
     )
+    outcome = await ToolApiSandboxTools(endpoints).call(computer, call)
     return outcome, "".join(seen)
 
 
@@ -180,9 +186,9 @@ async def test_a_computer_without_desktop_has_no_screen(endpoints: Endpoints, co
             pass
 
 
-def tool_box(stage: Stage, endpoints: Endpoints, computer: Computer) -> CompositeToolBox:
+def tool_box(stage: Stage, endpoints: Endpoints, computer: Computer) -> SandboxToolSource:
     computers = AnnouncedComputers(SameComputer(computer), stage.log, stage.tail)
-    return CompositeToolBox([SandboxToolBox(manifest_tools(), computers, ToolApiSandboxTools(endpoints))])
+    return SandboxToolSource(manifest_tools(), computers, ToolApiSandboxTools(endpoints))
 
 
 async def test_the_demo_tour_runs_to_its_end(endpoints: Endpoints, computer: Computer, folder: Path) -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from backend_api.domain.agent.events import RunFinished, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.domain.agent.tools import Tool
+from backend_api.domain.agent.tools import Tool, ToolCall
 from backend_api.domain.sandbox.entity import Computer
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox, manifest_tools
+from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from support.endpoint import processes_with
 from support.same_computer import SameComputer
 from support.scripted import ScriptedModel
@@ -86,7 +86,7 @@ async def played(
         [TextPart("I see."), FinishPart("stop")],
     )
     stage = Stage()
-    box = SandboxToolBox(manifest_tools(), SameComputer(computer), ToolApiSandboxTools(endpoints))
+    box = SandboxToolSource(manifest_tools(), SameComputer(computer), ToolApiSandboxTools(endpoints))
     async with working(worker_for(stage, model, box)):
         session = await stage.open_session()
         finished = await stage.until_finished(await stage.say(session, "go"))
@@ -133,14 +133,11 @@ async def test_a_call_larger_than_any_may_be_is_told_as_such(endpoints: Endpoint
 
 
 async def test_a_tool_this_computer_does_not_have_is_told_as_such(endpoints: Endpoints, computer: Computer) -> None:
-    outcome = await ToolApiSandboxTools(endpoints).call(computer, "c", "file_fold", {}, lambda _: _nothing())
+    call = ToolCall(session_id="s", user_id="u", run_id="r", call_id="c", name="file_fold")
+    outcome = await ToolApiSandboxTools(endpoints).call(computer, call)
     assert not outcome.success
     assert "Nothing was run" in outcome.output
     assert "file_fold" in outcome.output
-
-
-async def _nothing() -> None:
-    return
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,14 @@ from backend_api.domain.agent.events import ContextNote, MessageCompleted, Notic
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.thread import Conversation
-from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolOutcome
-from support.scripted import HandlerBox, ScriptedModel
+from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec
+from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
 
-THINK = Tool(name="think", description="", parameters={}, phrase="", read_only=True)
+THINK = ToolSpec(name="think", description="", parameters={}, phrase="", effect="reads")
 
 
-def setup(*tools: Tool, at: datetime | None = None, max_turns: int | None = None) -> Setup:
+def setup(*tools: ToolSpec, at: datetime | None = None, max_turns: int | None = None) -> Setup:
     now = at or datetime(2026, 1, 1, tzinfo=UTC)
     return Setup(tools=tools, now=lambda: now, options=Options(max_turns=max_turns))
 
@@ -91,8 +91,8 @@ async def test_answers_are_continued_three_times_in_a_run_however_many_turns_it_
     assert [notice.code for notice in stage.payloads(session, Notice)] == ["length"]
 
 
-async def look(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
-    return ToolOutcome(success=True, output="seen")
+async def look(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+    return Done(success=True, output="seen")
 
 
 def test_no_two_capabilities_of_the_table_have_one_name() -> None:

@@ -58,7 +58,7 @@ def test_a_model_is_asked_for_no_more_than_it_can(model: ModelInfo) -> None:
 
 def refusal(model: str, options: dict[str, Any], changed: dict[str, Any], defaults: Options = NO_OPTIONS) -> str:
     try:
-        OptionRules(MODELS, defaults).check(model, options, changed)
+        OptionRules(MODELS, ["think"], defaults).check(model, options, changed)
     except InvalidError as error:
         return f"{error.field}: {error.detail}"
     return ""

@@ -18,7 +18,7 @@ from backend_api.domain.agent.model import (
     UnknownModelError,
     UserTurn,
 )
-from backend_api.domain.agent.tools import Tool
+from backend_api.domain.agent.tools import ToolSpec
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
 from backend_api.infrastructure.llm.demo import DemoModel
 
@@ -31,7 +31,7 @@ async def say(turns: list[Turn], tools: tuple[str, ...] = ALL) -> tuple[str, lis
         model="demo",
         system="",
         turns=turns,
-        tools=[Tool(name=name, description="", parameters={}, phrase="", read_only=True) for name in tools],
+        tools=[ToolSpec(name=name, description="", parameters={}, phrase="", effect="reads") for name in tools],
         max_output_tokens=10,
     )
     parts = [part async for part in DemoModel(delay_s=0).stream(request)]

@@ -7,16 +7,16 @@ from typing import Any
 
 from backend_api.domain.agent.events import ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
-from backend_api.domain.agent.tools import Tool, ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolSpec
 from backend_api.domain.sandbox.entity import Computer
 from backend_api.infrastructure.memory.computers import MemoryComputers
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox
+from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working
 
 START_S = 3.0
 TOOL_S = 0.1
-WRITE = Tool(name="write", description="", parameters={}, phrase="", read_only=False)
+WRITE = ToolSpec(name="write", description="", parameters={}, phrase="")
 CALL = [ToolCallPart(ToolRequest(call_id="x", name="write", arguments={})), FinishPart("tool_calls")]
 SAID = [TextPart("Well."), FinishPart("stop")]
 
@@ -28,14 +28,14 @@ class Slow(MemoryComputers):
 
 
 class Works:
-    async def call(self, *_: Any) -> ToolOutcome:
+    async def call(self, *_: Any) -> Done:
         await asyncio.sleep(TOOL_S)
-        return ToolOutcome(success=True, output="done")
+        return Done(success=True, output="done")
 
 
 async def test_the_start_of_the_computer_is_no_time_of_the_call() -> None:
     stage = Stage()
-    async with working(worker_for(stage, ScriptedModel(CALL, SAID), SandboxToolBox([WRITE], Slow(), Works()))):
+    async with working(worker_for(stage, ScriptedModel(CALL, SAID), SandboxToolSource([WRITE], Slow(), Works()))):
         session = await stage.open_session()
         await stage.until_finished(await stage.say(session, "go"))
     (result,) = stage.payloads(session, ToolFinished)

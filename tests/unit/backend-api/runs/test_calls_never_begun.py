@@ -9,15 +9,15 @@ import pytest
 
 from backend_api.domain.agent.events import ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.domain.agent.tools import Tool, ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolSpec
 from backend_api.domain.sandbox.entity import Computer
 from backend_api.domain.sandbox.errors import ComputerLimitError, ComputerUnavailableError
 from backend_api.infrastructure.memory.computers import MemoryComputers
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox
+from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working
 
-WRITE = Tool(name="write", description="", parameters={}, phrase="", read_only=False)
+WRITE = ToolSpec(name="write", description="", parameters={}, phrase="")
 CALL = [ToolCallPart(ToolRequest(call_id="x", name="write", arguments={})), FinishPart("tool_calls")]
 SAID = [TextPart("Well."), FinishPart("stop")]
 
@@ -43,7 +43,7 @@ class Unused:
     def __init__(self, fault: Exception | None = None) -> None:
         self.fault = fault
 
-    async def call(self, *_: Any) -> ToolOutcome:
+    async def call(self, *_: Any) -> Done:
         assert self.fault is not None
         raise self.fault
 
@@ -57,7 +57,7 @@ class Unused:
 )
 async def test_a_computer_that_cannot_be_had_never_ran_the_call(fault: ComputerUnavailableError) -> None:
     stage, model = Stage(), ScriptedModel(CALL, SAID)
-    async with working(worker_for(stage, model, SandboxToolBox([WRITE], Sandboxes(fault), Unused()))):
+    async with working(worker_for(stage, model, SandboxToolSource([WRITE], Sandboxes(fault), Unused()))):
         session = await stage.open_session()
         finished = await stage.until_finished(await stage.say(session, "go"))
         await stage.until_finished(await stage.say(session, "and now?"))
@@ -70,7 +70,7 @@ async def test_a_computer_that_cannot_be_had_never_ran_the_call(fault: ComputerU
 
 async def test_a_closed_endpoint_never_ran_the_call() -> None:
     stage = Stage()
-    box = SandboxToolBox([WRITE], MemoryComputers(), Unused(ComputerUnavailableError("Gone.")), rebuilt_within_s=0)
+    box = SandboxToolSource([WRITE], MemoryComputers(), Unused(ComputerUnavailableError("Gone.")), rebuilt_within_s=0)
     async with working(worker_for(stage, ScriptedModel(CALL, SAID), box)):
         session = await stage.open_session()
         await stage.until_finished(await stage.say(session, "go"))
@@ -79,7 +79,7 @@ async def test_a_closed_endpoint_never_ran_the_call() -> None:
 
 async def test_a_call_stopped_before_its_computer_came_never_ran() -> None:
     stage, sandboxes = Stage(), Sandboxes()
-    async with working(worker_for(stage, ScriptedModel(CALL, SAID), SandboxToolBox([WRITE], sandboxes, Unused()))):
+    async with working(worker_for(stage, ScriptedModel(CALL, SAID), SandboxToolSource([WRITE], sandboxes, Unused()))):
         session = await stage.open_session()
         run_id = await stage.say(session, "go")
         await asyncio.wait_for(sandboxes.asked.wait(), 5)
@@ -90,8 +90,8 @@ async def test_a_call_stopped_before_its_computer_came_never_ran() -> None:
 
 async def test_a_call_whose_computer_did_not_come_in_time_never_ran() -> None:
     stage = Stage()
-    hasty = Tool(name="write", description="", parameters={}, phrase="", read_only=False, deadline_ms=-2_950)
-    box = SandboxToolBox([hasty], Sandboxes(), Unused())
+    hasty = ToolSpec(name="write", description="", parameters={}, phrase="", deadline_ms=-2_950)
+    box = SandboxToolSource([hasty], Sandboxes(), Unused())
     async with working(worker_for(stage, ScriptedModel(CALL, SAID), box)):
         session = await stage.open_session()
         finished = await stage.until_finished(await stage.say(session, "go"))

@@ -10,14 +10,14 @@ from backend_api.application.runs.run_actor import RunActor
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunStarted, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.ports import Entry
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import MemoryEventLog
 from backend_api.infrastructure.memory.store import MemoryStore
-from support.scripted import HandlerBox, ScriptedModel
+from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
 
 STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
@@ -63,12 +63,12 @@ class AwayLedger(MemoryRunLedger):
             raise StoreUnavailableError("The database does not answer.")
 
 
-async def look(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
-    return ToolOutcome(success=True, output="long " * 2_000)
+async def look(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+    return Done(success=True, output="long " * 2_000)
 
 
-async def see(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
-    return ToolOutcome(success=True, output="seen \ud800 " * 1_000, body=b"\x89PNG", body_media_type="image/png")
+async def see(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+    return Done(success=True, output="seen \ud800 " * 1_000, body=b"\x89PNG", body_media_type="image/png")
 
 
 def box() -> HandlerBox:

@@ -35,13 +35,13 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import InboxMessage, Lease
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.notifier import Topic
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.store import MemoryStore
-from support.scripted import HandlerBox, ScriptedModel
+from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import USER, Stage, WatchedLedger, WatchedNotifier, until, worker_for, working
 
 STOP = FinishPart("stop")
@@ -56,7 +56,7 @@ async def hold() -> None:
     await asyncio.Event().wait()
 
 
-async def hang(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+async def hang(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
     await on_output("begun")
     await hold()
     raise AssertionError
@@ -159,7 +159,7 @@ async def test_what_a_call_wrote_stays_with_its_result_when_it_is_cut() -> None:
     box = HandlerBox()
     written = asyncio.Event()
 
-    async def write(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    async def write(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
         for number in range(9_000):
             await on_output(f"line {number}\n")
         written.set()
@@ -355,10 +355,10 @@ async def test_a_worker_that_leaves_gives_its_runs_back_after_their_step() -> No
     box = HandlerBox()
     done = asyncio.Event()
 
-    async def work(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    async def work(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
         await on_output("begun")
         await done.wait()
-        return ToolOutcome(success=True, output="worked")
+        return Done(success=True, output="worked")
 
     box.add("work", work)
     model = ScriptedModel([call("work"), CALLS], [TextPart("Done."), STOP])

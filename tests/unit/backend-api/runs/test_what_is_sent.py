@@ -31,16 +31,16 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.thread import Thread
-from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import SessionId
-from support.scripted import HandlerBox, ScriptedModel
+from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
 
 STOP, CALLS, LENGTH = FinishPart("stop"), FinishPart("tool_calls"), FinishPart("length")
 
 
-async def look(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
-    return ToolOutcome(success=True, output="seen " * 1_000)
+async def look(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+    return Done(success=True, output="seen " * 1_000)
 
 
 def box() -> HandlerBox:

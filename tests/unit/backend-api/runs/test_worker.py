@@ -34,13 +34,13 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tools import CallContext, OnOutput, ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import Lease, RunId
 from backend_api.domain.notifier import Topic
 from backend_api.domain.sandbox.errors import ComputerUnavailableError
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.store import MemoryStore
-from support.scripted import HandlerBox, ScriptedModel
+from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 
 STOP = FinishPart("stop")
@@ -51,12 +51,12 @@ def call(name: str, **arguments: Any) -> ToolCallPart:
     return ToolCallPart(ToolRequest(call_id="x", name=name, arguments=arguments))
 
 
-async def echo(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+async def echo(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
     await on_output("live")
-    return ToolOutcome(success=True, output=f"did {arguments.get('what')}", changed_paths=["a.txt"])
+    return Done(success=True, output=f"did {arguments.get('what')}", changed_paths=["a.txt"])
 
 
-async def hang(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+async def hang(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
     await on_output("begun")
     await asyncio.Event().wait()
     raise AssertionError
@@ -85,7 +85,7 @@ async def test_calls_are_recorded_before_any_starts_and_their_results_reach_the_
     box = HandlerBox()
     recorded: list[int] = []
 
-    async def look(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    async def look(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
         recorded.append(len(stage.payloads(session, ToolCalled)))
         return await echo(context, arguments, on_output)
 
@@ -114,17 +114,17 @@ async def test_reading_calls_run_together_and_writing_ones_in_order() -> None:
     both = asyncio.Barrier(2)
     log: list[str] = []
 
-    async def meet(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    async def meet(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
         async with asyncio.timeout(30):
             await both.wait()
         log.append("read")
-        return ToolOutcome(success=True, output="")
+        return Done(success=True, output="")
 
-    async def write(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    async def write(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
         log.append(f"{arguments['what']} begins")
         await asyncio.sleep(0)
         log.append(f"{arguments['what']} ends")
-        return ToolOutcome(success=True, output="")
+        return Done(success=True, output="")
 
     box.add("read", meet, read_only=True)
     box.add("write", write)
@@ -258,7 +258,7 @@ async def test_a_computer_that_cannot_be_had_ends_the_run_with_the_reason() -> N
     stage = Stage()
     box = HandlerBox()
 
-    async def unavailable(context: CallContext, arguments: dict[str, Any], on_output: OnOutput) -> ToolOutcome:
+    async def unavailable(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
         raise ComputerUnavailableError("The engine is full.")
 
     box.add("write", unavailable)

@@ -9,7 +9,9 @@ from typing import Any
 import httpx
 import pytest
 
-from backend_api.domain.agent.tools import CallContext, Tool, ToolOutcome
+from backend_api.bootstrap.capabilities import capabilities
+from backend_api.domain.agent.capability import tools_of
+from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec
 from backend_api.domain.sandbox.entity import Computer
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError, FileMissingError
 from backend_api.infrastructure.memory.computers import MemoryComputers
@@ -18,16 +20,15 @@ from backend_api.infrastructure.search.provider import Hit, SearchProvider, Sear
 from backend_api.infrastructure.search.registry import SearchSettingError, search_provider
 from backend_api.infrastructure.search.tavily import TavilySearch
 from backend_api.infrastructure.tool_api.sandbox_tools import outcome_of
-from backend_api.infrastructure.tools.composite import CompositeToolBox
 from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
-from backend_api.infrastructure.tools.local import LocalToolBox
-from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolBox, manifest_tools
+from backend_api.infrastructure.tools.local import LocalTools
+from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.utc_now import utc_now
 from backend_api.infrastructure.tools.web_search import web_search
 from contracts.tools import BrowserDisplay, ToolResult
+from support.scripted import ANY, call_tool
 
-CONTEXT = CallContext(session_id="s", user_id="u", run_id="r", call_id="c")
 NOON = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 
 PAGE = """
@@ -38,12 +39,8 @@ PAGE = """
 """
 
 
-async def silent(text: str) -> None:
-    return
-
-
-async def call(box: Any, name: str, **arguments: Any) -> ToolOutcome:
-    return await box.call(CONTEXT, name, arguments, silent)
+async def call(source: Any, name: str, **arguments: Any) -> Done:
+    return await call_tool(source, name, arguments)
 
 
 def answering(*answers: httpx.Response | Exception) -> httpx.AsyncClient:
@@ -59,14 +56,15 @@ def answering(*answers: httpx.Response | Exception) -> httpx.AsyncClient:
 
 
 async def test_thinking_and_the_clock_need_no_computer() -> None:
-    box = LocalToolBox([THINK, utc_now(lambda: NOON)])
+    box = LocalTools([THINK, utc_now(lambda: NOON)])
     assert (await call(box, "think", thought="hm")).success
     assert (await call(box, "utc_now")).output == "2026-03-05T12:00:00Z (Thursday)"
-    assert all(tool.read_only and tool.parameters["type"] == "object" for tool in box.tools())
+    specs = [tool.spec for tool in await box.tools(ANY)]
+    assert all(spec.read_only and spec.parameters["type"] == "object" for spec in specs)
 
 
 async def test_arguments_that_do_not_fit_are_named() -> None:
-    outcome = await call(LocalToolBox([THINK]), "think", idea="x")
+    outcome = await call(LocalTools([THINK]), "think", idea="x")
     assert not outcome.success
     assert "thought" in outcome.output
     assert "idea" in outcome.output
@@ -78,7 +76,7 @@ async def test_a_link_is_made_and_its_fault_is_a_result() -> None:
             raise FileMissingError("There is no file none.")
         return SignedLink(url=f"/api/files/{session_id}-{user_id}-{expires_s}", expires_at=NOON)
 
-    box = LocalToolBox([generate_download_url(sign)])
+    box = LocalTools([generate_download_url(sign)])
     assert "/api/files/s-u-60" in (await call(box, "generate_download_url", path="a", expires_s=60)).output
     missing = await call(box, "generate_download_url", path="none")
     assert (missing.success, missing.output) == (False, "There is no file none.")
@@ -104,7 +102,7 @@ async def test_a_search_that_cannot_be_made_is_a_clear_result(answer: Any) -> No
     for build in (DuckDuckGoSearch, lambda http: TavilySearch(http, "key")):
         async with answering(answer) as http:
             provider: SearchProvider = build(http)
-            outcome = await call(LocalToolBox([web_search(provider)]), "web_search", query="q")
+            outcome = await call(LocalTools([web_search(provider)]), "web_search", query="q")
         assert not outcome.success
         assert "can't be searched" in outcome.output
 
@@ -133,16 +131,18 @@ async def test_search_results_are_shown_and_told() -> None:
         async def search(self, query: str, *, limit: int) -> list[Hit]:
             return [Hit(title="T", url="https://t", snippet="s")][:limit]
 
-    outcome = await call(LocalToolBox([web_search(Found())]), "web_search", query="q")
+    outcome = await call(LocalTools([web_search(Found())]), "web_search", query="q")
     assert "https://t" in outcome.output
     assert outcome.display is not None
     assert outcome.display["results"][0]["title"] == "T"
     assert SearchUnavailableError.retryable
 
 
-def test_the_first_box_counts_for_a_name_in_two() -> None:
-    box = CompositeToolBox([LocalToolBox([THINK]), LocalToolBox([THINK, utc_now(lambda: NOON)])])
-    assert [tool.name for tool in box.tools()] == ["think", "utc_now"]
+async def test_the_first_source_counts_for_a_name_in_two() -> None:
+    table = capabilities(LocalTools([THINK]), LocalTools([replace(THINK), utc_now(lambda: NOON)]))
+    found = await tools_of(table, ANY)
+    assert [tool.spec.name for tool in found] == ["think", "utc_now"]
+    assert found[0] is THINK
 
 
 def test_the_manifest_offers_shell_files_and_browser() -> None:
@@ -167,37 +167,37 @@ def test_a_screenshot_goes_to_the_body_and_never_into_the_view() -> None:
 class Script:
     """`SandboxTools` that raises or answers in turn."""
 
-    def __init__(self, *steps: Exception | ToolOutcome) -> None:
+    def __init__(self, *steps: Exception | Done) -> None:
         self.steps = list(steps)
 
-    async def call(self, computer: Computer, call_id: str, name: str, arguments: Any, on_output: Any) -> ToolOutcome:
+    async def call(self, computer: Computer, call: ToolCall) -> Done:
         step = self.steps.pop(0)
         if isinstance(step, Exception):
             raise step
         return step
 
 
-TOOL = Tool(name="t", description="", parameters={}, phrase="", read_only=False)
-OK = ToolOutcome(success=True, output="ok")
+TOOL = ToolSpec(name="t", description="", parameters={}, phrase="")
+OK = Done(success=True, output="ok")
 
 
 async def test_a_closed_endpoint_is_tried_again_for_a_while_and_a_lost_call_is_told() -> None:
     computers = MemoryComputers()
     gone = ComputerUnavailableError("gone")
-    assert await call(SandboxToolBox([TOOL], computers, Script(gone, gone, OK)), "t") == OK
+    assert await call(SandboxToolSource([TOOL], computers, Script(gone, gone, OK)), "t") == OK
     with pytest.raises(ComputerUnavailableError):
-        await call(SandboxToolBox([TOOL], computers, Script(gone), rebuilt_within_s=0), "t")
-    lost = await call(SandboxToolBox([TOOL], computers, Script(ComputerLostError("broke."), OK)), "t")
+        await call(SandboxToolSource([TOOL], computers, Script(gone), rebuilt_within_s=0), "t")
+    lost = await call(SandboxToolSource([TOOL], computers, Script(ComputerLostError("broke."), OK)), "t")
     assert not lost.success
     assert "may have happened" in lost.output
     computers.fault = "The engine is full."
     with pytest.raises(ComputerUnavailableError, match="full"):
-        await call(SandboxToolBox([TOOL], computers, Script()), "t")
+        await call(SandboxToolSource([TOOL], computers, Script()), "t")
 
 
 async def test_the_model_is_told_once_that_its_computer_is_another_one() -> None:
     computers = MemoryComputers()
-    box = SandboxToolBox([TOOL], computers, Script(OK, OK, OK))
+    box = SandboxToolSource([TOOL], computers, Script(OK, OK, OK))
     first = await call(box, "t")
     computers.living["s"] = replace(computers.living["s"], generation=2)
 
@@ -212,12 +212,10 @@ async def test_a_call_that_runs_for_long_counts_as_activity_all_the_while() -> N
     computers = MemoryComputers()
 
     class Long(Script):
-        async def call(
-            self, computer: Computer, call_id: str, name: str, arguments: Any, on_output: Any
-        ) -> ToolOutcome:
+        async def call(self, computer: Computer, call: ToolCall) -> Done:
             async with asyncio.timeout(30):
                 while computers.activity.get("s", 0) < 3:
                     await asyncio.sleep(0)
             return OK
 
-    assert await call(SandboxToolBox([TOOL], computers, Long(), keep_alive_s=0.01), "t") == OK
+    assert await call(SandboxToolSource([TOOL], computers, Long(), keep_alive_s=0.01), "t") == OK

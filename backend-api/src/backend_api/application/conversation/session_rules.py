@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ class OptionRules:
     refused, with the reason."""
 
     models: Sequence[ModelInfo]
+    tools: Collection[str] = ()
     defaults: Options = NO_OPTIONS
 
     def check_model(self, model: str | None) -> None:
@@ -38,6 +39,9 @@ class OptionRules:
         """
         own = session_options(model, options)
         info = self._info(model)
+        for name in changed.get("denied_tools") or ():
+            if name not in self.tools:
+                raise InvalidError(f"There is no tool {name}: see GET /api/tools.", field="body.options.denied_tools")
         if changed.get("thinking_effort") is not None and not merged(self.defaults, own).enable_thinking:
             reason = "thinking_effort acts only together with enable_thinking: true."
             raise InvalidError(reason, field="body.options.thinking_effort")

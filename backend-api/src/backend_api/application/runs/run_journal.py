@@ -29,7 +29,7 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, shorten
 from backend_api.domain.agent.tool_runner import MAX_PREVIEW_CHARACTERS
-from backend_api.domain.agent.tools import CallContext, ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog, RunLedger
 
@@ -113,9 +113,9 @@ class RunJournal:
     def dangling_calls(self) -> list[ToolCalled]:
         return list(self._open_calls.values())
 
-    def call_context(self, call_id: str) -> CallContext:
+    def tool_call(self, called: ToolCalled) -> ToolCall:
+        call_id, run = called.call_id, self.lease.run
         self._unbegun_calls.discard(call_id)
-        run = self.lease.run
 
         def mark_begun(is_begun: bool) -> None:
             if is_begun:
@@ -123,21 +123,28 @@ class RunJournal:
             else:
                 self._unbegun_calls.add(call_id)
 
-        return CallContext(
-            session_id=run.session_id, user_id=run.user_id, run_id=run.id, call_id=call_id, mark_begun=mark_begun
+        return ToolCall(
+            session_id=run.session_id,
+            user_id=run.user_id,
+            run_id=run.id,
+            call_id=call_id,
+            name=called.name,
+            arguments=called.arguments,
+            mark_begun=mark_begun,
         )
 
     async def record(self, payloads: Sequence[StoredPayload], *, taken: int = 0) -> None:
         self.has_begun.set()
         await self._store([Recorded(payload=payload) for payload in payloads], taken)
 
-    async def record_result(self, finished: ToolFinished, outcome: ToolOutcome) -> None:
+    async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
         body = None
         if outcome.body is not None:
             body = Body(content=outcome.body, media_type=outcome.body_media_type)
         items = [_result(finished, outcome.output, body)]
         if outcome.changed_paths:
             items.append(Recorded(payload=FilesChanged(paths=outcome.changed_paths, origin="agent")))
+        items += [Recorded(payload=payload) for payload in outcome.tells]
         await self._store(items)
 
     def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:

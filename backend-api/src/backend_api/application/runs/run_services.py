@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from backend_api.application.runs.histories import Histories
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.run_stream import RunStream
-from backend_api.domain.agent.capability import Capabilities, Capability, Setup
+from backend_api.domain.agent.capability import Capabilities, Capability, Setup, tools_of
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
 from backend_api.domain.agent.events import Notice
 from backend_api.domain.agent.loop import AgentLoop
@@ -18,7 +18,6 @@ from backend_api.domain.agent.opening import Opening
 from backend_api.domain.agent.options import NO_OPTIONS, Options, merged
 from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.tool_runner import ToolRunner
-from backend_api.domain.agent.tools import ToolBox
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, SessionRepository
 from backend_api.domain.notifier import Notifier
@@ -45,7 +44,6 @@ class RunServices:
     notifier: Notifier
     sessions: SessionRepository
     catalogue: ModelCatalogue
-    tools: ToolBox
     capabilities: Sequence[Capability]
     options: RunOptions
     clock: Callable[[], datetime]
@@ -60,19 +58,21 @@ class RunServices:
         """The loop with the model, the tools and the capabilities of this run."""
         chosen = await self._choose(lease, journal)
         chat = RetryingModel(inner=chosen.chat, policy=self.options.retry, sleep=self.sleep, jitter=self.jitter)
-        tools = self.tools.tools()
         options = merged(self.defaults, lease.options)
-        capabilities = Capabilities(self.capabilities, Setup(tools=tools, now=self.clock, options=options))
+        setup = Setup(now=self.clock, options=options)
+        tools = await tools_of(self.capabilities, setup)
+        specs = [tool.spec for tool in tools]
+        capabilities = Capabilities(self.capabilities, replace(setup, tools=specs))
         return AgentLoop(
             model=ChosenModel(info=chosen.info, chat=chat),
-            tools=ToolRunner(box=self.tools, journal=journal, live=stream, new_id=self.new_id),
+            tools=ToolRunner(tools=tools, judge=capabilities.judge, journal=journal, live=stream, new_id=self.new_id),
             journal=journal,
             live=stream,
             capabilities=capabilities,
             opening=Opening(
                 model=chosen.info.id,
                 system=capabilities.system_prompt(),
-                tools=tools,
+                tools=specs,
                 thinking=chosen.info.thinking_for(options.thinking),
             ),
             max_output_tokens=self.options.max_output_tokens,

@@ -5,25 +5,35 @@ A capability keeps nothing: what it must remember is in the log, so that another
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import ContextNote, Notice
 from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.agent.thread import Conversation
-from backend_api.domain.agent.tools import Tool
+from backend_api.domain.agent.tools import Tool, ToolSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What an agent works with. `options` are those of all layers together."""
+    """What an agent works with. `options` are those of all layers together; `tools` are empty while they are asked
+    for."""
 
-    tools: Sequence[Tool]
     now: Callable[[], datetime]
+    tools: Sequence[ToolSpec] = ()
     options: Options = NO_OPTIONS
+
+
+class ToolSource(Protocol):
+    """Where tools come from: asked for each agent, at its opening."""
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        """The tools of an agent with this setup."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +50,26 @@ class GiveUp:
     notice: Notice
 
 
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """The call is not run, and the model reads why."""
+
+    reason: str
+
+
+async def _no_tools(_: Setup) -> Sequence[Tool]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """`sections` of the system prompt, frozen at an opening; `notes` told before an answer; a `brake` that may end the
-    run before a turn; a `closing` that may go on with an answer. The order of capabilities is that of what they say."""
+    """`sections` of the system prompt and `tools`, both frozen at an opening; `notes` told before an answer; a `gate`
+    before each call; a `brake` that may end the run before a turn; a `closing` that may go on with an answer. The order
+    of capabilities is that of what they say, and of two tools of one name the first one's counts."""
 
     name: str
+    tools: Callable[[Setup], Awaitable[Sequence[Tool]]] = _no_tools
+    gate: Callable[[Setup, ToolSpec], Deny | None] = lambda _setup, _tool: None
     sections: Callable[[Setup], Sequence[str]] = lambda _: ()
     notes: Callable[[Setup], Sequence[ContextNote]] = lambda _: ()
     brake: Callable[[Setup, Conversation], Ending | None] = lambda _setup, _conversation: None
@@ -63,6 +87,10 @@ class Capabilities:
         """The same whenever it is asked for."""
         return "\n\n".join(text for one in self.all for text in one.sections(self.setup))
 
+    def judge(self, tool: ToolSpec) -> Deny | None:
+        """Why a call of this tool is not run now; None where it is."""
+        return next((denial for one in self.all if (denial := one.gate(self.setup, tool))), None)
+
     def notes(self) -> list[ContextNote]:
         """What the model is to know now, whether it was told or not."""
         return [note for one in self.all for note in one.notes(self.setup)]
@@ -74,3 +102,12 @@ class Capabilities:
     def closing(self, conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:
         """What follows a model call that asked for no tool; None where the answer is whole."""
         return next((what for one in self.all if (what := one.closing(conversation, answer))), None)
+
+
+async def tools_of(capabilities: Sequence[Capability], setup: Setup) -> list[Tool]:
+    """The tools of an agent with this setup."""
+    found: dict[str, Tool] = {}
+    for one in capabilities:
+        for tool in await one.tools(setup):
+            found.setdefault(tool.spec.name, tool)
+    return list(found.values())

@@ -8,7 +8,7 @@ from typing import Protocol
 from backend_api.domain.agent.events import Continuation, StoredPayload, ToolCalled, ToolFinished
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.thread import Conversation
-from backend_api.domain.agent.tools import CallContext, ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolCall
 
 
 class Journal(Protocol):
@@ -25,7 +25,7 @@ class Journal(Protocol):
         """Store payloads in one step. A message recorded as completed is no longer open."""
         ...
 
-    async def record_result(self, finished: ToolFinished, outcome: ToolOutcome) -> None:
+    async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
         """Store the end of a call, the long body of its outcome beside it, and the files it changed."""
         ...
 
@@ -33,8 +33,8 @@ class Journal(Protocol):
         """Calls of this run recorded as starting and never as ended, as of the last `conversation`."""
         ...
 
-    def call_context(self, call_id: str) -> CallContext:
-        """Who calls."""
+    def tool_call(self, called: ToolCalled) -> ToolCall:
+        """The call as its tool gets it."""
         ...
 
     def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:

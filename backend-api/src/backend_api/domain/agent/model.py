@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.options import ThinkingLevel
-from backend_api.domain.agent.tools import Tool
+from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.errors import InvalidError, UpstreamError
 
 
@@ -74,7 +74,7 @@ class ModelRequest:
     model: str
     system: str
     turns: Sequence[Turn]
-    tools: Sequence[Tool]
+    tools: Sequence[ToolSpec]
     max_output_tokens: int
     thinking: ThinkingLevel | None = None
 

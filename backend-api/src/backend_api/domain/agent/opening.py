@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from backend_api.domain.agent.events import BodyReference, ContentReference, ContextOpened, OpeningCause
 from backend_api.domain.agent.options import ThinkingLevel
-from backend_api.domain.agent.tools import Tool
+from backend_api.domain.agent.tools import ToolSpec
 
 BODY_MEDIA_TYPE = "application/json"
 
@@ -24,7 +24,7 @@ class Opening:
 
     model: str
     system: str
-    tools: Sequence[Tool]
+    tools: Sequence[ToolSpec]
     thinking: ThinkingLevel | None = None
     system_reference: ContentReference = field(init=False)
     tools_reference: ContentReference = field(init=False)

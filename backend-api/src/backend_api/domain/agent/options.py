@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 Effort = Literal["high", "max"]
 ThinkingLevel = Literal["off", "high", "max"]
@@ -17,12 +17,13 @@ ThinkingLevel = Literal["off", "high", "max"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """None: not chosen. `max_turns` counts the model's answers in a run."""
+    """None: not chosen. `max_turns` counts the model's answers in a run; calls of `denied_tools` are not run."""
 
     model: str | None = None
     max_turns: int | None = None
     enable_thinking: bool | None = None
     thinking_effort: Effort | None = None
+    denied_tools: frozenset[str] | None = None
 
     @property
     def thinking(self) -> ThinkingLevel | None:
@@ -46,10 +47,12 @@ def merged(*layers: Options) -> Options:
 
 def session_options(model: str | None, stored: Mapping[str, Any]) -> Options:
     """The session's layer. What an earlier version stored and no version reads is passed over."""
-    turns, thinks, effort = (stored.get(name) for name in ("max_turns", "enable_thinking", "thinking_effort"))
+    names = ("max_turns", "enable_thinking", "thinking_effort", "denied_tools")
+    turns, thinks, effort, denied = (stored.get(name) for name in names)
     return Options(
         model=model,
         max_turns=turns if isinstance(turns, int) else None,
         enable_thinking=thinks if isinstance(thinks, bool) else None,
         thinking_effort=effort if effort in ("high", "max") else None,
+        denied_tools=frozenset(map(str, cast("list[object]", denied))) if isinstance(denied, list) else None,
     )

@@ -9,12 +9,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from backend_api.domain.agent.capability import Deny
 from backend_api.domain.agent.events import ToolCalled, ToolFinished
 from backend_api.domain.agent.journal import Journal, LiveOutput
 from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.thread import NO_RESULT, shorten
-from backend_api.domain.agent.tools import CallContext, Tool, ToolBox, ToolOutcome
+from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 
 MAX_PREVIEW_CHARACTERS = 2_000
 GRACE_S = 3.0
@@ -34,14 +35,15 @@ class Announced:
 
     @property
     def may_run_beside(self) -> bool:
-        return self.broken is not None or (self.tool is not None and self.tool.read_only)
+        return self.broken is not None or (self.tool is not None and self.tool.spec.read_only)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRunner:
     """The tools of one run."""
 
-    box: ToolBox
+    tools: Sequence[Tool]
+    judge: Callable[[ToolSpec], Deny | None]
     journal: Journal
     live: LiveOutput
     new_id: Callable[[str], str]
@@ -49,7 +51,7 @@ class ToolRunner:
     def announce(self, requests: Sequence[ToolRequest], *, turn: int, seen_seq: int) -> list[Announced]:
         """What is to be recorded before any of the calls starts. Every call gets an id of ours, as providers'
         repeat or lack them."""
-        tools = {tool.name: tool for tool in self.box.tools()}
+        tools = {tool.spec.name: tool for tool in self.tools}
         return [self._announce(request, tools, turn, seen_seq) for request in requests]
 
     async def run_calls(self, announced: Sequence[Announced]) -> None:
@@ -63,14 +65,14 @@ class ToolRunner:
 
     async def settle(self, dangling: Sequence[ToolCalled]) -> None:
         """Close calls another worker left open: readers run again, of others is said that they may have happened."""
-        tools = {tool.name: tool for tool in self.box.tools()}
+        tools = {tool.spec.name: tool for tool in self.tools}
         again: list[Announced] = []
         for called in dangling:
             tool = tools.get(called.name)
-            if tool is not None and tool.read_only and called.read_only:
+            if tool is not None and tool.may_run_again(called.read_only):
                 again.append(Announced(called=called, tool=tool))
             else:
-                await self._finish(called, ToolOutcome(success=False, output=NO_RESULT))
+                await self._finish(called, Done(success=False, output=NO_RESULT))
         await self.run_calls(again)
 
     def _announce(self, request: ToolRequest, tools: dict[str, Tool], turn: int, seen_seq: int) -> Announced:
@@ -84,13 +86,16 @@ class ToolRunner:
                 "Nothing was run: the arguments are not a JSON object, or were cut. Send them again whole; write long "
                 f"content in several smaller calls. Received: {shorten(request.raw, 300)!r}"
             )
+        elif (denial := self.judge(tool.spec)) is not None:
+            broken = f"Nothing was run: {denial.reason}"
+        spec = tool.spec if tool else None
         called = ToolCalled(
             call_id=self.new_id("call"),
             name=re.sub(r"[^a-zA-Z0-9_-]", "_", request.name)[:64] or "unknown",
             arguments=arguments,
-            phrase=render_phrase(tool.phrase, arguments) if tool else f"Unknown tool {request.name[:60]}",
-            dangerous=tool.dangerous if tool else False,
-            read_only=tool.read_only if tool else True,
+            phrase=render_phrase(spec.phrase, arguments) if spec else f"Unknown tool {request.name[:60]}",
+            dangerous=spec.dangerous if spec else False,
+            read_only=spec.read_only if spec else True,
             turn=turn,
             seen_seq=seen_seq,
         )
@@ -98,30 +103,30 @@ class ToolRunner:
 
     async def _run_one(self, call: Announced) -> None:
         if call.broken is not None or call.tool is None:
-            outcome = ToolOutcome(success=False, output=call.broken or "")
+            outcome = Done(success=False, output=call.broken or "")
         else:
             outcome = await self._execute(call.called, call.tool)
         await self._finish(call.called, outcome)
 
-    async def _execute(self, called: ToolCalled, tool: Tool) -> ToolOutcome:
+    async def _execute(self, called: ToolCalled, tool: Tool) -> Done:
         async def on_output(text: str) -> None:
             self.live.show_output(called.call_id, text)
 
         work = _Work()
-        context = work.watched(self.journal.call_context(called.call_id))
-        deadline = asyncio.timeout(tool.deadline_ms / 1000 + GRACE_S)
+        call = replace(self.journal.tool_call(called), on_output=on_output)
+        deadline = asyncio.timeout(tool.spec.deadline_ms / 1000 + GRACE_S)
         try:
             async with deadline:
-                outcome = await self.box.call(context, tool.name, called.arguments, on_output)
+                outcome = await tool.run(work.watched(call))
         except TimeoutError:
             if not deadline.expired():
                 raise
-            late = f"within {tool.deadline_ms / 1000:g} s"
+            late = f"within {tool.spec.deadline_ms / 1000:g} s"
             output = TOO_LONG.format(late=late) if work.has_begun else NEVER_BEGUN.format(late=late)
-            outcome = ToolOutcome(success=False, output=output)
+            outcome = Done(success=False, output=output)
         return replace(outcome, duration_ms=work.duration_ms())
 
-    async def _finish(self, called: ToolCalled, outcome: ToolOutcome) -> None:
+    async def _finish(self, called: ToolCalled, outcome: Done) -> None:
         finished = ToolFinished(
             call_id=called.call_id,
             success=outcome.success,
@@ -139,13 +144,13 @@ class _Work:
     has_begun: bool = True
     _since: float = field(default_factory=time.perf_counter)
 
-    def watched(self, context: CallContext) -> CallContext:
+    def watched(self, call: ToolCall) -> ToolCall:
         def mark_begun(is_begun: bool) -> None:
             self.has_begun = is_begun
             self._since = time.perf_counter()
-            context.mark_begun(is_begun)
+            call.mark_begun(is_begun)
 
-        return replace(context, mark_begun=mark_begun)
+        return replace(call, mark_begun=mark_begun)
 
     def duration_ms(self) -> int:
         return round((time.perf_counter() - self._since) * 1000) if self.has_begun else 0

@@ -1,22 +1,30 @@
-"""Tools as the agent loop sees them."""
+"""Tools as values: what is told of one, what it does when it is called, and what becomes of a call that was cut."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal
+
+from backend_api.domain.agent.events import StoredPayload
+
+Effect = Literal["reads", "writes"]
+"""Calls that read run together; those that write run in order."""
+OnResume = Literal["again", "report"]
+"""What a run that another worker takes over does with a call it finds open: run it again, or report that it may have
+happened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class ToolSpec:
     """What the loop, the model and the UI know of a tool. `phrase` is a template such as `Running {command}`."""
 
     name: str
     description: str
     parameters: dict[str, Any]
     phrase: str
-    read_only: bool
+    effect: Effect = "writes"
     dangerous: bool = False
     deadline_ms: int = 60_000
     offer: str = field(init=False, compare=False, repr=False)
@@ -26,29 +34,25 @@ class Tool:
         offer = {"name": self.name, "description": self.description, "parameters": self.parameters}
         object.__setattr__(self, "offer", json.dumps(offer, ensure_ascii=False, separators=(",", ":")))
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolOutcome:
-    """What the model reads (`output`) and what the UI shows; `body` is the whole kept beside (bytes, media type)."""
-
-    success: bool
-    output: str
-    display: dict[str, Any] | None = None
-    body: bytes | None = None
-    body_media_type: str = "text/plain"
-    changed_paths: list[str] = field(default_factory=list[str])
-    duration_ms: int = 0
+    @property
+    def read_only(self) -> bool:
+        """Whether a call changes nothing, so that it may run beside others and again."""
+        return self.effect != "writes"
 
 
 def _always_begun(_: bool) -> None:
     return
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallContext:
-    """Who calls: session, user, run and call.
+async def _unheard(_: str) -> None:
+    return
 
-    A call counts as begun unless its box marks that it is not: while it waits for the place it runs in nothing can
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call: who calls, what is wanted, and where live output goes.
+
+    A call counts as begun unless its tool marks that it is not: while it waits for the place it runs in nothing can
     have happened, and nobody is told that it may have.
     """
 
@@ -56,25 +60,37 @@ class CallContext:
     user_id: str
     run_id: str
     call_id: str
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     mark_begun: Callable[[bool], None] = _always_begun
+    on_output: Callable[[str], Awaitable[None]] = _unheard
 
 
-OnOutput = Callable[[str], Awaitable[None]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What the model reads (`output`) and what the UI shows; `body` is the whole kept beside (bytes, media type), and
+    what it `tells` is stored in the transaction of the result."""
+
+    success: bool
+    output: str
+    display: dict[str, Any] | None = None
+    body: bytes | None = None
+    body_media_type: str = "text/plain"
+    changed_paths: list[str] = field(default_factory=list[str])
+    tells: Sequence[StoredPayload] = ()
+    duration_ms: int = 0
 
 
-class ToolBox(Protocol):
-    """A set of tools. Boxes are combined by `CompositeToolBox`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """`run` answers a tool's own failure by `Done` with `success` false. Cancelling its task ends what it started,
+    wherever that runs. Raises `UnavailableError` where the place it runs in can't be had."""
 
-    def tools(self) -> Sequence[Tool]:
-        """The tools on offer."""
-        ...
+    spec: ToolSpec
+    run: Callable[[ToolCall], Awaitable[Done]]
+    on_resume: OnResume | None = None
+    """None: again where it changes nothing, else report."""
 
-    async def call(
-        self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
-    ) -> ToolOutcome:
-        """Run one tool; live output goes to `on_output`.
-
-        A tool's own failure is an outcome with `success` false. Cancelling the task ends what it started, wherever
-        that runs. Raises `UnavailableError` where the place it runs in can't be had.
-        """
-        ...
+    def may_run_again(self, was_read_only: bool) -> bool:
+        """Whether a call that was cut is run again; `was_read_only` as it was recorded, maybe by an earlier version."""
+        return self.on_resume == "again" or (self.on_resume is None and self.spec.read_only and was_read_only)

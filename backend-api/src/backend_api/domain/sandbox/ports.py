@@ -6,9 +6,9 @@ from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
-from backend_api.domain.agent.tools import OnOutput, ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.sandbox.entity import Computer, ComputerStatus
 
 
@@ -91,9 +91,7 @@ class Workspace(Protocol):
 class SandboxTools(Protocol):
     """Tools that run inside a computer."""
 
-    async def call(
-        self, computer: Computer, call_id: str, name: str, arguments: dict[str, Any], on_output: OnOutput
-    ) -> ToolOutcome:
+    async def call(self, computer: Computer, call: ToolCall) -> Done:
         """Raises `ComputerLostError` when the connection broke in the middle."""
         ...
 

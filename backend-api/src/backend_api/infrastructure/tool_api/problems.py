@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from backend_api.domain.agent.tools import ToolOutcome
+from backend_api.domain.agent.tools import Done
 from backend_api.domain.agent.wrong_arguments import ArgumentFault, wrong_arguments
 from backend_api.domain.errors import ConflictError, DomainError, InvalidError
 from backend_api.domain.sandbox.errors import (
@@ -48,10 +48,10 @@ TOO_LARGE = "Nothing was run: the arguments are larger than a call may be. Send 
 _ARGUMENTS = "body.arguments"
 
 
-def refusal(status: int, content: bytes, tool: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+def refusal(status: int, content: bytes, tool: str, arguments: Mapping[str, Any]) -> Done:
     """A refused call as the model reads it."""
     if status == 413:
-        return ToolOutcome(success=False, output=TOO_LARGE)
+        return Done(success=False, output=TOO_LARGE)
     problem = _problem(content)
     faults = [
         ArgumentFault(tuple(path.split(".")) if path else (), error.message)
@@ -59,9 +59,9 @@ def refusal(status: int, content: bytes, tool: str, arguments: Mapping[str, Any]
         if (path := error.field.removeprefix(_ARGUMENTS).removeprefix(".")) != error.field
     ]
     if faults:
-        return ToolOutcome(success=False, output=wrong_arguments(tool, faults, arguments))
+        return Done(success=False, output=wrong_arguments(tool, faults, arguments))
     said = f" {problem.detail[:MAX_DETAIL_CHARACTERS]}" if problem else ""
-    return ToolOutcome(success=False, output=f"Nothing was run: the computer refused this call of {tool}.{said}")
+    return Done(success=False, output=f"Nothing was run: the computer refused this call of {tool}.{said}")
 
 
 def error_of(status: int, content: bytes) -> DomainError:

@@ -8,15 +8,14 @@ import binascii
 import json
 import logging
 import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any, Literal
 
 import httpx
 from opentelemetry.trace import Span, SpanKind
 from pydantic import BaseModel, Field, TypeAdapter
 
-from backend_api.domain.agent.tools import OnOutput, ToolOutcome
+from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.sandbox.content import image_type
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
@@ -58,14 +57,6 @@ _FRAME: TypeAdapter[OutputFrame | _ResultFrame] = TypeAdapter(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    id: str
-    tool: str
-    arguments: dict[str, Any]
-    on_output: OnOutput
-
-
 class ToolApiSandboxTools:
     """Runs tools inside computers."""
 
@@ -73,12 +64,9 @@ class ToolApiSandboxTools:
         self._endpoints = endpoints
         self._bounds = bounds
 
-    async def call(
-        self, computer: Computer, call_id: str, name: str, arguments: dict[str, Any], on_output: OnOutput
-    ) -> ToolOutcome:
+    async def call(self, computer: Computer, call: ToolCall) -> Done:
         """A refused token is renewed once: nothing ran then. Cancelling ends the call's process group."""
-        call = _Call(call_id, name, arguments, on_output)
-        with span("endpoint call", kind=SpanKind.CLIENT, attributes={"tool.name": name}) as current:
+        with span("endpoint call", kind=SpanKind.CLIENT, attributes={"tool.name": call.name}) as current:
             outcome = await self._attempt(computer, call, current)
             if outcome is None:
                 self._endpoints.refuse(computer)
@@ -87,7 +75,7 @@ class ToolApiSandboxTools:
             raise ComputerUnavailableError("The computer refuses the connection.")
         return outcome
 
-    async def _attempt(self, computer: Computer, call: _Call, current: Span) -> ToolOutcome | None:
+    async def _attempt(self, computer: Computer, call: ToolCall, current: Span) -> Done | None:
         """None where the token is refused."""
         async with (
             endpoint_faults(
@@ -100,17 +88,17 @@ class ToolApiSandboxTools:
         ):
             return await self._over(endpoint, call, current)
 
-    async def _over(self, endpoint: Endpoint, call: _Call, current: Span) -> ToolOutcome | None:
-        body = {"call_id": call.id, "arguments": call.arguments}
+    async def _over(self, endpoint: Endpoint, call: ToolCall, current: Span) -> Done | None:
+        body = {"call_id": call.call_id, "arguments": call.arguments}
         began = time.time()
         try:
-            async with endpoint.stream("POST", f"/tools/{call.tool}", self._bounds, json=body) as answer:
+            async with endpoint.stream("POST", f"/tools/{call.name}", self._bounds, json=body) as answer:
                 if answer.status == 401:
                     return None
                 if not answer.is_success:
                     content = await answer.problem()
                     if answer.status in REFUSED:
-                        return refusal(answer.status, content, call.tool, call.arguments)
+                        return refusal(answer.status, content, call.name, call.arguments)
                     error = error_of(answer.status, content)
                     # It broke in there, so nobody knows how far the call came: never simply called again.
                     raise ComputerLostError(error.detail) if answer.status >= 500 else error
@@ -118,7 +106,7 @@ class ToolApiSandboxTools:
                 record_remote_spans(frame.spans, current, began)
                 return outcome_of(frame.result)
         except asyncio.CancelledError:
-            await self._cancel(endpoint, call.id)
+            await self._cancel(endpoint, call.call_id)
             raise
 
     async def _cancel(self, endpoint: Endpoint, call_id: str) -> None:
@@ -130,7 +118,7 @@ class ToolApiSandboxTools:
             logger.warning("a cancelled call did not confirm in time", extra={"call_id": call_id})
 
 
-async def _read(answer: StreamedAnswer, on_output: OnOutput) -> _ResultFrame:
+async def _read(answer: StreamedAnswer, on_output: Callable[[str], Awaitable[None]]) -> _ResultFrame:
     room, frames = MAX_OUTPUT_CHARACTERS, 0
     async for line in _lines(answer):
         try:
@@ -173,7 +161,7 @@ async def _lines(answer: StreamedAnswer) -> AsyncIterator[bytes]:
         yield bytes(rest)
 
 
-def outcome_of(result: ToolResult) -> ToolOutcome:
+def outcome_of(result: ToolResult) -> Done:
     """The image of a view goes to the body, if it is one; the view keeps its media type and no bytes."""
     image, media_type = _image(result)
     display = None
@@ -183,7 +171,7 @@ def outcome_of(result: ToolResult) -> ToolOutcome:
             display |= {"image": None, "image_media_type": media_type}
         if _size(display) > MAX_DISPLAY_BYTES:
             display = None
-    return ToolOutcome(
+    return Done(
         success=result.success,
         output=result.output,
         display=display,

@@ -8,10 +8,10 @@ from typing import Protocol
 
 from pydantic import Field
 
-from backend_api.domain.agent.tools import CallContext, ToolOutcome
+from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.domain.errors import DomainError, UnavailableError
 from backend_api.domain.sandbox.errors import ComputerLostError
-from backend_api.infrastructure.tools.local import Arguments, LocalTool
+from backend_api.infrastructure.tools.local import Arguments, local_tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,23 +33,23 @@ class DownloadUrlArguments(Arguments):
     expires_s: int = Field(default=3_600, ge=60, le=86_400, description="Seconds the link holds.")
 
 
-def generate_download_url(sign: LinkSigner) -> LocalTool:
-    async def run(context: CallContext, arguments: DownloadUrlArguments) -> ToolOutcome:
+def generate_download_url(sign: LinkSigner) -> Tool:
+    async def run(call: ToolCall, arguments: DownloadUrlArguments) -> Done:
         try:
-            link = await sign(context.session_id, context.user_id, arguments.path, expires_s=arguments.expires_s)
+            link = await sign(call.session_id, call.user_id, arguments.path, expires_s=arguments.expires_s)
         except ComputerLostError as error:
-            return ToolOutcome(success=False, output=f"No link was made: {error.detail}")
+            return Done(success=False, output=f"No link was made: {error.detail}")
         except UnavailableError:
             raise
         except DomainError as error:
-            return ToolOutcome(success=False, output=error.detail)
-        return ToolOutcome(
+            return Done(success=False, output=error.detail)
+        return Done(
             success=True,
             output=f"{link.url}\nThe link holds until {link.expires_at:%Y-%m-%dT%H:%M:%SZ} and opens this file only.",
             display={"type": "document", "path": arguments.path, "title": arguments.path, "url": link.url},
         )
 
-    return LocalTool(
+    return local_tool(
         name="generate_download_url",
         description="Make a link under which one file of the workspace can be downloaded for a while without log-in.",
         arguments=DownloadUrlArguments,

@@ -1,14 +1,14 @@
-"""Tools that run in the gateway itself: each a record of what it is and a function."""
+"""Tools that run in the gateway itself: a spec from the class of their arguments, and a function."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolOutcome
+from backend_api.domain.agent.capability import Setup
+from backend_api.domain.agent.tools import Done, Effect, Tool, ToolCall, ToolSpec
 from backend_api.domain.agent.wrong_arguments import ArgumentFault, wrong_arguments
 
 
@@ -18,50 +18,50 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalTool:
-    """`run` gets validated arguments of the class `arguments`."""
-
-    name: str
-    description: str
-    arguments: type[Arguments]
-    phrase: str
-    run: Callable[[CallContext, Any], Awaitable[ToolOutcome]]
-    read_only: bool = True
-    deadline_ms: int = 30_000
-
-    def spec(self) -> Tool:
-        schema = self.arguments.model_json_schema()
-        return Tool(
-            name=self.name,
-            description=self.description,
-            parameters={"type": "object", "properties": {}, **schema},
-            phrase=self.phrase,
-            read_only=self.read_only,
-            deadline_ms=self.deadline_ms,
-        )
+A = TypeVar("A", bound=Arguments)
 
 
-class LocalToolBox:
-    """`ToolBox` over local tools."""
+def local_tool(
+    *,
+    name: str,
+    description: str,
+    arguments: type[A],
+    phrase: str,
+    run: Callable[[ToolCall, A], Awaitable[Done]],
+    effect: Effect = "reads",
+    deadline_ms: int = 30_000,
+) -> Tool:
+    """A tool whose `run` gets validated arguments."""
 
-    def __init__(self, tools: Sequence[LocalTool]) -> None:
-        self._tools = {tool.name: tool for tool in tools}
-        self._specs = [tool.spec() for tool in tools]
-
-    def tools(self) -> Sequence[Tool]:
-        return self._specs
-
-    async def call(
-        self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
-    ) -> ToolOutcome:
-        tool = self._tools[name]
+    async def run_checked(call: ToolCall) -> Done:
         try:
-            checked = tool.arguments.model_validate(arguments)
+            checked = arguments.model_validate(call.arguments)
         except ValidationError as error:
             faults = [
                 ArgumentFault(tuple(str(part) for part in fault["loc"]), fault["msg"])
                 for fault in error.errors(include_url=False, include_input=False)
             ]
-            return ToolOutcome(success=False, output=wrong_arguments(name, faults, arguments))
-        return await tool.run(context, checked)
+            return Done(success=False, output=wrong_arguments(name, faults, call.arguments))
+        return await run(call, checked)
+
+    spec = ToolSpec(
+        name=name,
+        description=description,
+        parameters={"type": "object", "properties": {}, **arguments.model_json_schema()},
+        phrase=phrase,
+        effect=effect,
+        deadline_ms=deadline_ms,
+    )
+    return Tool(spec=spec, run=run_checked)
+
+
+class LocalTools:
+    """`ToolSource` of tools that every agent has."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = tools
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        """The same for every agent."""
+        del setup
+        return self._tools

@@ -8,15 +8,15 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib.resources import files
-from typing import Any
 
 from pydantic import TypeAdapter
 
-from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolOutcome
+from backend_api.domain.agent.capability import Setup
+from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 from backend_api.domain.sandbox.entity import Computer
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
 from backend_api.domain.sandbox.ports import Computers, SandboxTools
-from contracts.tools import ToolSpec
+from contracts import tools as wire
 
 logger = logging.getLogger(__name__)
 
@@ -38,29 +38,29 @@ LOST = (
 )
 
 
-def manifest_tools() -> list[Tool]:
+def manifest_tools() -> list[ToolSpec]:
     """The tools every sandbox offers, from the manifest the tool API publishes in the contracts."""
     content = files("contracts").joinpath("tool_manifest.json").read_bytes()
     return [
-        Tool(
+        ToolSpec(
             name=spec.name,
             description=spec.description,
             parameters=spec.parameters,
             phrase=spec.phrase,
-            read_only=spec.read_only,
+            effect="reads" if spec.read_only else "writes",
             dangerous=spec.dangerous,
             deadline_ms=spec.deadline_ms + START_ALLOWANCE_MS,
         )
-        for spec in TypeAdapter(list[ToolSpec]).validate_json(content)
+        for spec in TypeAdapter(list[wire.ToolSpec]).validate_json(content)
     ]
 
 
-class SandboxToolBox:
-    """`ToolBox` over the computers."""
+class SandboxToolSource:
+    """`ToolSource` of the computers: each call runs in its session's, which is started for it where there is none."""
 
     def __init__(
         self,
-        tools: Sequence[Tool],
+        specs: Sequence[ToolSpec],
         computers: Computers,
         sandbox_tools: SandboxTools,
         *,
@@ -69,40 +69,38 @@ class SandboxToolBox:
     ) -> None:
         self._rebuilt_within_s = rebuilt_within_s
         self._keep_alive_s = keep_alive_s
-        self._tools = tools
+        self._tools = [Tool(spec=spec, run=self._run) for spec in specs]
         self._computers = computers
         self._sandbox_tools = sandbox_tools
         self._last: dict[str, int] = {}
 
-    def tools(self) -> Sequence[Tool]:
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        """The same for every agent."""
+        del setup
         return self._tools
 
-    async def call(
-        self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
-    ) -> ToolOutcome:
+    async def _run(self, call: ToolCall) -> Done:
         try:
-            async with self._in_use(context.session_id):
-                outcome, computer = await self._called(context, name, arguments, on_output)
+            async with self._in_use(call.session_id):
+                outcome, computer = await self._called(call)
         except ComputerLostError as error:
-            return ToolOutcome(success=False, output=LOST.format(detail=error.detail))
+            return Done(success=False, output=LOST.format(detail=error.detail))
         if self._is_another(computer):
             return replace(outcome, output=f"{RESTARTED}\n{outcome.output}")
         return outcome
 
-    async def _called(
-        self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
-    ) -> tuple[ToolOutcome, Computer]:
+    async def _called(self, call: ToolCall) -> tuple[Done, Computer]:
         until = asyncio.get_running_loop().time() + self._rebuilt_within_s
         while True:
-            context.mark_begun(False)
-            computer = await self._computers.ensure(context.session_id, context.user_id)
-            context.mark_begun(True)
+            call.mark_begun(False)
+            computer = await self._computers.ensure(call.session_id, call.user_id)
+            call.mark_begun(True)
             try:
-                return await self._sandbox_tools.call(computer, context.call_id, name, arguments, on_output), computer
+                return await self._sandbox_tools.call(computer, call), computer
             except ComputerUnavailableError:
                 # Nothing ran: the endpoint was closed. The computer may have died, which its manager sees in a moment;
                 # asked for then it is a new one.
-                context.mark_begun(False)
+                call.mark_begun(False)
                 if asyncio.get_running_loop().time() >= until:
                     raise
             await asyncio.sleep(REBUILT_LOOK_S)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pydantic import Field
 
 from backend_api.domain.agent.capabilities.verification import THINK_TOOL
-from backend_api.domain.agent.tools import CallContext, ToolOutcome
-from backend_api.infrastructure.tools.local import Arguments, LocalTool
+from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.infrastructure.tools.local import Arguments, local_tool
 
 
 class ThinkArguments(Arguments):
     thought: str = Field(min_length=1, max_length=50_000, description="What you reason about.")
 
 
-async def _run(context: CallContext, arguments: ThinkArguments) -> ToolOutcome:
-    return ToolOutcome(success=True, output="Noted.")
+async def _run(call: ToolCall, arguments: ThinkArguments) -> Done:
+    return Done(success=True, output="Noted.")
 
 
-THINK = LocalTool(
+THINK = local_tool(
     name=THINK_TOOL,
     description=(
         "Write down a thought. It has no effect and no one is asked. Use it to plan several steps, to weigh results, "

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from backend_api.domain.agent.tools import CallContext, ToolOutcome
-from backend_api.infrastructure.tools.local import Arguments, LocalTool
+from backend_api.domain.agent.tools import Done, Tool, ToolCall
+from backend_api.infrastructure.tools.local import Arguments, local_tool
 
 
 class UtcNowArguments(Arguments):
     pass
 
 
-def utc_now(clock: Callable[[], datetime]) -> LocalTool:
-    async def run(context: CallContext, arguments: UtcNowArguments) -> ToolOutcome:
+def utc_now(clock: Callable[[], datetime]) -> Tool:
+    async def run(call: ToolCall, arguments: UtcNowArguments) -> Done:
         now = clock()
-        return ToolOutcome(success=True, output=f"{now:%Y-%m-%dT%H:%M:%SZ} ({now:%A})")
+        return Done(success=True, output=f"{now:%Y-%m-%dT%H:%M:%SZ} ({now:%A})")
 
-    return LocalTool(
+    return local_tool(
         name="utc_now",
         description="The present date, time and day of the week in UTC.",
         arguments=UtcNowArguments,

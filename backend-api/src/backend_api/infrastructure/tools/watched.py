@@ -5,36 +5,42 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 from backend_api.application import measures
-from backend_api.domain.agent.tools import CallContext, OnOutput, Tool, ToolBox, ToolOutcome
+from backend_api.domain.agent.capability import Setup, ToolSource
+from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from service_kit.observation.spans import span
 
 
-class WatchedToolBox:
-    """`ToolBox` around another one."""
+class WatchedTools:
+    """`ToolSource` around another one."""
 
-    def __init__(self, inner: ToolBox) -> None:
+    def __init__(self, inner: ToolSource) -> None:
         self._inner = inner
 
-    def tools(self) -> Sequence[Tool]:
-        return self._inner.tools()
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        """The same ones, watched."""
+        return [_watched(tool) for tool in await self._inner.tools(setup)]
 
-    async def call(
-        self, context: CallContext, name: str, arguments: dict[str, Any], on_output: OnOutput
-    ) -> ToolOutcome:
+
+def _watched(tool: Tool) -> Tool:
+    """The same tool, its calls counted and traced."""
+
+    async def run(call: ToolCall) -> Done:
         began = time.perf_counter()
         outcome = "fault"
-        with span("tool call", attributes={"tool.name": name, "tool.call_id": context.call_id}) as current:
+        with span("tool call", attributes={"tool.name": call.name, "tool.call_id": call.call_id}) as current:
             try:
-                result = await self._inner.call(context, name, arguments, on_output)
+                result = await tool.run(call)
                 outcome = "success" if result.success else "failure"
                 return result
             except asyncio.CancelledError:
                 outcome = "cancelled"
                 raise
             finally:
-                measures.TOOL_CALLS.add(name, outcome)
-                measures.TOOL_SECONDS.observe(time.perf_counter() - began, name)
+                measures.TOOL_CALLS.add(call.name, outcome)
+                measures.TOOL_SECONDS.observe(time.perf_counter() - began, call.name)
                 current.set_attribute("outcome", outcome)
+
+    return replace(tool, run=run)

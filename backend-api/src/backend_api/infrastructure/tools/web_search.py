@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from backend_api.domain.agent.tools import CallContext, ToolOutcome
+from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.infrastructure.search.provider import SearchProvider, SearchUnavailableError
-from backend_api.infrastructure.tools.local import Arguments, LocalTool
+from backend_api.infrastructure.tools.local import Arguments, local_tool
 
 
 class WebSearchArguments(Arguments):
@@ -14,14 +14,14 @@ class WebSearchArguments(Arguments):
     max_results: int = Field(default=8, ge=1, le=20, description="How many results to return.")
 
 
-def web_search(provider: SearchProvider) -> LocalTool:
-    async def run(context: CallContext, arguments: WebSearchArguments) -> ToolOutcome:
+def web_search(provider: SearchProvider) -> Tool:
+    async def run(call: ToolCall, arguments: WebSearchArguments) -> Done:
         try:
             hits = await provider.search(arguments.query, limit=arguments.max_results)
         except SearchUnavailableError as error:
-            return ToolOutcome(success=False, output=f"The web can't be searched now: {error.detail}")
+            return Done(success=False, output=f"The web can't be searched now: {error.detail}")
         lines = [f"{number}. {hit.title}\n   {hit.url}\n   {hit.snippet}" for number, hit in enumerate(hits, 1)]
-        return ToolOutcome(
+        return Done(
             success=True,
             output="\n".join(lines) or "No results. Try other words.",
             display={
@@ -32,7 +32,7 @@ def web_search(provider: SearchProvider) -> LocalTool:
             },
         )
 
-    return LocalTool(
+    return local_tool(
         name="web_search",
         description="Search the web. Answers titles, addresses and snippets; open a page to read more of it.",
         arguments=WebSearchArguments,

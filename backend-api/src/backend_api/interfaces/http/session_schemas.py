@@ -19,6 +19,9 @@ from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
 _ONLY_NULL = "Not in effect on this server yet, so any value but null is refused."
 
 
+ToolName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
 class OptionsBody(RequestBody):
     """What a session may choose for itself. What would change nothing is refused, so that nobody relies on it."""
 
@@ -36,6 +39,10 @@ class OptionsBody(RequestBody):
     )
     max_turns: int | None = Field(
         default=None, ge=1, le=500, description="Model calls a run may take; null: as the server has it."
+    )
+
+    denied_tools: list[ToolName] | None = Field(
+        default=None, max_length=200, description="Tools of GET /api/tools the agent may not use here; null: none."
     )
 
     @field_validator("enable_teams", "enable_tracing", "enable_approval", "enable_plan_mode")

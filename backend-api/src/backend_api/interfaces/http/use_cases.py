@@ -39,7 +39,7 @@ from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
 from backend_api.domain.agent.model import ModelInfo
-from backend_api.domain.agent.tools import Tool
+from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import EventLog, SessionRepository
 from backend_api.domain.identity.ports import Users
@@ -100,7 +100,7 @@ class UseCases:
     issue_ticket: IssueTicket
     open_screen: OpenScreen
     models: tuple[ModelInfo, ...]
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolSpec, ...]
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     metrics: Metrics = no_metrics
