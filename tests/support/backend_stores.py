@@ -18,6 +18,7 @@ from backend_api.domain.conversation.ports import (
     RunLedger,
     SessionRepository,
     Transcripts,
+    Waits,
 )
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
@@ -25,6 +26,7 @@ from backend_api.infrastructure.memory.deletions import MemoryDeletions
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
+from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.memory.sessions import (
     MemoryEventLog,
     MemoryReadMarkers,
@@ -37,6 +39,7 @@ from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
+from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.redis.client import connect_redis
@@ -54,6 +57,7 @@ class ConversationStores:
 
     sessions: SessionRepository
     ledger: RunLedger
+    waits: Waits
     log: EventLog
     transcripts: Transcripts
     markers: ReadMarkers
@@ -92,6 +96,7 @@ def memory_stores(
     return ConversationStores(
         sessions=MemorySessionRepository(store),
         ledger=MemoryRunLedger(store, runs_per_user=runs_per_user, waiting_most=waiting_most),
+        waits=MemoryWaits(store),
         log=MemoryEventLog(store),
         transcripts=MemoryTranscripts(store),
         markers=MemoryReadMarkers(store),
@@ -108,6 +113,7 @@ async def mongo_stores(
         yield ConversationStores(
             sessions=MongoSessionRepository(database),
             ledger=MongoRunLedger(database, runs_per_user=runs_per_user, waiting_most=waiting_most),
+            waits=MongoWaits(database),
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
             markers=MongoReadMarkers(database),

@@ -84,6 +84,14 @@ export default {
   },
   faces: { label: 'Views', chat: 'Conversation', computer: 'Computer', live: 'Live' },
   model: { demo: 'Demo model', choose: 'Model: {name}', howToKey: 'Use a real model…' },
+  question: {
+    label: 'The agent asks',
+    other: 'Something else…',
+    write: 'Your answer',
+    send: 'Answer',
+    orMessage: 'Or write a message instead.',
+    by: { timeout: 'Not answered in time.', message: 'Answered by a message.', stop: 'Stopped.', user: 'Answered.' },
+  },
   options: {
     title: 'How the agent works here',
     turns: 'Most steps of an answer',

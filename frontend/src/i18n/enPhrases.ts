@@ -152,6 +152,7 @@ export const enPhrases: ToolPhrases = {
     failed: 'Tried to search for {query}',
     cut: 'Stopped searching for {query}',
   },
+  ask_user: { running: 'Asking you', succeeded: 'Asked you', failed: 'Asked you', cut: 'Stopped asking you' },
   utc_now: {
     running: 'Looking at the clock',
     succeeded: 'Looked at the clock',

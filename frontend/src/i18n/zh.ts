@@ -85,6 +85,14 @@ const zh: typeof en = {
   },
   faces: { label: '视图', chat: '对话', computer: '电脑', live: '实时' },
   model: { demo: '演示模型', choose: '模型：{name}', howToKey: '使用真实模型…' },
+  question: {
+    label: '智能体提问',
+    other: '其他…',
+    write: '你的回答',
+    send: '回答',
+    orMessage: '也可以直接发消息。',
+    by: { timeout: '没有及时回答。', message: '以消息代替了回答。', stop: '已停止。', user: '已回答。' },
+  },
   options: {
     title: '智能体在这里如何工作',
     turns: '一次回答最多的步数',

@@ -151,6 +151,7 @@ export const zhPhrases: ToolPhrases = {
     failed: '尝试搜索 {query}',
     cut: '已停止搜索 {query}',
   },
+  ask_user: { running: '正在问你', succeeded: '问了你', failed: '问了你', cut: '已停止提问' },
   utc_now: {
     running: '正在查看时间',
     succeeded: '已查看时间',

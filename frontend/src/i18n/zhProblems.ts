@@ -61,6 +61,7 @@ export const zhProblems = {
   run_takes_too_long: '这次运行还在继续。',
   approval_not_found: '没有等待批准的操作。',
   question_not_found: '没有等待回答的问题。',
+  question_answered: '这个问题已经有了回答，或不再等待回答。',
   job_not_found: '找不到这个任务。',
   job_ended: '这个任务已经结束。',
   search_unavailable: '搜索服务现在不可用，请稍后再试。',

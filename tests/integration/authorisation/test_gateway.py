@@ -46,7 +46,13 @@ class House:
         said = await self.gateway.client.post(
             f"/api/sessions/{session_id}/messages", json={"text": "hello"}, headers=headers
         )
-        return {"session_id": session_id, "job_id": said.json()["run_id"], "seq": "1", "snapshot_id": "none"}
+        return {
+            "session_id": session_id,
+            "job_id": said.json()["run_id"],
+            "seq": "1",
+            "snapshot_id": "none",
+            "question_id": "none",
+        }
 
     async def ask(self, name: str, things: dict[str, str], headers: dict[str, str], **changed: Any) -> httpx.Response:
         """Call a route as its row says; of an endless answer the head is enough."""

@@ -30,6 +30,7 @@ from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Computers, SandboxTools
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
 from backend_api.infrastructure.search.registry import search_http, search_provider
+from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
 from backend_api.infrastructure.tools.local import LocalTools
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
@@ -92,6 +93,7 @@ async def open_agent(
         search = search_provider(settings.search_provider, tavily_key=_reveal(settings.tavily_api_key), http=http)
         local = [
             THINK,
+            ask_user(),
             utc_now(now),
             generate_download_url(_link_signer(ports.link_file, settings.user_content_origin or settings.public_url)),
         ]

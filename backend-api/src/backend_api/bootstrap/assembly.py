@@ -10,6 +10,7 @@ from datetime import timedelta
 from backend_api.application.computer.issue_ticket import IssueTicket
 from backend_api.application.computer.open_screen import OpenScreen
 from backend_api.application.conversation.answer_places import AnswerPlaces
+from backend_api.application.conversation.answer_question import AnswerQuestion
 from backend_api.application.conversation.create_session import CreateSession
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
@@ -53,6 +54,7 @@ from backend_api.domain.conversation.ports import (
     SessionRepository,
     Slots,
     Transcripts,
+    Waits,
 )
 from backend_api.domain.identity.ports import (
     AccessTokens,
@@ -81,6 +83,7 @@ class Ports:
     limiter: RateLimiter
     sessions: SessionRepository
     ledger: RunLedger
+    waits: Waits
     run_records: RunRecords
     log: EventLog
     transcripts: Transcripts
@@ -163,6 +166,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         mark_read=MarkRead(ports.markers),
         send_message=send_message,
         stop_run=stop_run,
+        answer_question=AnswerQuestion(ports.waits, ports.tail, ports.notifier),
         run_records=ports.run_records,
         get_job=get_job,
         cancel_job=CancelJob(get_job, stop_run),

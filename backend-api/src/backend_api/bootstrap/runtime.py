@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_computer import OwnComputer
@@ -22,6 +23,7 @@ from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.news_marks import MongoNewsMarks
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
+from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.security.tokens import JwtFileLinks
 from backend_api.interfaces.http.use_cases import Probe
@@ -48,6 +50,7 @@ class Runtime:
     sessions: MongoSessionRepository
     log: MongoEventLog
     ledger: MongoRunLedger
+    waits: MongoWaits
     agent: Agent
     metrics: ProcessMetrics
 
@@ -87,6 +90,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         ledger = MongoRunLedger(
             database, runs_per_user=settings.max_runs_per_user, waiting_most=settings.max_waiting_messages
         )
+        waits = MongoWaits(database)
         announced = AnnouncedComputers(computers.computers, log, stores.tail)
         ports = AgentPorts(
             ledger=ledger,
@@ -102,6 +106,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             planned.clock.following(database),
             open_agent(settings, planned.catalogue, ports, planned.clock) as agent,
             going_on(FinishDeletions(MongoDeletions(database), computers.computers).run(), "deletions"),
+            going_on(ExpireWaits(waits=waits, tail=stores.tail, notifier=stores.notifier).run(), "waits"),
         ):
             yield Runtime(
                 stores=stores,
@@ -110,6 +115,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 sessions=sessions,
                 log=log,
                 ledger=ledger,
+                waits=waits,
                 agent=agent,
                 metrics=ProcessMetrics(database),
             )

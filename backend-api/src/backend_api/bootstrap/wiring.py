@@ -138,6 +138,7 @@ def _ports(
         limiter=RedisRateLimiter(stores.redis),
         sessions=runtime.sessions,
         ledger=runtime.ledger,
+        waits=runtime.waits,
         run_records=MongoRunRecords(stores.database),
         log=runtime.log,
         transcripts=MongoTranscripts(stores.database),

@@ -20,6 +20,17 @@ export interface AcceptedBody {
   duplicate: boolean
 }
 /**
+ * An answer to each of a question's parts, by their ids.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AnswersBody".
+ */
+export interface AnswersBody {
+  answers: {
+    [k: string]: string
+  }
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "AuthStatusBody".
  */

@@ -16,7 +16,7 @@ import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcrip
 /** A note of ours: the run went on in another worker. */
 export const HANDED_OVER = 'run.handed_over'
 /** Tools that need no computer, and run while it starts. */
-const OFF_COMPUTER: ReadonlySet<string> = new Set(['think', 'utc_now', 'web_search'])
+const OFF_COMPUTER: ReadonlySet<string> = new Set(['ask_user', 'think', 'utc_now', 'web_search'])
 /** Live output kept for display; the whole of it is the event's body. */
 const OUTPUT_KEPT = 200_000
 
@@ -109,6 +109,20 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return place(state, toolItem(event, isAwaited(state.computer)), event.seen_seq)
     case 'tool.finished':
       return finishTool(state, event)
+    case 'question.asked': {
+      const { question_id: questionId, questions } = event
+      const asked = append(state, { kind: 'question', key, questionId, questions, answers: null, by: null })
+      return { ...asked, run: state.run && { ...state.run, status: 'waiting' } }
+    }
+    case 'question.answered':
+      return {
+        ...state,
+        items: state.items.map((item) =>
+          item.kind === 'question' && item.questionId === event.question_id
+            ? { ...item, answers: event.answers, by: event.by }
+            : item,
+        ),
+      }
     case 'files.changed':
       return { ...state, filesVersion: state.filesVersion + 1 }
     case 'session.updated':

@@ -1,4 +1,11 @@
-import type { BodyReference, ComputerStatus, Display, Usage } from '@/api/types'
+import type {
+  BodyReference,
+  ComputerStatus,
+  Display,
+  QuestionAnsweredEvent,
+  QuestionAskedEvent,
+  Usage,
+} from '@/api/types'
 
 export interface UserItem {
   readonly kind: 'user'
@@ -69,13 +76,22 @@ export interface NoteItem {
   /** What the words of the code are filled with. */
   readonly params: Readonly<Record<string, string | number>>
 }
-export type Item = UserItem | AssistantItem | ThinkingItem | ToolItem | EndItem | NoteItem
+/** What the agent asks; `by` says what ended it, null while it waits. */
+export interface QuestionItem {
+  readonly kind: 'question'
+  readonly key: string
+  readonly questionId: string
+  readonly questions: QuestionAskedEvent['questions']
+  readonly answers: QuestionAnsweredEvent['answers']
+  readonly by: QuestionAnsweredEvent['by'] | null
+}
+export type Item = QuestionItem | UserItem | AssistantItem | ThinkingItem | ToolItem | EndItem | NoteItem
 export type LiveItem = AssistantItem | ThinkingItem
 
 export type RunEnd = 'completed' | 'failed' | 'stopped' | 'interrupted'
 export interface RunView {
   readonly id: string
-  readonly status: 'queued' | 'running' | RunEnd
+  readonly status: 'queued' | 'running' | 'waiting' | RunEnd
   readonly model: string | null
   readonly startedAt: string
 }

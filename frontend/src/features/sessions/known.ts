@@ -66,6 +66,8 @@ export function withEvent(known: KnownSession, event: WireEvent): KnownSession {
       return { ...told, status: known.status === 'running' ? 'running' : 'queued' }
     case 'run.started':
       return { ...told, status: 'running' }
+    case 'question.asked':
+      return { ...told, status: 'waiting' }
     case 'run.finished':
       return { ...told, status: 'idle' }
     case 'message.user':

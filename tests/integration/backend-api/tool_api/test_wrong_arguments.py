@@ -11,7 +11,7 @@ import pytest
 
 from backend_api.domain.agent.events import RunFinished, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
-from backend_api.domain.agent.tools import Tool, ToolCall
+from backend_api.domain.agent.tools import ToolCall, ToolSpec
 from backend_api.domain.sandbox.entity import Computer
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
@@ -57,7 +57,7 @@ def _misfits(schema: Mapping[str, Any]) -> list[Any]:
     return wrong
 
 
-def wrong_calls(tool: Tool) -> list[tuple[str, dict[str, Any]]]:
+def wrong_calls(tool: ToolSpec) -> list[tuple[str, dict[str, Any]]]:
     """Arguments that don't fit, each with the name that must be told."""
     properties: dict[str, Any] = tool.parameters.get("properties", {})
     required: list[str] = tool.parameters.get("required", [])

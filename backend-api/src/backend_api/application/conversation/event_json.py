@@ -15,6 +15,7 @@ from backend_api.domain.agent.events import (
     Event,
     LivePayload,
     Payload,
+    Question,
     StoredPayload,
     Usage,
     UsageUpdated,
@@ -25,7 +26,7 @@ _CLASSES: dict[str, type[Any]] = {
 }
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
     cls: tuple(field.name for field in fields(cls))
-    for cls in (*_CLASSES.values(), Usage, BodyReference, ContentReference, Continuation)
+    for cls in (*_CLASSES.values(), Usage, BodyReference, ContentReference, Continuation, Question)
 }
 _CHANGES: frozenset[type[Any]] = frozenset(_CLASSES[type_] for type_ in CHANGE_TYPES)
 _NESTED: dict[str, type[Any]] = {
@@ -35,7 +36,7 @@ _NESTED: dict[str, type[Any]] = {
     "tools": ContentReference,
 }
 
-_LISTS: dict[str, type[Any]] = {"continuations": Continuation}
+_LISTS: dict[str, type[Any]] = {"continuations": Continuation, "questions": Question}
 
 
 def dump(value: object) -> str:

@@ -166,8 +166,10 @@ class RunActor:
                 reason = TOO_OFTEN.format(attempts=most)
                 await self._end(Ending(status="interrupted", reason=reason, code="cut_too_often", retryable=True))
                 return
-            while not await self._end(await self._answer()):
-                pass
+            while (ending := await self._answer()) is not None:
+                if await self._end(ending):
+                    return
+            logger.info("run waits", extra={"run_id": self._lease.run.id})
         except LeaseLostError:
             journal.lose()
         except DrainedError:
@@ -185,8 +187,8 @@ class RunActor:
         await self._journal.load()
         return self._journal.attempts_without_progress() > most
 
-    async def _answer(self) -> Ending:
-        """The agent at work, until it is done or failed."""
+    async def _answer(self) -> Ending | None:
+        """The agent at work, until it is done or failed; None where the run waits now."""
         try:
             loop = await self._services.agent_loop(self._lease, self._journal, self._stream)
             return await loop.run()

@@ -30,6 +30,7 @@ from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, shorten
 from backend_api.domain.agent.tool_runner import MAX_PREVIEW_CHARACTERS
 from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog, RunLedger
 
@@ -109,6 +110,20 @@ class RunJournal:
     def attempts_without_progress(self) -> int:
         """How often the run was begun since it last came a step further, as far as loaded."""
         return self._history.thread.progress(self.lease.run.id).attempts_without_progress
+
+    async def wait(self, waits: Sequence[Wait]) -> bool:
+        if await _unbroken(self._wait(waits)):
+            return True
+        await self.record([wait.not_begun() for wait in waits])
+        return False
+
+    async def _wait(self, waits: Sequence[Wait]) -> bool:
+        async with self._writing:
+            events = await self._ledger.wait(self.lease, waits, seen_seq=self.seen_seq)
+            if events:
+                self.has_ended = True
+                self._stream.show_stored(events)
+        return bool(events)
 
     def dangling_calls(self) -> list[ToolCalled]:
         return list(self._open_calls.values())

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import ThinkingLevel
 
-VOCABULARY_VERSION = 6
+VOCABULARY_VERSION = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +28,17 @@ class Usage:
     by_model: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
 
 
+RunCause = Literal["message", "answer"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunQueued:
+    """`cause` is what it begins or goes on for; `message_id` is None where that is no message."""
+
     type: Literal["run.queued"] = "run.queued"
     run_id: str
-    message_id: str
+    message_id: str | None
+    cause: RunCause = "message"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +180,40 @@ class ToolFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One thing the agent asks: `options` to choose from, and whether another text may be the answer."""
+
+    id: str
+    text: str
+    options: list[str] = field(default_factory=list[str])
+    allow_text: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAsked:
+    """The run waits for the answer to a call, without a process; the person may also write a message instead."""
+
+    type: Literal["question.asked"] = "question.asked"
+    question_id: str
+    call_id: str
+    questions: list[Question]
+    expires_at: datetime | None = None
+
+
+ResolvedBy = Literal["user", "timeout", "message", "stop"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionAnswered:
+    """Told once a question. `answers` by the questions' ids, None where nobody gave any."""
+
+    type: Literal["question.answered"] = "question.answered"
+    question_id: str
+    answers: dict[str, str] | None
+    by: ResolvedBy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilesChanged:
     type: Literal["files.changed"] = "files.changed"
     paths: list[str]
@@ -285,6 +325,8 @@ StoredPayload = (
     | ThinkingCompleted
     | ToolCalled
     | ToolFinished
+    | QuestionAsked
+    | QuestionAnswered
     | FilesChanged
     | ContextOpened
     | ContextNote

@@ -9,6 +9,7 @@ from backend_api.domain.agent.events import Continuation, StoredPayload, ToolCal
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.agent.waits import Wait
 
 
 class Journal(Protocol):
@@ -27,6 +28,11 @@ class Journal(Protocol):
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
         """Store the end of a call, the long body of its outcome beside it, and the files it changed."""
+        ...
+
+    async def wait(self, waits: Sequence[Wait]) -> bool:
+        """Store what is waited for and leave the run to whoever resolves it. False where a message that the model has
+        not read, or a stop, came first: then the calls have their results and the run goes on."""
         ...
 
     def dangling_calls(self) -> list[ToolCalled]:

@@ -39,11 +39,16 @@ class AgentLoop:
     max_output_tokens: int
     new_id: Callable[[str], str]
 
-    async def run(self) -> Ending:
-        """Go on from what is recorded. Raises the `ModelError` family, `UnavailableError`, `LeaseLostError`."""
+    async def run(self) -> Ending | None:
+        """Go on from what is recorded; None where the run now waits without a process.
+
+        Raises the `ModelError` family, `UnavailableError`, `LeaseLostError`.
+        """
         conversation = await self.journal.conversation()
         if dangling := self.journal.dangling_calls():
-            await self.tools.settle(dangling)
+            waits = await self.tools.settle(dangling)
+            if waits and await self.journal.wait(waits):
+                return None
             conversation = await self.journal.conversation()
         while not conversation.is_answered:
             if ending := self.capabilities.brake(conversation):
@@ -57,7 +62,9 @@ class AgentLoop:
             await self.journal.record([*said, *(announcement.called for announcement in announced)])
             if answer.reason == "refusal":
                 return REFUSED
-            await self.tools.run_calls(announced)
+            waits = await self.tools.run_calls(announced)
+            if waits and await self.journal.wait(waits):
+                return None
             conversation = await self.journal.conversation()
         return Ending(status="completed")
 

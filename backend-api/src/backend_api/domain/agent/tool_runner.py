@@ -15,7 +15,8 @@ from backend_api.domain.agent.journal import Journal, LiveOutput
 from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.thread import NO_RESULT, shorten
-from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
+from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec, Waits
+from backend_api.domain.agent.waits import Wait
 
 MAX_PREVIEW_CHARACTERS = 2_000
 GRACE_S = 3.0
@@ -54,16 +55,19 @@ class ToolRunner:
         tools = {tool.spec.name: tool for tool in self.tools}
         return [self._announce(request, tools, turn, seen_seq) for request in requests]
 
-    async def run_calls(self, announced: Sequence[Announced]) -> None:
-        """Run recorded calls. Raises `UnavailableError` where the place they run in can't be had."""
+    async def run_calls(self, announced: Sequence[Announced]) -> list[Wait]:
+        """Run recorded calls; answers what those wait for that have no result yet. Raises `UnavailableError` where the
+        place they run in can't be had."""
+        waits: list[Wait] = []
         for beside, group in groupby(announced, key=lambda call: call.may_run_beside):
             if beside:
-                await _together([self._run_one(call) for call in group])
+                await _together([self._run_one(call, waits) for call in group])
             else:
                 for call in group:
-                    await self._run_one(call)
+                    await self._run_one(call, waits)
+        return waits
 
-    async def settle(self, dangling: Sequence[ToolCalled]) -> None:
+    async def settle(self, dangling: Sequence[ToolCalled]) -> list[Wait]:
         """Close calls another worker left open: readers run again, of others is said that they may have happened."""
         tools = {tool.spec.name: tool for tool in self.tools}
         again: list[Announced] = []
@@ -73,7 +77,7 @@ class ToolRunner:
                 again.append(Announced(called=called, tool=tool))
             else:
                 await self._finish(called, Done(success=False, output=NO_RESULT))
-        await self.run_calls(again)
+        return await self.run_calls(again)
 
     def _announce(self, request: ToolRequest, tools: dict[str, Tool], turn: int, seen_seq: int) -> Announced:
         tool = tools.get(request.name)
@@ -101,14 +105,17 @@ class ToolRunner:
         )
         return Announced(called=called, tool=tool, broken=broken)
 
-    async def _run_one(self, call: Announced) -> None:
+    async def _run_one(self, call: Announced, waits: list[Wait]) -> None:
         if call.broken is not None or call.tool is None:
-            outcome = Done(success=False, output=call.broken or "")
-        else:
-            outcome = await self._execute(call.called, call.tool)
-        await self._finish(call.called, outcome)
+            await self._finish(call.called, Done(success=False, output=call.broken or ""))
+            return
+        match await self._execute(call.called, call.tool):
+            case Waits(wait):
+                waits.append(wait)
+            case Done() as done:
+                await self._finish(call.called, done)
 
-    async def _execute(self, called: ToolCalled, tool: Tool) -> Done:
+    async def _execute(self, called: ToolCalled, tool: Tool) -> Done | Waits:
         async def on_output(text: str) -> None:
             self.live.show_output(called.call_id, text)
 
@@ -124,7 +131,7 @@ class ToolRunner:
             late = f"within {tool.spec.deadline_ms / 1000:g} s"
             output = TOO_LONG.format(late=late) if work.has_begun else NEVER_BEGUN.format(late=late)
             outcome = Done(success=False, output=output)
-        return replace(outcome, duration_ms=work.duration_ms())
+        return outcome if isinstance(outcome, Waits) else replace(outcome, duration_ms=work.duration_ms())
 
     async def _finish(self, called: ToolCalled, outcome: Done) -> None:
         finished = ToolFinished(

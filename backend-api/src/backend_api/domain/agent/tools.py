@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from backend_api.domain.agent.events import StoredPayload
+from backend_api.domain.agent.waits import Wait
 
 Effect = Literal["reads", "writes"]
 """Calls that read run together; those that write run in order."""
@@ -81,13 +82,20 @@ class Done:
     duration_ms: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The call has no result yet: the run waits without a process until it has one."""
+
+    wait: Wait
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """`run` answers a tool's own failure by `Done` with `success` false. Cancelling its task ends what it started,
     wherever that runs. Raises `UnavailableError` where the place it runs in can't be had."""
 
     spec: ToolSpec
-    run: Callable[[ToolCall], Awaitable[Done]]
+    run: Callable[[ToolCall], Awaitable[Done | Waits]]
     on_resume: OnResume | None = None
     """None: again where it changes nothing, else report."""
 

@@ -41,6 +41,18 @@ class FeedLostError(UnavailableError):
     code = "feed_lost"
 
 
+class QuestionNotFoundError(NotFoundError):
+    """The agent asked no such question in this session."""
+
+    code = "question_not_found"
+
+
+class QuestionAnsweredError(ConflictError):
+    """The question has its answer, or waits for none any more; nothing changed."""
+
+    code = "question_answered"
+
+
 class TooManyStreamsError(LimitError):
     """This user has as many streams open as one may have at this gateway."""
 

@@ -6,13 +6,14 @@ and `finish` give the session's next numbers without holes, atomically with the 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from backend_api.domain.agent.events import Event, LivePayload, MessageUser, RunFinished, StoredPayload, Usage
 from backend_api.domain.agent.recorded import Body, Recorded
+from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import (
     Accepted,
     Claimant,
@@ -107,6 +108,16 @@ class Transcripts(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """A wait that ended; `is_queued` where its run waits for nothing more."""
+
+    session_id: SessionId
+    run_id: RunId
+    is_queued: bool
+    events: Sequence[Event]
+
+
 class RunLedger(Protocol):
     """Runs and their leases. Every writing call is one transaction over session, run and events."""
 
@@ -155,6 +166,12 @@ class RunLedger(Protocol):
         stored events, its end the last. Raises `LeaseLostError`."""
         ...
 
+    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int) -> list[Event]:
+        """Store what is waited for and tell of it, and free lease and slot: the run waits. Nothing is written, and
+        nothing answered, where a message stands after `seen_seq` or a stop lies in the inbox. Raises
+        `LeaseLostError`."""
+        ...
+
     async def release(self, lease: Lease) -> None:
         """Give the run back: whoever claims next has it at once. Raises `LeaseLostError`."""
         ...
@@ -165,6 +182,22 @@ class RunLedger(Protocol):
         ...
 
     async def get(self, run_id: RunId) -> Run | None: ...
+
+
+class Waits(Protocol):
+    """Ends waits of runs, each exactly once, whoever else tries at the same moment: a message ends them by
+    `RunLedger.accept`, a stop by `RunLedger.request_stop`. A run whose last wait ends is queued again."""
+
+    async def answer(
+        self, session_id: SessionId, user_id: UserId, wait_id: str, answers: Mapping[str, str]
+    ) -> Resolved:
+        """Raises `SessionNotFoundError`, `QuestionNotFoundError`, `QuestionAnsweredError` where it is over already, and
+        `InvalidError` for answers it does not allow."""
+        ...
+
+    async def expire(self) -> Resolved | None:
+        """End one whose deadline has passed, by the store's clock; None when there is none."""
+        ...
 
 
 class LiveTail(Protocol):

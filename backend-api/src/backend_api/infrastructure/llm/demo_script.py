@@ -160,6 +160,17 @@ def _report_text(topic: str, results: Sequence[ToolTurn]) -> str:
     return text + REPORT_FOUND.format(found=found or REPORT_NO_ANSWER)
 
 
+def _ask(scene: Scene) -> Step:
+    """For trying a run that waits for the person."""
+    if scene.step == 0:
+        options = [scene.words.ask_yes, scene.words.ask_no]
+        text = (scene.match.group("question") if scene.match else "").strip() or scene.words.ask
+        return Step(
+            text=scene.words.ask, calls=(_call(scene, "ask_user", questions=[{"text": text, "options": options}]),)
+        )
+    return _outcome(scene, scene.words.ask_done)
+
+
 def _stream(scene: Scene) -> Step:
     """For trying stop and reconnect, by hand and in tests: `stream 2000` gives that many numbered words."""
     count = min(int(scene.match.group("count")) if scene.match else 100, 20_000)
@@ -221,6 +232,8 @@ PLANS: tuple[tuple[re.Pattern[str], Plan], ...] = (
         ),
         _tour,
     ),
+    (_pattern(r"^(?:please\s+)?ask\s+me\s+(?P<question>.{1,500})$"), _ask),
+    (_pattern(r"^请?问我[：:，,]?\s*(?P<question>.{1,500})$"), _ask),
     (_pattern(r"^(?:please\s+)?stream\s+(?P<count>\d{1,6})\b"), _stream),
     (_pattern(r"^(?:please\s+|请)?(?:run|execute|运行|执行)(?:命令)?\s*[:：]?\s+(?P<command>.+)$"), _run),
     (_pattern(r"^(?:please\s+|请)?(?:运行|执行)(?:命令)?\s*[:：]?\s*(?P<command>.+)$"), _run),

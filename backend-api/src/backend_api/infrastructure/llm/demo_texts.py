@@ -26,6 +26,10 @@ class Words:
     open_done: str
     list: str
     list_done: str
+    ask: str
+    ask_yes: str
+    ask_no: str
+    ask_done: str
     report: str
     report_write: str
     report_done: str
@@ -64,6 +68,10 @@ ENGLISH = Words(
     open_done="The page is open:\n\n{output}",
     list="I look at the files of the workspace.",
     list_done="These are the files:\n\n{output}",
+    ask="I have a question.",
+    ask_yes="Yes",
+    ask_no="No",
+    ask_done="Thank you. I heard:\n\n{output}",
     report="I make a short report about {topic}: first I gather what I can.",
     report_write="Now I write it down.",
     report_done="The report is ready: [{path}]({path}). As a demo model I only gathered facts; a real model writes.",
@@ -120,6 +128,10 @@ CHINESE = Words(
     open_done="页面已打开：\n\n{output}",
     list="我查看工作区的文件。",
     list_done="文件如下：\n\n{output}",
+    ask="我有一个问题。",
+    ask_yes="是",
+    ask_no="否",
+    ask_done="谢谢。我听到的是：\n\n{output}",
     report="我来做一份关于{topic}的简短报告，先收集资料。",
     report_write="现在写下来。",
     report_done="报告已完成：[{path}]({path})。演示模型只收集事实，真正的写作需要真正的模型。",

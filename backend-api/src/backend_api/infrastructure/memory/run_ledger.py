@@ -16,9 +16,12 @@ from backend_api.domain.agent.events import (
     RunQueued,
     RunStarted,
     StoredPayload,
+    Usage,
+    UsageUpdated,
 )
 from backend_api.domain.agent.options import session_options
 from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import (
     Accepted,
     Claimant,
@@ -32,6 +35,7 @@ from backend_api.domain.conversation.entity import (
 )
 from backend_api.domain.conversation.errors import LeaseLostError, TooManyWaitingError
 from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.memory.run_waits import begin_waiting, end_waits
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
 from service_kit.observation.context import current_work
 from service_kit.observation.spans import current_traceparent
@@ -80,6 +84,9 @@ class MemoryRunLedger:
                     events += started
             elif interrupt and self._store.runs[run_id].run.status == RunStatus.RUNNING:
                 self._leave(self._store.runs[run_id], "redirect", seq)
+            if active is not None and (waits := self._store.runs[run_id].waits):
+                queued = RunQueued(run_id=run_id, message_id=message.message_id)
+                events += end_waits(self._store, self._store.runs[run_id], waits, queued, "message")
             self._touch(row)
             accepted = Accepted(
                 message_id=message.message_id,
@@ -177,6 +184,11 @@ class MemoryRunLedger:
             run.expires_at = self._store.clock() + timedelta(seconds=lease_s)
             return tuple(run.inbox)
 
+    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int) -> list[Event]:
+        """See `begin_waiting`."""
+        async with self._store.lock:
+            return begin_waiting(self._store, lease, waits, seen_seq)
+
     async def release(self, lease: Lease) -> None:
         """The lease lapsed a moment ago."""
         async with self._store.lock:
@@ -242,11 +254,20 @@ class MemoryRunLedger:
                 return None
             self._leave(taken, "stop", row.session.last_seq)
             taken.run = replace(taken.run, stop_requested=True)
-            if taken.run.status == RunStatus.QUEUED:
-                reason = "Stopped by the user before it began."
-                self._end(row, taken, RunFinished(run_id=taken.run.id, status="stopped", reason=reason))
+            if taken.run.status in (RunStatus.QUEUED, RunStatus.WAITING):
+                self._end_unheld(row, taken)
                 self._touch(row)
             return taken.run
+
+    def _end_unheld(self, row: SessionRow, taken: RunRow) -> None:
+        taken.resolved |= {wait.id for wait in taken.waits}
+        items = [item for wait in taken.waits for item in wait.resolved("stop")]
+        taken.waits = []
+        self._store.record(row, taken.run.id, items)
+        reason = "Stopped by the user." if taken.run.attempt else "Stopped by the user before it began."
+        mine = (event.payload for event in reversed(row.events) if event.run_id == taken.run.id)
+        usage = next((payload.usage for payload in mine if isinstance(payload, UsageUpdated)), Usage())
+        self._end(row, taken, RunFinished(run_id=taken.run.id, status="stopped", reason=reason, usage=usage))
 
     async def get(self, run_id: RunId) -> Run | None:
         """One run."""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from backend_api.domain.agent.events import Event, StoredPayload, Usage
 from backend_api.domain.agent.recorded import Body, Recorded
+from backend_api.domain.agent.waits import OpenWait
 from backend_api.domain.conversation.entity import Accepted, InboxMessage, Lease, Run, RunId, Session, SessionId
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
@@ -48,6 +49,8 @@ class RunRow:
     usage: Usage | None = None
     inbox: list[InboxMessage] = field(default_factory=list[InboxMessage])
     inbox_last: int = 0
+    waits: list[OpenWait] = field(default_factory=list[OpenWait])
+    resolved: set[str] = field(default_factory=set[str])
 
 
 class MemoryStore:

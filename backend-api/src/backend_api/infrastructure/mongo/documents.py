@@ -118,6 +118,11 @@ class RunDocument(Document):
     handovers: int = 0
     inbox: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     inbox_last: int = 0
+    waits: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    wait_until: datetime | None = None
+    """The first deadline among them."""
+    resolved: list[str] = Field(default_factory=list[str])
+    """Waits that ended."""
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
@@ -134,6 +139,11 @@ class RunDocument(Document):
             IndexModel([("status", ASCENDING), ("created_at", ASCENDING)]),
             IndexModel([("session_id", ASCENDING), ("created_at", ASCENDING)], name="session_runs"),
             IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING), ("_id", DESCENDING)]),
+            IndexModel(
+                [("wait_until", ASCENDING)],
+                name="waiting_runs",
+                partialFilterExpression={"status": "waiting"},
+            ),
             IndexModel(
                 [("user_id", ASCENDING), ("status", ASCENDING)],
                 name="active_runs",

@@ -9,18 +9,20 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.application.conversation.event_json import dump, payload_fields
-from backend_api.domain.agent.events import Event, RunFinished, RunQueued
+from backend_api.domain.agent.events import Event, RunFinished, RunQueued, Usage, UsageUpdated
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import Lease, Run, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
-from backend_api.infrastructure.mongo.event_documents import insert_events, insert_recorded, number
+from backend_api.infrastructure.mongo.event_documents import from_document, insert_recorded, number
 from backend_api.infrastructure.mongo.run_documents import left_in_inbox, queued_run, run_from
-from backend_api.infrastructure.mongo.run_queries import more_unread, waiting_after
+from backend_api.infrastructure.mongo.run_queries import held_session, more_unread, waiting_after
+from backend_api.infrastructure.mongo.run_waits import waits_of
 from backend_api.infrastructure.mongo.transactions import in_transaction
 
 STOPPED_BEFORE_START = "Stopped by the user before it began."
+STOPPED = "Stopped by the user."
 
 
 class RunEndings:
@@ -28,11 +30,6 @@ class RunEndings:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    @staticmethod
-    def held_by(lease: Lease) -> Document:
-        """The session as long as this lease may write into it."""
-        return {"_id": lease.run.session_id, "active_run_id": lease.run.id, "fence": lease.fence}
 
     async def end(self, lease: Lease, finished: RunFinished, seen_seq: int, said: Sequence[Recorded]) -> list[Event]:
         """End a run; a message nobody saw keeps it going, or gets a run of its own."""
@@ -42,7 +39,7 @@ class RunEndings:
         unseen = {"$gt": ["$last_user_seq", {"$max": [seen_seq, {"$ifNull": ["$started_seq", 0]}]}]}
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
-            held = self.held_by(lease)
+            held = held_session(lease)
             free = held | {"last_user_seq": {"$lte": seen_seq}} if is_completed else held
             session = await self._database["sessions"].find_one_and_update(
                 free,
@@ -114,19 +111,21 @@ class RunEndings:
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )
-            if run is None or run["status"] != RunStatus.QUEUED.value:
+            if run is None or run["status"] not in (RunStatus.QUEUED.value, RunStatus.WAITING.value):
                 return run_from(run) if run else None
-            return await self._end_queued(transaction, session_id, run)
+            return await self._end_unheld(transaction, session_id, run)
 
         return await in_transaction(self._database, work)
 
-    async def _end_queued(self, transaction: AsyncClientSession, session_id: SessionId, run: Document) -> Run:
+    async def _end_unheld(self, transaction: AsyncClientSession, session_id: SessionId, run: Document) -> Run:
+        """End a run that no worker has: one that is queued, or that waits."""
+        items = [item for wait in waits_of(run) for item in wait.resolved("stop")]
         session = await self._database["sessions"].find_one_and_update(
             {"_id": session_id},
             [
                 {
                     "$set": {
-                        "last_seq": {"$add": ["$last_seq", 1]},
+                        "last_seq": {"$add": ["$last_seq", len(items) + 1]},
                         "active_run_id": None,
                         "waiting": [],
                         "status": SessionStatus.IDLE.value,
@@ -139,11 +138,26 @@ class RunEndings:
         )
         if session is None:
             raise SessionNotFoundError("There is no such session.")
-        finished = RunFinished(run_id=run["_id"], status="stopped", reason=STOPPED_BEFORE_START)
+        is_begun = run["attempt"] > 0
+        finished = RunFinished(
+            run_id=run["_id"],
+            status="stopped",
+            reason=STOPPED if is_begun else STOPPED_BEFORE_START,
+            usage=await self._used(transaction, session_id, run["_id"]) if is_begun else Usage(),
+        )
         closed = await self._close(transaction, run["_id"], finished, session)
-        events = number(session_id, session["last_seq"], session["updated_at"], run["_id"], [finished])
-        await insert_events(self._database, transaction, events)
+        items.append(Recorded(payload=finished))
+        first, payloads = session["last_seq"] - len(items) + 1, [item.payload for item in items]
+        events = number(session_id, first, session["updated_at"], run["_id"], payloads)
+        await insert_recorded(self._database, transaction, events, items)
         return run_from(closed or run)
+
+    async def _used(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> Usage:
+        """What a run told last of its usage."""
+        told = {"session_id": session_id, "type": "usage.updated", "run_id": run_id}
+        last = await self._database["events"].find_one(told, sort=[("seq", -1)], session=transaction)
+        payload = from_document(last).payload if last else None
+        return payload.usage if isinstance(payload, UsageUpdated) else Usage()
 
     async def _close(
         self, transaction: AsyncClientSession, run_id: str, finished: RunFinished, session: Document

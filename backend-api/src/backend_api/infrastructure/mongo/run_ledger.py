@@ -19,6 +19,7 @@ from backend_api.domain.agent.events import (
     StoredPayload,
 )
 from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import (
     Accepted,
     Claimant,
@@ -56,6 +57,7 @@ from backend_api.infrastructure.mongo.run_queries import (
     begun_by,
     claimable,
     held_run,
+    held_session,
     lease_of,
     more_unread,
     started_of,
@@ -64,6 +66,7 @@ from backend_api.infrastructure.mongo.run_queries import (
     users_with,
     waiting_after,
 )
+from backend_api.infrastructure.mongo.run_waits import begin_waiting, end_waits, waits_of
 from backend_api.infrastructure.mongo.transactions import AbandonedError, giving_way, in_transaction, store_errors
 
 
@@ -138,6 +141,8 @@ class MongoRunLedger(RunEndings):
                 await self._runs.update_one(at_work, [left_in_inbox("redirect", seq)], session=transaction)
             events = number(session_id, seq, at, run_id, payloads)
             await insert_events(self._database, transaction, events)
+            if session["status"] == SessionStatus.WAITING.value:
+                events += await self._wake(transaction, run_id, message)
             if 0 < self._waiting_most < len(session["waiting"]):
                 raise TooManyWaitingError.of(self._waiting_most)
             return Accepted(
@@ -157,6 +162,14 @@ class MongoRunLedger(RunEndings):
             first = await message_sent_before(self._database, session_id, message.client_message_id)
         message_id = cast("MessageUser", first.payload).message_id
         return Accepted(message_id=message_id, run_id=RunId(first.run_id or ""), seq=first.seq or 0, duplicate=True)
+
+    async def _wake(self, transaction: AsyncClientSession, run_id: str, message: MessageUser) -> list[Event]:
+        """A message ends all that the run waits for."""
+        run = await self._runs.find_one({"_id": run_id}, session=transaction)
+        if run is None or run["status"] != RunStatus.WAITING.value:
+            return []
+        queued = RunQueued(run_id=run_id, message_id=message.message_id)
+        return await end_waits(self._database, transaction, run, waits_of(run), queued, "message")
 
     async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
         """Durable like everything readers see: a claim that was shown and lost would give its number and its fence to
@@ -236,6 +249,10 @@ class MongoRunLedger(RunEndings):
         """See `Heartbeats`."""
         return await self._heartbeats.renew(lease, lease_s)
 
+    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int) -> list[Event]:
+        """See `begin_waiting`."""
+        return await begin_waiting(self._database, lease, waits, seen_seq)
+
     async def release(self, lease: Lease) -> None:
         """The lease lapsed a moment ago."""
         handovers = {"$add": [{"$ifNull": ["$handovers", 0]}, 1]}
@@ -261,7 +278,7 @@ class MongoRunLedger(RunEndings):
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             session = await self._sessions.find_one_and_update(
-                self.held_by(lease),
+                held_session(lease),
                 [{"$set": {"last_seq": {"$add": ["$last_seq", len(items)]}, "updated_at": "$$NOW", **changes}}],
                 projection={"last_seq": 1, "updated_at": 1},
                 return_document=ReturnDocument.AFTER,

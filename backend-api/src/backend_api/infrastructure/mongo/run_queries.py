@@ -14,7 +14,7 @@ from backend_api.infrastructure.mongo.run_documents import messages_from, run_fr
 IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
 
 
-_ACCEPTED = ("last_user_seq", "active_run_id", "updated_at", "model", "options", "title", "waiting")
+_ACCEPTED = ("last_user_seq", "active_run_id", "updated_at", "model", "options", "title", "waiting", "status")
 ACCEPTED_FIELDS = dict.fromkeys(_ACCEPTED, 1)
 TAKEN_FIELDS = dict.fromkeys(("last_seq", "model", "options", "title", "updated_at"), 1)
 """What an acceptance reads of the session it changed."""
@@ -50,6 +50,11 @@ def lease_of(run: Document, session: Document) -> Lease:
         is_named=bool(session.get("title")),
         messages=messages_from(run),
     )
+
+
+def held_session(lease: Lease) -> Document:
+    """The session as long as this lease may write into it."""
+    return {"_id": lease.run.session_id, "active_run_id": lease.run.id, "fence": lease.fence}
 
 
 def held_run(lease: Lease) -> Document:

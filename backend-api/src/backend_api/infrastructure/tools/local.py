@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.tools import Done, Effect, Tool, ToolCall, ToolSpec
+from backend_api.domain.agent.tools import Done, Effect, Tool, ToolCall, ToolSpec, Waits
 from backend_api.domain.agent.wrong_arguments import ArgumentFault, wrong_arguments
 
 
@@ -27,13 +27,13 @@ def local_tool(
     description: str,
     arguments: type[A],
     phrase: str,
-    run: Callable[[ToolCall, A], Awaitable[Done]],
+    run: Callable[[ToolCall, A], Awaitable[Done | Waits]],
     effect: Effect = "reads",
     deadline_ms: int = 30_000,
 ) -> Tool:
     """A tool whose `run` gets validated arguments."""
 
-    async def run_checked(call: ToolCall) -> Done:
+    async def run_checked(call: ToolCall) -> Done | Waits:
         try:
             checked = arguments.model_validate(call.arguments)
         except ValidationError as error:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from backend_api.application import measures
 from backend_api.domain.agent.capability import Setup, ToolSource
-from backend_api.domain.agent.tools import Done, Tool, ToolCall
+from backend_api.domain.agent.tools import Done, Tool, ToolCall, Waits
 from service_kit.observation.spans import span
 
 
@@ -27,13 +27,13 @@ class WatchedTools:
 def _watched(tool: Tool) -> Tool:
     """The same tool, its calls counted and traced."""
 
-    async def run(call: ToolCall) -> Done:
+    async def run(call: ToolCall) -> Done | Waits:
         began = time.perf_counter()
         outcome = "fault"
         with span("tool call", attributes={"tool.name": call.name, "tool.call_id": call.call_id}) as current:
             try:
                 result = await tool.run(call)
-                outcome = "success" if result.success else "failure"
+                outcome = "waits" if isinstance(result, Waits) else "success" if result.success else "failure"
                 return result
             except asyncio.CancelledError:
                 outcome = "cancelled"

@@ -13,7 +13,13 @@ from backend_api.application.identity.open_log_ins import HeldLogIn
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame, gone
-from backend_api.interfaces.http.session_schemas import AcceptedBody, MessageBody, RunResultBody, StoppedBody
+from backend_api.interfaces.http.session_schemas import (
+    AcceptedBody,
+    AnswersBody,
+    MessageBody,
+    RunResultBody,
+    StoppedBody,
+)
 from backend_api.interfaces.http.use_cases import Calls, Options
 
 router = APIRouter(prefix="/api/sessions/{session_id}", tags=["runs"])
@@ -27,6 +33,15 @@ async def send_message(session_id: str, body: MessageBody, caller: CurrentCaller
     """Say something; the run that answers goes on without this call."""
     accepted = await calls.send_message(SessionId(session_id), caller.user.id, body.message())
     return AcceptedBody.model_validate(accepted)
+
+
+@router.post("/questions/{question_id}", status_code=204)
+async def answer_question(
+    session_id: str, question_id: str, body: AnswersBody, caller: CurrentCaller, calls: Calls
+) -> Response:
+    """Answer what the agent asked (`question.asked`); its run goes on. 409 where it is answered, or waits no more."""
+    await calls.answer_question(SessionId(session_id), caller.user.id, question_id, body.answers)
+    return Response(status_code=204)
 
 
 @router.post("/runs")

@@ -12,6 +12,7 @@ from backend_api.application.conversation.follow_run import RunResult
 from backend_api.application.conversation.read_state import State
 from backend_api.application.conversation.send_message import Message
 from backend_api.domain.agent.events import Event
+from backend_api.domain.agent.waits import MAX_ANSWER_CHARACTERS
 from backend_api.domain.conversation.entity import Run, Session
 from backend_api.domain.sandbox.entity import ComputerStatus
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
@@ -115,6 +116,17 @@ class SessionPageBody(AnswerBody):
 
 
 Identifier = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+Answers = Annotated[
+    dict[Identifier, Annotated[str, StringConstraints(max_length=MAX_ANSWER_CHARACTERS)]], Field(max_length=20)
+]
+
+
+class AnswersBody(RequestBody):
+    """An answer to each of a question's parts, by their ids."""
+
+    answers: Answers
 
 
 class MessageBody(RequestBody):

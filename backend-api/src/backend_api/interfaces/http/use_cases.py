@@ -13,6 +13,7 @@ from starlette.requests import HTTPConnection
 from backend_api.application.computer.issue_ticket import IssueTicket
 from backend_api.application.computer.open_screen import OpenScreen
 from backend_api.application.conversation.answer_places import AnswerPlaces
+from backend_api.application.conversation.answer_question import AnswerQuestion
 from backend_api.application.conversation.create_session import CreateSession
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
@@ -79,6 +80,7 @@ class UseCases:
     mark_read: MarkRead
     send_message: SendMessage
     stop_run: StopRun
+    answer_question: AnswerQuestion
     run_records: RunRecords
     get_job: GetJob
     cancel_job: CancelJob

@@ -27,12 +27,6 @@ class ApprovalNotFoundError(NotFoundError):
     code = "approval_not_found"
 
 
-class QuestionNotFoundError(NotFoundError):
-    """Nothing waits for this answer."""
-
-    code = "question_not_found"
-
-
 async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user_id: UserId) -> dict[str, Any] | None:
     """What is answered at once, if anything; the rest is seen in the events. Raises domain errors."""
     match frame:
@@ -49,7 +43,8 @@ async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user
         case ApprovalFrame():
             raise ApprovalNotFoundError("Nothing waits for this approval.")
         case AnswerFrame():
-            raise QuestionNotFoundError("Nothing waits for this answer.")
+            await calls.answer_question(session_id, user_id, frame.question_id, frame.answers)
+            return None
         case PingFrame():
             return {"type": "pong"}
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, StringConstraints, TypeAdapter
 
 from backend_api.interfaces.http.schemas import RequestBody
-from backend_api.interfaces.http.session_schemas import Identifier, MessageBody, OptionsBody
+from backend_api.interfaces.http.session_schemas import Answers, Identifier, MessageBody, OptionsBody
 
 
 class AuthFrame(RequestBody):
@@ -41,7 +41,7 @@ class ApprovalFrame(RequestBody):
 class AnswerFrame(RequestBody):
     type: Literal["answer"]
     question_id: Identifier
-    answers: dict[str, Any]
+    answers: Answers
 
 
 class OptionsFrame(OptionsBody):

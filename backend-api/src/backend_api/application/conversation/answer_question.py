@@ -1,0 +1,32 @@
+"""Answer what the agent asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import LiveTail, Resolved, Waits
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.notifier import Notifier, Topic
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerQuestion:
+    """The run goes on with the answer, on any worker. Raises what `Waits.answer` raises."""
+
+    waits: Waits
+    tail: LiveTail
+    notifier: Notifier
+
+    async def __call__(
+        self, session_id: SessionId, user_id: UserId, question_id: str, answers: Mapping[str, str]
+    ) -> None:
+        await tell(await self.waits.answer(session_id, user_id, question_id, answers), self.tail, self.notifier)
+
+
+async def tell(resolved: Resolved, tail: LiveTail, notifier: Notifier) -> None:
+    """Wake a worker for the run of a wait that ended, and tell readers."""
+    if resolved.is_queued:
+        await notifier.notify(Topic.RUN_QUEUED, resolved.run_id)
+    await tail.publish(resolved.session_id, resolved.events)

@@ -1,0 +1,193 @@
+"""Runs that wait without a process: what is waited for stands in the run, and ends in one transaction with its session
+and events. Two that end the same wait write the same documents, so the second one sees what the first one did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pymongo import ReturnDocument
+from pymongo.asynchronous.client_session import AsyncClientSession
+
+from backend_api.domain.agent.events import Event, Question, ResolvedBy, RunQueued
+from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.waits import OpenWait, Wait
+from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
+from backend_api.domain.conversation.errors import (
+    LeaseLostError,
+    QuestionAnsweredError,
+    QuestionNotFoundError,
+    SessionNotFoundError,
+)
+from backend_api.domain.conversation.ports import Resolved
+from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.mongo.database import Database, Document
+from backend_api.infrastructure.mongo.event_documents import insert_recorded, number
+from backend_api.infrastructure.mongo.run_queries import held_run, held_session
+from backend_api.infrastructure.mongo.transactions import AbandonedError, in_transaction, store_errors
+
+_IS_DUE: Document = {"status": RunStatus.WAITING.value, "$expr": {"$lt": ["$wait_until", "$$NOW"]}}
+
+
+def waits_of(run: Document) -> list[OpenWait]:
+    """What a run waits for."""
+    return [
+        OpenWait(
+            id=wait["id"],
+            call_id=wait["call_id"],
+            kind=wait["kind"],
+            questions=[Question(**question) for question in wait["questions"]],
+            deadline=wait["deadline"],
+        )
+        for wait in run.get("waits") or ()
+    ]
+
+
+async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait], seen_seq: int) -> list[Event]:
+    """See `RunLedger.wait`."""
+
+    async def work(transaction: AsyncClientSession) -> list[Event]:
+        held = held_session(lease)
+        session = await database["sessions"].find_one_and_update(
+            held | {"last_user_seq": {"$lte": seen_seq}},
+            [_moved(len(waits), status=SessionStatus.WAITING.value, fence=0)],
+            return_document=ReturnDocument.AFTER,
+            session=transaction,
+        )
+        if session is None:
+            if await database["sessions"].find_one(held, projection={"_id": 1}, session=transaction):
+                return []
+            raise LeaseLostError("The run was taken over after an interruption, or it ended.")
+        begun = [wait.begun(session["updated_at"]) for wait in waits]
+        stored: Document = {
+            "waits": [asdict(wait) for wait in begun],
+            "wait_until": min(wait.deadline for wait in begun),
+            "status": RunStatus.WAITING.value,
+            "worker": None,
+            "lease_expires_at": None,
+        }
+        run = await database["runs"].find_one_and_update(
+            held_run(lease) | {"inbox.kind": {"$ne": "stop"}},
+            {"$set": stored, "$inc": {"handovers": 1}},
+            session=transaction,
+        )
+        if run is None:
+            raise AbandonedError
+        items = [Recorded(payload=wait.asked()) for wait in begun]
+        return await _store(database, transaction, session, lease.run.id, items)
+
+    try:
+        return await in_transaction(database, work)
+    except AbandonedError:
+        return []
+
+
+async def end_waits(
+    database: Database,
+    transaction: AsyncClientSession,
+    run: Document,
+    ended: Sequence[OpenWait],
+    queued: RunQueued,
+    by: ResolvedBy,
+    answers: Mapping[str, str] | None = None,
+) -> list[Event]:
+    """End these waits of a run, and queue it again if they are its last ones."""
+    ids = [wait.id for wait in ended]
+    left = [wait for wait in waits_of(run) if wait.id not in ids]
+    change: Document = {
+        "waits": [asdict(wait) for wait in left],
+        "wait_until": min((wait.deadline for wait in left), default=None),
+        "status": (RunStatus.WAITING if left else RunStatus.QUEUED).value,
+    }
+    resolved = {"resolved": {"$each": ids}}
+    await database["runs"].update_one({"_id": run["_id"]}, {"$set": change, "$push": resolved}, session=transaction)
+    items = [item for wait in ended for item in wait.resolved(by, answers)]
+    if not left:
+        items.append(Recorded(payload=queued))
+    status = SessionStatus.WAITING if left else SessionStatus.QUEUED
+    session = await database["sessions"].find_one_and_update(
+        {"_id": run["session_id"], "active_run_id": run["_id"]},
+        [_moved(len(items), status=status.value)],
+        return_document=ReturnDocument.AFTER,
+        session=transaction,
+    )
+    if session is None:
+        raise SessionNotFoundError("There is no such session.")
+    return await _store(database, transaction, session, run["_id"], items)
+
+
+class MongoWaits:
+    """`Waits` on the collection runs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._runs = database["runs"]
+
+    async def answer(
+        self, session_id: SessionId, user_id: UserId, wait_id: str, answers: Mapping[str, str]
+    ) -> Resolved:
+        """One transaction."""
+
+        async def work(transaction: AsyncClientSession) -> Resolved:
+            owned = {"_id": session_id, "user_id": user_id}
+            if await self._database["sessions"].find_one(owned, projection={"_id": 1}, session=transaction) is None:
+                raise SessionNotFoundError("There is no such session.")
+            of_session = {"session_id": session_id}
+            run = await self._runs.find_one(of_session | {"waits.id": wait_id, "active": True}, session=transaction)
+            if run is None:
+                known = {"$or": [{"resolved": wait_id}, {"waits.id": wait_id}]}
+                if await self._runs.find_one(of_session | known, projection={"_id": 1}, session=transaction):
+                    raise QuestionAnsweredError("This question has its answer, or waits for none any more.")
+                raise QuestionNotFoundError("The agent asked no such question here.")
+            wait = next(wait for wait in waits_of(run) if wait.id == wait_id)
+            wait.check(answers)
+            return await self._end(transaction, run, [wait], "user", answers)
+
+        return await in_transaction(self._database, work)
+
+    async def expire(self) -> Resolved | None:
+        """A look that finds nothing, as most of them do, begins no transaction."""
+        async with store_errors():
+            if await self._runs.find_one(_IS_DUE, projection={"_id": 1}) is None:
+                return None
+
+        async def work(transaction: AsyncClientSession) -> Resolved | None:
+            run = await self._runs.find_one(_IS_DUE, session=transaction)
+            if run is None:
+                return None
+            due = [wait for wait in waits_of(run) if wait.deadline <= run["wait_until"]]
+            return await self._end(transaction, run, due, "timeout")
+
+        return await in_transaction(self._database, work)
+
+    async def _end(
+        self,
+        transaction: AsyncClientSession,
+        run: Document,
+        ended: Sequence[OpenWait],
+        by: ResolvedBy,
+        answers: Mapping[str, str] | None = None,
+    ) -> Resolved:
+        queued = RunQueued(run_id=run["_id"], message_id=None, cause="answer")
+        events = await end_waits(self._database, transaction, run, ended, queued, by, answers)
+        return Resolved(
+            session_id=SessionId(run["session_id"]),
+            run_id=RunId(run["_id"]),
+            is_queued=isinstance(events[-1].payload, RunQueued),
+            events=events,
+        )
+
+
+def _moved(events: int, **values: Any) -> Document:
+    """What a session becomes with so many events more."""
+    return {"$set": {"last_seq": {"$add": ["$last_seq", events]}, "updated_at": "$$NOW", **values}}
+
+
+async def _store(
+    database: Database, transaction: AsyncClientSession, session: Document, run_id: str, items: Sequence[Recorded]
+) -> list[Event]:
+    first = session["last_seq"] - len(items) + 1
+    events = number(session["_id"], first, session["updated_at"], run_id, [item.payload for item in items])
+    await insert_recorded(database, transaction, events, items)
+    return events

@@ -1,0 +1,56 @@
+"""`ask_user`: questions to the person, whose answer the run waits for without a process."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from backend_api.domain.agent.events import Question
+from backend_api.domain.agent.tools import Tool, ToolCall, Waits
+from backend_api.domain.agent.waits import Wait
+from backend_api.infrastructure.tools.local import Arguments, local_tool
+
+EXPIRES_S = 7 * 86_400.0
+Option = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+
+
+class AskedQuestion(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    text: str = Field(min_length=1, max_length=2_000, description="The question, as the person reads it.")
+    options: list[Option] = Field(default=[], max_length=8, description="Answers to choose from, if there are some.")
+    allow_text: bool = Field(default=True, description="Whether the person may write another answer than the options.")
+
+
+class AskUserArguments(Arguments):
+    questions: list[AskedQuestion] = Field(min_length=1, max_length=4, description="What you have to know to go on.")
+
+
+def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
+    """Unanswered after `expires_s` seconds, the run goes on without an answer."""
+
+    async def run(call: ToolCall, arguments: AskUserArguments) -> Waits:
+        questions = [
+            Question(
+                id=f"q{number}",
+                text=asked.text,
+                options=list(dict.fromkeys(asked.options)),
+                allow_text=asked.allow_text or not asked.options,
+            )
+            for number, asked in enumerate(arguments.questions, 1)
+        ]
+        return Waits(
+            Wait(id=f"question_{call.call_id}", call_id=call.call_id, questions=questions, expires_s=expires_s)
+        )
+
+    return local_tool(
+        name="ask_user",
+        description=(
+            "Ask the person, and wait for the answer. Ask only what you can neither find out nor decide yourself, and "
+            "everything at once; offer options where there are a few."
+        ),
+        arguments=AskUserArguments,
+        phrase="Asking you",
+        run=run,
+    )

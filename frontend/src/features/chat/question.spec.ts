@@ -1,0 +1,73 @@
+// @vitest-environment happy-dom
+import { userEvent } from '@testing-library/user-event'
+import { cleanup, render, screen } from '@testing-library/vue'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { WireEvent } from '@/api/types'
+import { i18n } from '@/i18n'
+import { problem, startFakeServer } from '@/shared/testing/fakeServer'
+import QuestionCard from './QuestionCard.vue'
+import { reduce } from './reducer'
+import { emptyTranscript, isActive, type QuestionItem, type Transcript } from './transcript'
+
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+const questions = [
+  { id: 'q1', text: 'Which colour?', options: ['red', 'blue'], allow_text: false },
+  { id: 'q2', text: 'How many?', options: [], allow_text: true },
+]
+const head = { at: '2026-01-01T00:00:00Z', session_id: 's', run_id: 'r' }
+const events = [
+  { ...head, seq: 1, type: 'run.started', message_id: 'm', model: 'demo', worker: 'w', attempt: 1 },
+  { ...head, seq: 2, type: 'question.asked', question_id: 'q', call_id: 'c', questions, expires_at: null },
+  { ...head, seq: 3, type: 'question.answered', question_id: 'q', answers: { q1: 'red', q2: '3' }, by: 'user' },
+  { ...head, seq: 4, type: 'run.queued', message_id: null, cause: 'answer' },
+  { ...head, seq: 5, type: 'run.started', message_id: 'm', model: 'demo', worker: 'w', attempt: 2 },
+] as WireEvent[]
+
+function after(count: number): Transcript {
+  return events.slice(0, count).reduce(reduce, emptyTranscript)
+}
+function asked(count: number): QuestionItem {
+  const item = after(count).items.find((one) => one.kind === 'question')
+  if (item?.kind !== 'question') throw new Error('no question')
+  return item
+}
+
+describe('a question', () => {
+  it('makes the run wait, and go on without a word of another worker', () => {
+    expect(after(2).run?.status).toBe('waiting')
+    expect(isActive(after(2))).toBe(false)
+    expect(isActive(after(4))).toBe(true)
+    expect(after(5).items.map((item) => item.kind)).toEqual(['question'])
+    expect(asked(5).answers).toEqual({ q1: 'red', q2: '3' })
+  })
+  it('is answered once all of it is, and says what is wrong', async () => {
+    const path = 'POST /sessions/s/questions/q'
+    let status = 409
+    const server = startFakeServer({
+      [path]: () =>
+        status === 409 ? problem(409, 'question_answered', 'It has its answer.') : new Response(null, { status }),
+    })
+    render(QuestionCard, { props: { item: asked(2), sessionId: 's' }, global: { plugins: [i18n] } })
+    const send = screen.getByRole<HTMLButtonElement>('button', { name: 'Answer' })
+    await userEvent.click(screen.getByRole('radio', { name: 'red' }))
+    expect(send.disabled).toBe(true)
+    await userEvent.type(screen.getByRole('textbox', { name: 'How many?' }), '3')
+    await userEvent.click(send)
+    expect(await screen.findByText('It has its answer.')).toBeTruthy()
+    status = 204
+    await userEvent.click(send)
+    expect(server.calls.at(-1)?.body).toEqual({ answers: { q1: 'red', q2: '3' } })
+  })
+  it('shows the answer, or why there is none', () => {
+    render(QuestionCard, { props: { item: asked(3), sessionId: 's' }, global: { plugins: [i18n] } })
+    expect(screen.getByText('red')).toBeTruthy()
+    expect(screen.queryByRole('button')).toBeNull()
+    cleanup()
+    const item = { ...asked(2), by: 'message' as const }
+    render(QuestionCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
+    expect(screen.getByText('Answered by a message.')).toBeTruthy()
+  })
+})

@@ -1,0 +1,192 @@
+"""Runs that wait without a process: one suite for memory and MongoDB."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.events import (
+    Event,
+    MessageUser,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    RunFinished,
+    RunQueued,
+    ToolCalled,
+    ToolFinished,
+    Usage,
+    UsageUpdated,
+)
+from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.waits import Wait
+from backend_api.domain.conversation.entity import Accepted, Lease, RunStatus, SessionId
+from backend_api.domain.conversation.errors import (
+    LeaseLostError,
+    QuestionAnsweredError,
+    QuestionNotFoundError,
+    SessionNotFoundError,
+)
+from backend_api.domain.errors import InvalidError
+from support.backend_stores import ANNA, BERT, ConversationStores
+
+COLOUR = Question(id="q1", text="Which colour?", options=["red", "blue"], allow_text=False)
+RED = {"q1": "red"}
+
+
+async def say(stores: ConversationStores, session_id: SessionId, text: str) -> Accepted:
+    return await stores.ledger.accept(session_id, ANNA, MessageUser(message_id=f"m-{text}", text=text))
+
+
+async def waiting(stores: ConversationStores, *ids: str, expires_s: float = 60.0) -> tuple[SessionId, Lease]:
+    session_id = await stores.session()
+    accepted = await say(stores, session_id, "hello")
+    lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
+    assert lease is not None
+    calls = [ToolCalled(call_id=f"call-{one}", name="ask_user", arguments={}, phrase="") for one in ids]
+    used = UsageUpdated(usage=Usage(input=7))
+    await stores.ledger.record(lease, [Recorded(payload=payload) for payload in (*calls, used)])
+    waits = [Wait(id=one, call_id=f"call-{one}", questions=[COLOUR], expires_s=expires_s) for one in ids]
+    assert await stores.ledger.wait(lease, waits, seen_seq=accepted.seq)
+    return session_id, lease
+
+
+async def stored(stores: ConversationStores, session_id: SessionId, *kinds: type[Any]) -> list[Any]:
+    events: Sequence[Event] = await stores.log.read(session_id, after=0, limit=1_000)
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    return [event.payload for event in events if isinstance(event.payload, kinds)]
+
+
+async def test_a_run_that_waits_has_no_worker_and_goes_on_with_the_answer(stores: ConversationStores) -> None:
+    session_id, lease = await waiting(stores, "a")
+    session = await stores.sessions.get(session_id, ANNA)
+    run = await stores.ledger.get(lease.run.id)
+    assert run is not None
+    assert (session.status.value, run.status, run.worker) == ("waiting", RunStatus.WAITING, None)
+    assert await stores.ledger.claim("w2", lease_s=30, model="m", run_id=lease.run.id) is None
+    with pytest.raises(LeaseLostError):
+        await stores.ledger.renew(lease, lease_s=30)
+    with pytest.raises(LeaseLostError):
+        await stores.ledger.record(lease, [Recorded(payload=UsageUpdated(usage=Usage()))])
+
+    resolved = await stores.waits.answer(session_id, ANNA, "a", RED)
+
+    assert (resolved.run_id, resolved.is_queued) == (lease.run.id, True)
+    (asked,) = await stored(stores, session_id, QuestionAsked)
+    assert (asked.question_id, asked.call_id, asked.questions) == ("a", "call-a", [COLOUR])
+    assert asked.expires_at is not None
+    (answered,) = await stored(stores, session_id, QuestionAnswered)
+    assert (answered.answers, answered.by) == (RED, "user")
+    (finished,) = await stored(stores, session_id, ToolFinished)
+    assert (finished.success, "> red" in finished.preview) == (True, True)
+    queued = await stored(stores, session_id, RunQueued)
+    assert [(one.cause, one.message_id) for one in queued] == [("message", "m-hello"), ("answer", None)]
+    again = await stores.ledger.claim("w2", lease_s=30, model="m")
+    assert again is not None
+    assert (again.run.id, again.run.attempt - again.run.handovers) == (lease.run.id, 1)
+
+
+async def test_an_answer_is_checked_and_counts_once(stores: ConversationStores) -> None:
+    session_id, _ = await waiting(stores, "a")
+    for answers in ({}, {"q1": "green"}, {"q2": "red"}, {"q1": " "}, {**RED, "q2": "x"}):
+        with pytest.raises(InvalidError):
+            await stores.waits.answer(session_id, ANNA, "a", answers)
+    with pytest.raises(QuestionNotFoundError):
+        await stores.waits.answer(session_id, ANNA, "b", RED)
+    with pytest.raises(SessionNotFoundError):
+        await stores.waits.answer(session_id, BERT, "a", RED)
+    await stores.waits.answer(session_id, ANNA, "a", RED)
+    with pytest.raises(QuestionAnsweredError):
+        await stores.waits.answer(session_id, ANNA, "a", {"q1": "blue"})
+    assert len(await stored(stores, session_id, QuestionAnswered)) == 1
+
+
+async def test_a_run_goes_on_when_the_last_of_its_questions_is_answered(stores: ConversationStores) -> None:
+    session_id, lease = await waiting(stores, "a", "b")
+    first = await stores.waits.answer(session_id, ANNA, "b", RED)
+    assert not first.is_queued
+    assert await stores.ledger.claim("w2", lease_s=30, model="m", run_id=lease.run.id) is None
+    assert (await stores.waits.answer(session_id, ANNA, "a", RED)).is_queued
+    assert len(await stored(stores, session_id, ToolFinished)) == 2
+
+
+async def test_a_message_is_an_answer_of_its_own(stores: ConversationStores) -> None:
+    session_id, lease = await waiting(stores, "a", "b")
+    accepted = await say(stores, session_id, "never mind")
+    assert accepted.run_id == lease.run.id
+    assert isinstance(accepted.events[-1].payload, RunQueued)
+    assert [one.by for one in await stored(stores, session_id, QuestionAnswered)] == ["message", "message"]
+    with pytest.raises(QuestionAnsweredError):
+        await stores.waits.answer(session_id, ANNA, "a", RED)
+
+
+async def test_a_stop_ends_the_run_with_what_it_used(stores: ConversationStores) -> None:
+    session_id, lease = await waiting(stores, "a")
+    stopped = await stores.ledger.request_stop(session_id, ANNA)
+    assert stopped is not None
+    assert (stopped.id, stopped.status) == (lease.run.id, RunStatus.STOPPED)
+    (finished,) = await stored(stores, session_id, RunFinished)
+    assert (finished.status, finished.usage.input) == ("stopped", 7)
+    (result,) = await stored(stores, session_id, ToolFinished)
+    assert result.cancelled
+    with pytest.raises(QuestionAnsweredError):
+        await stores.waits.answer(session_id, ANNA, "a", RED)
+    assert (await stores.sessions.get(session_id, ANNA)).status.value == "idle"
+
+
+async def test_a_deadline_passes_by_the_stores_clock(stores: ConversationStores) -> None:
+    await waiting(stores, "late", expires_s=60)
+    session_id, lease = await waiting(stores, "a", expires_s=-1)
+    resolved = await stores.waits.expire()
+    assert resolved is not None
+    assert (resolved.run_id, resolved.is_queued) == (lease.run.id, True)
+    assert await stores.waits.expire() is None
+    (answered,) = await stored(stores, session_id, QuestionAnswered)
+    assert (answered.answers, answered.by) == (None, "timeout")
+
+
+async def test_nothing_waits_where_a_message_or_a_stop_came_first(stores: ConversationStores) -> None:
+    for comes in ("message", "stop"):
+        session_id = await stores.session()
+        accepted = await say(stores, session_id, "hello")
+        lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
+        assert lease is not None
+        if comes == "message":
+            await say(stores, session_id, "wait")
+        else:
+            await stores.ledger.request_stop(session_id, ANNA)
+        wait = Wait(id="a", call_id="c", questions=[COLOUR], expires_s=60)
+        assert await stores.ledger.wait(lease, [wait], seen_seq=accepted.seq) == []
+        assert not await stored(stores, session_id, QuestionAsked)
+        await stores.ledger.renew(lease, lease_s=30)
+
+
+@pytest.mark.parametrize("order", list(permutations(("answer", "deadline", "message", "stop"))), ids="-".join)
+async def test_whatever_comes_in_whichever_order_or_at_once_ends_a_wait_once(
+    stores: ConversationStores, order: tuple[str, ...]
+) -> None:
+    session_id, lease = await waiting(stores, "a", expires_s=-1)
+
+    async def happen(what: str) -> None:
+        match what:
+            case "answer":
+                await stores.waits.answer(session_id, ANNA, "a", RED)
+            case "deadline":
+                await stores.waits.expire()
+            case "message":
+                await say(stores, session_id, "no")
+            case _:
+                await stores.ledger.request_stop(session_id, ANNA)
+
+    together = await asyncio.gather(*(happen(what) for what in order), return_exceptions=True)
+    assert all(fault is None or isinstance(fault, QuestionAnsweredError) for fault in together), together
+    assert len(await stored(stores, session_id, QuestionAnswered)) == 1
+    assert len(await stored(stores, session_id, ToolFinished)) == 1
+    queued = [one.run_id for one in await stored(stores, session_id, RunQueued)]
+    ended = [one.run_id for one in await stored(stores, session_id, RunFinished)]
+    assert ended.count(lease.run.id) <= 1
+    assert queued.count(lease.run.id) <= 2

@@ -1,0 +1,93 @@
+"""A run that asks: it waits without a worker, and goes on, on any one, with whatever ended the wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from backend_api.application.conversation.answer_question import AnswerQuestion
+from backend_api.application.conversation.expire_waits import ExpireWaits
+from backend_api.bootstrap.going_on import going_on
+from backend_api.domain.agent.events import QuestionAnswered, QuestionAsked, RunStarted, ToolFinished
+from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
+from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.infrastructure.memory.run_waits import MemoryWaits
+from backend_api.infrastructure.tools.ask_user import ask_user
+from backend_api.infrastructure.tools.local import LocalTools
+from support.scripted import ScriptedModel
+from support.stage import USER, Stage, until, worker_for, working
+
+SAID = [TextPart("Well."), FinishPart("stop")]
+
+
+def asking(**question: Any) -> list[Any]:
+    arguments = {"questions": [{"text": "Which colour?", **question}]}
+    return [ToolCallPart(ToolRequest(call_id="x", name="ask_user", arguments=arguments)), FinishPart("tool_calls")]
+
+
+async def ask(stage: Stage, model: ScriptedModel, *, expires_s: float = 60) -> tuple[SessionId, RunId]:
+    async with working(worker_for(stage, model, LocalTools([ask_user(expires_s=expires_s)]), name="first")):
+        session = await stage.open_session()
+        run_id = await stage.say(session, "go")
+        await until(lambda: stage.run(run_id).status == RunStatus.WAITING)
+    return session, run_id
+
+
+async def goes_on(stage: Stage, model: ScriptedModel, run_id: RunId) -> str:
+    async with working(worker_for(stage, model, LocalTools([ask_user()]), name="second")):
+        return (await stage.until_finished(run_id)).status
+
+
+async def test_an_answer_goes_on_with_the_run_on_another_worker() -> None:
+    stage, model = Stage(), ScriptedModel(asking(options=["red", "blue"]), SAID)
+    session, run_id = await ask(stage, model)
+    (asked,) = stage.payloads(session, QuestionAsked)
+    answer = AnswerQuestion(MemoryWaits(stage.store), stage.tail, stage.notifier)
+    await answer(session, USER, asked.question_id, {"q1": "red"})
+    assert await goes_on(stage, model, run_id) == "completed"
+    (result,) = [turn for turn in model.requests[-1].turns if isinstance(turn, ToolTurn)]
+    assert (result.success, result.output) == (True, "The person answered:\n\nWhich colour?\n> red")
+    assert [one.attempt for one in stage.payloads(session, RunStarted)] == [1, 2]
+
+
+async def test_a_message_is_read_after_the_question_nobody_answered() -> None:
+    stage, model = Stage(), ScriptedModel(asking(), SAID)
+    _, run_id = await ask(stage, model)
+    assert await stage.say(stage.run(run_id).session_id, "never mind") == run_id
+    assert await goes_on(stage, model, run_id) == "completed"
+    result, message = model.requests[-1].turns[-2:]
+    assert isinstance(result, ToolTurn)
+    assert "wrote a message instead" in result.output
+    assert message == UserTurn(text="never mind")
+
+
+async def test_a_deadline_goes_on_without_an_answer() -> None:
+    stage, model = Stage(), ScriptedModel(asking(), SAID)
+    session, run_id = await ask(stage, model, expires_s=-1)
+    expiry = ExpireWaits(waits=MemoryWaits(stage.store), tail=stage.tail, notifier=stage.notifier)
+    async with going_on(expiry.run(), "waits"):
+        assert await goes_on(stage, model, run_id) == "completed"
+    assert [one.by for one in stage.payloads(session, QuestionAnswered)] == ["timeout"]
+    assert not stage.payloads(session, ToolFinished)[0].success
+
+
+async def test_a_stop_ends_a_run_that_waits() -> None:
+    stage, model = Stage(), ScriptedModel(asking(), SAID)
+    session, run_id = await ask(stage, model)
+    await stage.stop(session)
+    assert stage.run(run_id).status == RunStatus.STOPPED
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize("times", [5])
+async def test_a_run_may_ask_as_often_as_it_likes(times: int) -> None:
+    stage, model = Stage(), ScriptedModel(*[asking() for _ in range(times)], SAID)
+    answer = AnswerQuestion(MemoryWaits(stage.store), stage.tail, stage.notifier)
+    session, run_id = await ask(stage, model)
+    async with working(worker_for(stage, model, LocalTools([ask_user()]), name="second")):
+        for number in range(times):
+            await until(lambda: stage.run(run_id).status == RunStatus.WAITING)
+            asked = stage.payloads(session, QuestionAsked)[number]
+            await answer(session, USER, asked.question_id, {"q1": "some"})
+        assert (await stage.until_finished(run_id)).status == "completed"
