@@ -11,6 +11,7 @@ export function useRunState(title: () => string) {
   const conversation = useConversation()
   const sessions = useSessions()
   const state = computed(() => {
+    if (!conversation.isHere) return ''
     const { kind } = conversation.activity
     if (kind !== 'idle') return t(`state.${kind}`)
     const status = conversation.transcript.run?.status

@@ -3,7 +3,7 @@ import { enProblems } from './enProblems'
 
 export default {
   app: { name: 'Deskmate' },
-  action: { close: 'Close', keep: 'Keep', tryAgain: 'Try again', discard: 'Discard' },
+  action: { close: 'Close', cancel: 'Cancel', tryAgain: 'Try again', discard: 'Discard', dismiss: 'Dismiss' },
   keys: { search: 'Ctrl K' },
   time: { seconds: '{count} s', minutes: '{count} min' },
   auth: {
@@ -21,7 +21,7 @@ export default {
     noAccount: 'New here?',
     you: 'You',
     over: 'Your log-in ended. Log in again to go on where you were; what runs goes on meanwhile.',
-    badUsername: '2 to 32 letters, digits, dots, hyphens or underscores, beginning with a letter or digit.',
+    badUsername: '2 to 32 letters a–z, digits, dots, hyphens or underscores, beginning with a letter or digit.',
     badPassword: '8 to 256 characters.',
   },
   password: {
@@ -144,6 +144,7 @@ export default {
     sending: 'Sending…',
     redirecting: 'Cutting in…',
     waits: 'Read when the step at hand is done',
+    cutShort: 'Interrupted here',
     handedOver: 'The work was interrupted and goes on from the last finished step.',
     notSent: 'Not sent: {reason}',
     sendAgain: 'Send again',
@@ -169,7 +170,7 @@ export default {
     interrupt: 'Type to interrupt the agent…',
     now: 'Interrupt and send',
     nowHint: 'Interrupt and send (Enter)',
-    later: 'After this',
+    later: 'Send after this answer',
     laterHint: 'Send when the step at hand is done ({key})',
     send: 'Send',
     stop: 'Stop',
@@ -191,7 +192,7 @@ export default {
     offline: 'You are offline. This page goes on by itself when the network is back.',
   },
   phrase: enPhrases,
-  anyPhrase: { succeeded: 'Used {name}', failed: 'Tried {name}', cut: 'Stopped {name}' },
+  anyPhrase: { succeeded: 'Used {name}', failed: 'Tried {name}', cut: 'Stopped {name}', workspace: 'the workspace' },
   tool: {
     running: 'Running',
     succeeded: 'Succeeded',
@@ -239,6 +240,7 @@ export default {
     inLine: 'All computers are in use. Yours is number {place} in line.',
     starting: 'The computer is starting',
     startingText: 'This takes a few seconds.',
+    startingLong: 'This takes longer than usual.',
     startingOn: 'The agent has stopped. The computer finishes starting, so that it is ready for what comes next.',
     ready: 'Ready',
     readyText: '',
@@ -259,6 +261,8 @@ export default {
     driving: 'You are driving',
     worksOn: 'The agent keeps working',
     takeControl: 'Take control',
+    wayOut: '{keys} hands back',
+    waysOut: '{keys} hands back, Esc goes back to the panel',
     handBack: 'Hand back',
     enlarge: 'Enlarge the desktop',
     shrink: 'Back to the panel (Esc)',
@@ -283,6 +287,7 @@ export default {
     binary: 'This file can’t be previewed. Download it to open it.',
     large: 'This file is too large to be shown here (over {most}). Download it to open it.',
     downloadIt: 'Download',
+    nothingIn: 'This file is empty.',
     truncated: 'Only the beginning is shown. Download the file to see the rest.',
     source: 'Source',
     rendered: 'Preview',

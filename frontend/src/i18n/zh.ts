@@ -4,7 +4,7 @@ import { zhProblems } from './zhProblems'
 
 const zh: typeof en = {
   app: { name: 'Deskmate' },
-  action: { close: '关闭', keep: '保留', tryAgain: '重试', discard: '放弃' },
+  action: { close: '关闭', cancel: '取消', tryAgain: '重试', discard: '放弃', dismiss: '知道了' },
   keys: { search: 'Ctrl K' },
   time: { seconds: '{count} 秒', minutes: '{count} 分钟' },
   auth: {
@@ -22,7 +22,7 @@ const zh: typeof en = {
     noAccount: '还没有账号？',
     you: '你',
     over: '登录已失效。重新登录即可回到原处，正在进行的工作会继续。',
-    badUsername: '2 到 32 个字母、数字、点、连字符或下划线，以字母或数字开头。',
+    badUsername: '2 到 32 个英文字母（a–z）、数字、点、连字符或下划线，以字母或数字开头。',
     badPassword: '8 到 256 个字符。',
   },
   password: {
@@ -145,6 +145,7 @@ const zh: typeof en = {
     sending: '发送中…',
     redirecting: '正在打断…',
     waits: '当前步骤完成后再读',
+    cutShort: '回答在此被打断',
     handedOver: '工作中断过，现在从上一个完成的步骤继续。',
     notSent: '未发送：{reason}',
     sendAgain: '重新发送',
@@ -170,7 +171,7 @@ const zh: typeof en = {
     interrupt: '输入内容以打断智能体…',
     now: '打断并发送',
     nowHint: '打断并发送（Enter）',
-    later: '稍后处理',
+    later: '回答完再处理',
     laterHint: '当前步骤完成后再处理（{key}）',
     send: '发送',
     stop: '停止',
@@ -192,7 +193,7 @@ const zh: typeof en = {
     offline: '网络已断开，恢复后页面会自动继续。',
   },
   phrase: zhPhrases,
-  anyPhrase: { succeeded: '已使用 {name}', failed: '尝试使用 {name}', cut: '已停止 {name}' },
+  anyPhrase: { succeeded: '已使用 {name}', failed: '尝试使用 {name}', cut: '已停止 {name}', workspace: '工作区' },
   tool: {
     running: '进行中',
     succeeded: '成功',
@@ -239,6 +240,7 @@ const zh: typeof en = {
     inLine: '所有电脑都在使用中，你排在第 {place} 位。',
     starting: '电脑正在启动',
     startingText: '只需几秒。',
+    startingLong: '这次比平时久一些。',
     startingOn: '智能体已停止。电脑会继续启动完成，下次就能直接使用。',
     ready: '就绪',
     readyText: '',
@@ -259,6 +261,8 @@ const zh: typeof en = {
     driving: '你正在操作',
     worksOn: '智能体仍在继续工作',
     takeControl: '接管操作',
+    wayOut: '按 {keys} 交还',
+    waysOut: '按 {keys} 交还，按 Esc 返回面板',
     handBack: '交还',
     enlarge: '放大桌面',
     shrink: '返回面板（Esc）',
@@ -283,6 +287,7 @@ const zh: typeof en = {
     binary: '这个文件无法预览，请下载后打开。',
     large: '这个文件太大（超过 {most}），无法在这里显示，请下载后打开。',
     downloadIt: '下载',
+    nothingIn: '这个文件是空的。',
     truncated: '只显示开头部分，下载文件可查看全部。',
     source: '源码',
     rendered: '预览',

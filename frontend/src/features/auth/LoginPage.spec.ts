@@ -53,11 +53,23 @@ describe('LoginPage', () => {
     await userEvent.type(field('User name'), '-')
     await userEvent.type(field('Password'), 'short{Enter}')
     expect(alerts()).toEqual([
-      '2 to 32 letters, digits, dots, hyphens or underscores, beginning with a letter or digit.',
+      '2 to 32 letters a–z, digits, dots, hyphens or underscores, beginning with a letter or digit.',
       '8 to 256 characters.',
     ])
     expect(document.activeElement).toBe(field('User name'))
     expect(server.calls).toEqual([])
+  })
+  it('says what it is the way into', () => {
+    show('register')
+    expect(screen.getByText('Deskmate')).toBeTruthy()
+  })
+  it('says at the name that it is taken, and has the caret there', async () => {
+    show('register', () => problem(409, 'username_taken', 'This user name is taken.'))
+    await userEvent.type(field('User name'), 'mei')
+    await userEvent.type(field('Password'), 'a long one{Enter}')
+    await vi.waitFor(() => expect(alerts()).toEqual(['This user name is taken.']))
+    expect(field('User name').getAttribute('aria-describedby')).toBe('problem-username')
+    expect(document.activeElement).toBe(field('User name'))
   })
   it.each(['login', 'register'] as const)(
     'shows what is typed as a password to who asks, on the page to %s',

@@ -62,7 +62,7 @@ describe('ComposerBox', () => {
     await userEvent.type(field(), 'wait')
     await userEvent.click(screen.getByRole('button', { name: 'Interrupt and send' }))
     await userEvent.type(field(), 'more')
-    await userEvent.click(screen.getByRole('button', { name: 'After this' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Send after this answer' }))
     expect(emitted()['send']).toEqual([
       ['wait', [], true],
       ['more', [], false],

@@ -5,7 +5,7 @@ import { ApiError } from '@/api/problems'
 import { json, problem, startFakeServer, type FakeServer } from '@/shared/testing/fakeServer'
 import { useDesktop } from './useDesktop'
 
-const picture = vi.hoisted(() => ({ isThere: true, focused: 0 }))
+const picture = vi.hoisted(() => ({ isThere: true, focused: 0, released: [] as number[] }))
 vi.mock('./picture', () => ({ hasPicture: () => picture.isThere, copyPicture: () => picture.isThere }))
 
 /** A viewer that is connected as soon as its socket stands. */
@@ -16,6 +16,9 @@ vi.mock('@novnc/novnc', () => ({
       socket.addEventListener('open', () => this.dispatchEvent(new Event('connect')))
     }
     disconnect(): void {}
+    sendKey(symbol: number, _: string | null, down?: boolean): void {
+      if (down === false) picture.released.push(symbol)
+    }
     focus(): void {
       picture.focused += 1
     }
@@ -102,6 +105,14 @@ describe('the desktop', () => {
     await socket(3)
     expect(hasStill.value).toBe(false)
     await vi.waitFor(() => expect(picture.focused).toBe(2))
+  })
+  it('leaves no modifier down when control is handed back', async () => {
+    const { setControl } = await watched()
+    setControl(true)
+    await socket(2)
+    picture.released = []
+    setControl(false)
+    expect(picture.released).toEqual(expect.arrayContaining([0xffe3, 0xffe9, 0xffe1]))
   })
   it('takes the focus from nobody who writes elsewhere by now', async () => {
     const { setControl } = await watched()

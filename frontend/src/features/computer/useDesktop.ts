@@ -12,6 +12,8 @@ const TOO_MANY = 4429
 const LONGEST_DELAY_MS = 15_000
 const HIDDEN_MS = 30_000
 const LOOK_MS = 50
+/** Control, Alt and Shift of both sides, as X names them. */
+const MODIFIERS = [0xffe3, 0xffe4, 0xffe9, 0xffea, 0xffe1, 0xffe2]
 
 /**
  * The live desktop in `target` while `isWanted`: a fresh one-use ticket for each connection, view only unless
@@ -138,6 +140,8 @@ export function useDesktop(
     if (screen) screen.focusOnClick = !isKept
   }
   function setControl(wanted: boolean): void {
+    // Handed back by keys: none of them stays down over there.
+    if (!wanted) for (const symbol of MODIFIERS) screen?.sendKey(symbol, null, false)
     control.value = wanted
     retry()
   }

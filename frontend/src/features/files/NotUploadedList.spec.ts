@@ -26,7 +26,7 @@ describe('NotUploadedList', () => {
     expect(again()).toBeNull()
     await rerender({ files: [large, late] })
     await userEvent.click(again()!)
-    await userEvent.click(screen.getByRole('button', { name: 'Discard' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Dismiss' }))
     expect([emitted()['again'], emitted()['discard']]).toEqual([[[]], [[]]])
   })
 })

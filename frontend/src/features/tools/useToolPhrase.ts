@@ -15,6 +15,10 @@ function oneLine(value: unknown): string {
   return points.length > LONGEST_VALUE ? `${points.slice(0, LONGEST_VALUE - 1).join('')}…` : points.join('')
 }
 
+function isWorkspace(path: unknown): boolean {
+  return path === undefined || path === '' || path === '.' || path === './'
+}
+
 /**
  * What a call is doing or did, in the page's language and the tense of its state. Of a tool the page does not know the
  * server's phrase is said while it runs, and its name afterwards.
@@ -23,8 +27,10 @@ export function useToolPhrase(): (call: Call) => string {
   const { t, te } = useI18n()
   return ({ name, arguments: given, phrase, outcome }) => {
     const key = `phrase.${name}.${outcome}`
+    const told =
+      name === 'file_list' && isWorkspace(given['path']) ? { ...given, path: t('anyPhrase.workspace') } : given
     if (/^\w+$/.test(name) && te(key, 'en'))
-      return t(key, Object.fromEntries(Object.entries(given).map(([slot, value]) => [slot, oneLine(value)]))).trim()
+      return t(key, Object.fromEntries(Object.entries(told).map(([slot, value]) => [slot, oneLine(value)]))).trim()
     return outcome === 'running' ? phrase || name : t(`anyPhrase.${outcome}`, { name })
   }
 }

@@ -1,0 +1,68 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen } from '@testing-library/vue'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { i18n } from '@/i18n'
+import { json, openFakeStream, startFakeServer } from '@/shared/testing/fakeServer'
+import { useConversation } from './conversation'
+import TranscriptView from './TranscriptView.vue'
+
+beforeEach(() => localStorage.clear())
+afterEach(() => {
+  cleanup()
+  useConversation().close(true)
+  vi.unstubAllGlobals()
+})
+
+const base = { at: '2026-01-01T00:00:00Z', session_id: 's', run_id: 'r' }
+const user = (seq: number, text: string) => ({
+  ...base,
+  ...{ seq, type: 'message.user', message_id: `u${seq}`, text, attachments: [], client_message_id: null },
+})
+const started = { ...base, seq: 2, type: 'run.started', model: 'x', message_id: 'u1', worker: 'w', attempt: 1 }
+const half = { turn: 0, partial: true, seen_seq: 1, continuations: [] }
+
+async function show(items: readonly object[]) {
+  const pinia = createPinia()
+  setActivePinia(pinia)
+  startFakeServer({
+    'GET /sessions/s/state': () => json({ session: { id: 's', title: '' }, sandbox: null, last_seq: items.length }),
+    'GET /sessions/s/events': ({ path, signal }) =>
+      path.includes('format=json')
+        ? json({ items, last_seq: items.length, has_more: false })
+        : openFakeStream(signal).response,
+    'POST /sessions/s/messages': () => new Promise(() => undefined),
+  })
+  await useConversation().open('s')
+  return render(TranscriptView, { props: { sessionId: 's' }, global: { plugins: [i18n, pinia] } })
+}
+
+describe('TranscriptView', () => {
+  it('has a first message on its way where it will stand, and the next one apart from it', async () => {
+    await show([])
+    void useConversation().send('first')
+    void useConversation().send('second')
+    expect((await screen.findByText('first')).closest('.mt-10')).toBeNull()
+    expect(screen.getByText('second').closest('.mt-10')).not.toBeNull()
+  })
+  it('marks an answer that was cut by what was said', async () => {
+    const answer = { ...base, seq: 4, type: 'message.completed', message_id: 'a', text: 'half an', ...half }
+    await show([user(1, 'question'), started, user(3, 'rather this'), answer])
+    const mark = screen.getByText('Interrupted here')
+    expect(mark.closest('[data-kind]')?.getAttribute('data-kind')).toBe('assistant')
+  })
+  it('marks no answer twice whose run was stopped', async () => {
+    const answer = { ...base, seq: 3, type: 'message.completed', message_id: 'a', text: 'half an', ...half }
+    const usage = { input: 0, cached: 0, output: 0, thinking: 0, cost: null, by_model: {} }
+    const end = { status: 'stopped', reason: null, retryable: false, usage, files: [], duration_ms: 5 }
+    await show([
+      user(1, 'question'),
+      started,
+      answer,
+      { ...base, seq: 4, type: 'run.finished', ...end },
+      user(5, 'next'),
+    ])
+    expect(screen.queryByText('Interrupted here')).toBeNull()
+    expect(screen.getByText('Stopped')).toBeTruthy()
+  })
+})
