@@ -8,13 +8,13 @@ import sys
 
 from local_stack.replica_set import ReplicaSet
 
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 
 async def await_primary(member: str) -> None:
     """Wait until the set whose only member this is has a primary, made one where it is new."""
     replica_set = ReplicaSet(member)
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_S):
         while not await replica_set.is_primary():  # noqa: ASYNC110 - another process changes it
             await asyncio.sleep(0.2)
 
@@ -25,7 +25,7 @@ def main() -> None:
         try:
             asyncio.run(await_primary(member))
         except TimeoutError:
-            sys.exit(f"MongoDB at {member} did not become writable within {PATIENCE_S} s")
+            sys.exit(f"MongoDB at {member} did not become writable within {TIMEOUT_S} s")
     os.execv(sys.executable, [sys.executable, "-m", *sys.argv[1:]])
 
 

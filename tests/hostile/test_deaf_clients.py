@@ -103,7 +103,7 @@ async def test_an_address_keeps_few_connections_whose_answers_it_does_not_take()
 
 async def test_what_is_answered_and_never_read_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "CLOSE_S", 1.0)
-    monkeypatch.setattr(HttpProtocol, "patience_s", 1.0)
+    monkeypatch.setattr(HttpProtocol, "write_timeout_s", 1.0)
     clients: list[socket.socket] = []
     async with sizes() as (url, connected):
         port = int(url.rpartition(":")[2])

@@ -16,7 +16,7 @@ import websockets
 
 from backend_api.application.conversation.answer_places import AT_ONCE
 from backend_api.application.files.upload_files import UPLOADS_PER_USER
-from backend_api.bootstrap.slow_peers import PATIENCE_S
+from backend_api.bootstrap.slow_peers import WRITE_TIMEOUT_S
 from backend_api.domain.agent.events import Notice
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.mongo.connection import connect as open_mongo
@@ -181,7 +181,7 @@ async def test_long_answers_that_are_not_taken_wait_for_their_turn_and_end(
             async with asyncio.timeout(BURST_S):
                 assert (await honest.http.get(f"/sessions/{own}/events?format=json")).status_code == 200
         sockets.close()
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(WRITE_TIMEOUT_S):
             while (await mallory.http.get(path)).status_code != 200:
                 await asyncio.sleep(0.5)
 

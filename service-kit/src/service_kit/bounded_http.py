@@ -83,7 +83,7 @@ class StreamedAnswer:
         while True:
             asked = clock()
             try:
-                async with asyncio.timeout(self._patience(asked, taken, waited)):
+                async with asyncio.timeout(self._read_timeout(asked, taken, waited)):
                     piece = await anext(source, None)
             except TimeoutError as error:
                 raise httpx.ReadTimeout("the rest of the answer did not come in time") from error
@@ -119,7 +119,7 @@ class StreamedAnswer:
                 return b""
         return bytes(content)
 
-    def _patience(self, now: float, taken: int, waited: float) -> float | None:
+    def _read_timeout(self, now: float, taken: int, waited: float) -> float | None:
         bounds = self._bounds
         limits: list[float] = []
         if bounds.whole_s is not None:

@@ -111,8 +111,8 @@ def test_a_workspace_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
 def test_one_that_can_not_be_counted_to_its_end_is_counted_apart_and_ends_at_the_third_time(tmp_path: Path) -> None:
     scene = Scene(tmp_path, limit_files=100)
     scene.write("first", 1)
-    scene.look.quick = CountBounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
-    scene.look.long = CountBounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
+    scene.look.quick = CountBounds(tree_cpu_s=0, deleted_cpu_s=1, timeout_s=5)
+    scene.look.long = CountBounds(tree_cpu_s=0, deleted_cpu_s=1, timeout_s=5)
     until = time.monotonic() + 60
     while not scene.ended and time.monotonic() < until:
         scene.look()
@@ -123,7 +123,7 @@ def test_one_that_can_not_be_counted_to_its_end_is_counted_apart_and_ends_at_the
 
 def test_a_large_one_is_counted_apart_and_goes_on(tmp_path: Path) -> None:
     scene = Scene(tmp_path, limit_bytes=10 * MIB)
-    scene.look.quick = CountBounds(tree_cpu_s=0, deleted_cpu_s=1, patience_s=5)
+    scene.look.quick = CountBounds(tree_cpu_s=0, deleted_cpu_s=1, timeout_s=5)
     for name in ("first", "second"):
         scene.write(name, 40)
         assert scene.ended == []
@@ -176,8 +176,8 @@ for line in sys.stdin:
 """
 
 
-def sizes(command: list[str], folders: list[Path], patience_s: float) -> list[TreeSize]:
-    return [size for size, _ in told(command, folders, patience_s)]
+def sizes(command: list[str], folders: list[Path], timeout_s: float) -> list[TreeSize]:
+    return [size for size, _ in told(command, folders, timeout_s)]
 
 
 def test_what_was_told_before_one_that_takes_too_long_is_kept(tmp_path: Path) -> None:

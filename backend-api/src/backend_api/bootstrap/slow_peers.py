@@ -17,11 +17,11 @@ from service_kit.listening.http import BoundedHttpProtocol
 
 logger = logging.getLogger(__name__)
 
-PATIENCE_S = 30.0
+WRITE_TIMEOUT_S = 30.0
 WAITING_BYTES = 64 * 1024
 
 
-class Patience:
+class WriteTimeout:
     """Ends a connection that was not writable for a while."""
 
     __slots__ = ("_timer", "_transport", "_transport_kind", "seconds")
@@ -48,32 +48,32 @@ class Patience:
         self._transport.abort()
 
 
-class Patient(asyncio.Protocol):
+class WithWriteTimeout(asyncio.Protocol):
     """Comes before the server's own protocol, which it hands everything on to."""
 
     kind: ClassVar[str]
-    patience_s: ClassVar[float] = PATIENCE_S
-    _patience: Patience
+    write_timeout_s: ClassVar[float] = WRITE_TIMEOUT_S
+    _write_timeout: WriteTimeout
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._patience = Patience(transport, self.kind, self.patience_s)
+        self._write_timeout = WriteTimeout(transport, self.kind, self.write_timeout_s)
         super().connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._patience.end()
+        self._write_timeout.end()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        self._patience.begin()
+        self._write_timeout.begin()
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        self._patience.end()
+        self._write_timeout.end()
         super().resume_writing()
 
 
-class HttpProtocol(Patient, BoundedHttpProtocol):
-    """HTTP with patience; who has logged in over a connection is no stranger on it any more."""
+class HttpProtocol(WithWriteTimeout, BoundedHttpProtocol):
+    """HTTP with a write timeout; who has logged in over a connection is no stranger on it any more."""
 
     kind = "http"
     _is_trusted = False
@@ -90,7 +90,7 @@ class HttpProtocol(Patient, BoundedHttpProtocol):
         self._is_trusted = True
 
 
-class WebSocketProtocol(Patient, BoundedSocket):
-    """A socket with patience."""
+class WebSocketProtocol(WithWriteTimeout, BoundedSocket):
+    """A socket with a write timeout."""
 
     kind = "ws"

@@ -35,7 +35,7 @@ class CreateSandbox:
     """Answer the living sandbox of a session, resumed if it was paused, or begin a new one, one generation up.
 
     Returns before the sandbox is ready; it is queued while there is no room, and starts where the session's files are.
-    `patience` is how long that place may be without managers. Raises `UserLimitError`,
+    `orphan_after` is how long that place may be without managers. Raises `UserLimitError`,
     `UserTotalLimitError`, `TotalLimitError`, `EngineUnavailableError`, `ConflictError` when the session belongs to
     somebody else.
     """
@@ -47,7 +47,7 @@ class CreateSandbox:
     renew: RenewSandbox
     admission: Admission
     presence: Presence
-    patience: timedelta = timedelta(minutes=10)
+    orphan_after: timedelta = timedelta(minutes=10)
     check_deadline_s: float = 5.0
 
     async def __call__(self, session_id: str, user_id: str) -> Created:
@@ -124,12 +124,12 @@ class CreateSandbox:
             await self.admission.give_up(chosen, _SPARE)
 
     async def _home(self, known: list[Sandbox]) -> str:
-        """Where the session's files are; empty, which is anywhere, when no manager has been there for `patience`."""
+        """Where the session's files are; empty, which is anywhere, where no manager was for `orphan_after`."""
         last = next((one for one in known if one.place not in ("", ANY_PLACE)), None)
         if last is None:
             return ""
-        patience = self.patience if last.runtime == self.runtime.name else timedelta()
-        is_kept = last.place == await self.runtime.place() or await self.presence.is_kept(last.place, within=patience)
+        within = self.orphan_after if last.runtime == self.runtime.name else timedelta()
+        is_kept = last.place == await self.runtime.place() or await self.presence.is_kept(last.place, within=within)
         return last.place if is_kept else ""
 
     def _new(self, session_id: str, user_id: str, generation: int, place: str) -> Sandbox:

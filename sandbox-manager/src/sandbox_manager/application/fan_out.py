@@ -29,7 +29,7 @@ class FanOut:
     """Does pieces of work, a few at once. One that raises, whatever it raises, is told and tried again with the next
     call, after those that did not; one that takes longer than `deadline_s` is cancelled, and its turn is over then.
 
-    A call returns when all is done, or after `patience_s`; the rest goes on, and later calls leave it alone meanwhile,
+    A call returns when all is done, or after `wait_s`; the rest goes on, and later calls leave it alone meanwhile,
     or with `again` do their own piece once it has ended, and do not wait for that.
     `trouble` is the log's word for one that failed. Cancelling a call cancels all there is, as `aclose` does, and
     returns when it has ended.
@@ -38,7 +38,7 @@ class FanOut:
     trouble: str
     at_once: int = 16
     deadline_s: float = 120.0
-    patience_s: float = 10.0
+    wait_s: float = 10.0
     _slots: asyncio.Semaphore = field(init=False)
     _going: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]], init=False)
     _again: dict[str, Piece] = field(default_factory=dict[str, Piece], init=False)
@@ -58,7 +58,7 @@ class FanOut:
         if not awaited:
             return
         try:
-            _, late = await asyncio.wait(awaited, timeout=self.patience_s)
+            _, late = await asyncio.wait(awaited, timeout=self.wait_s)
         except asyncio.CancelledError:
             await self.aclose()
             raise

@@ -26,7 +26,7 @@ from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 _log = logging.getLogger(__name__)
 
 _WAIT_S = 20.0
-_PATIENCE_S = 1.0
+_ROUND_S = 1.0
 _DID_NOT_WAKE = "The computer did not wake up."
 
 
@@ -93,7 +93,7 @@ class ResumeSandbox:
     idle: timedelta
     admission: Admission
     pause: PauseSandbox
-    each: FanOut = field(default_factory=lambda: FanOut(trouble="sandbox not woken", patience_s=_PATIENCE_S))
+    each: FanOut = field(default_factory=lambda: FanOut(trouble="sandbox not woken", wait_s=_ROUND_S))
 
     async def __call__(self, sandbox_id: str) -> Sandbox:
         sandbox = await known(self.registry, sandbox_id)

@@ -175,8 +175,8 @@ class Reconcile:
             await self.clean(over)
 
     async def _leave_or_give_up(self, sandbox: Sandbox) -> None:
-        patience = self.clocks.orphan if sandbox.runtime == self.runtime.name else timedelta()
-        if await self.presence.is_kept(sandbox.place, within=patience):
+        within = self.clocks.orphan if sandbox.runtime == self.runtime.name else timedelta()
+        if await self.presence.is_kept(sandbox.place, within=within):
             return
 
         def forsaken(now: Sandbox) -> Sandbox | None:

@@ -176,7 +176,7 @@ def assemble(adapters: Adapters, rules: Rules, owner: str) -> Assembly:
             renew=renew,
             admission=admission,
             presence=presence,
-            patience=clocks.orphan,
+            orphan_after=clocks.orphan,
         ),
         get=GetSandbox(registry, launcher, clock),
         list=ListSandboxes(registry),

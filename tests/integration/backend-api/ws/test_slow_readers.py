@@ -23,12 +23,12 @@ TEXT = "x" * 50_000
 
 
 @pytest.fixture
-def little_patience() -> Iterator[None]:
+def short_write_timeout() -> Iterator[None]:
     """Half a second instead of 30."""
-    before = HttpProtocol.patience_s
-    HttpProtocol.patience_s = WebSocketProtocol.patience_s = 0.5
+    before = HttpProtocol.write_timeout_s
+    HttpProtocol.write_timeout_s = WebSocketProtocol.write_timeout_s = 0.5
     yield
-    HttpProtocol.patience_s = WebSocketProtocol.patience_s = before
+    HttpProtocol.write_timeout_s = WebSocketProtocol.write_timeout_s = before
 
 
 async def long_session(gateway: Gateway, headers: dict[str, str]) -> str:
@@ -62,7 +62,7 @@ async def nobody_streams() -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.usefixtures("little_patience")
+@pytest.mark.usefixtures("short_write_timeout")
 async def test_an_event_stream_nobody_reads_is_cut_and_others_go_on(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await long_session(gateway, anna)
@@ -83,7 +83,7 @@ async def test_an_event_stream_nobody_reads_is_cut_and_others_go_on(gateway: Gat
         deaf.close()
 
 
-@pytest.mark.usefixtures("little_patience")
+@pytest.mark.usefixtures("short_write_timeout")
 async def test_a_socket_nobody_reads_is_cut(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await long_session(gateway, anna)

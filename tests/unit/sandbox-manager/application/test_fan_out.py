@@ -59,8 +59,8 @@ async def test_one_that_hangs_loses_its_turn_and_holds_up_nobody() -> None:
     assert work.done == ["good"]
 
 
-async def test_the_others_are_not_waited_for_longer_than_patience_lasts_and_nothing_is_begun_twice() -> None:
-    work, each = Work(), FanOut(trouble="not done", patience_s=0.05)
+async def test_the_others_are_not_waited_for_longer_than_wait_s_and_nothing_is_begun_twice() -> None:
+    work, each = Work(), FanOut(trouble="not done", wait_s=0.05)
     await each([work.piece("slow", hangs=True), work.piece("good")])
     assert work.done == ["good"]
 
@@ -72,7 +72,7 @@ async def test_the_others_are_not_waited_for_longer_than_patience_lasts_and_noth
 
 
 async def test_what_can_not_be_cancelled_gives_up_its_turn_all_the_same() -> None:
-    each, over = FanOut(trouble="not done", at_once=1, deadline_s=0.05, patience_s=2), asyncio.Event()
+    each, over = FanOut(trouble="not done", at_once=1, deadline_s=0.05, wait_s=2), asyncio.Event()
     work = Work()
 
     async def stubborn() -> None:
@@ -108,7 +108,7 @@ async def test_cancelling_ends_all_of_it() -> None:
 
 @pytest.mark.parametrize("cancels", [True, False])
 async def test_nothing_runs_on_after_it_was_cancelled_or_closed(*, cancels: bool) -> None:
-    each, began, over = FanOut(trouble="not done", patience_s=5 if cancels else 0.01), asyncio.Event(), asyncio.Event()
+    each, began, over = FanOut(trouble="not done", wait_s=5 if cancels else 0.01), asyncio.Event(), asyncio.Event()
 
     async def cleans_up() -> None:
         began.set()
@@ -133,7 +133,7 @@ async def test_nothing_runs_on_after_it_was_cancelled_or_closed(*, cancels: bool
 
 
 async def test_what_is_given_again_while_it_is_at_work_is_done_once_more_after_that() -> None:
-    work, each = Work(), FanOut(trouble="not done", patience_s=0.01)
+    work, each = Work(), FanOut(trouble="not done", wait_s=0.01)
     await each([work.piece("slow", hangs=True)])
 
     for _ in range(2):
@@ -150,7 +150,7 @@ async def test_what_is_given_again_while_it_is_at_work_is_done_once_more_after_t
 
 
 async def test_nothing_is_begun_again_after_closing() -> None:
-    work, each = Work(), FanOut(trouble="not done", patience_s=0.01)
+    work, each = Work(), FanOut(trouble="not done", wait_s=0.01)
     await each([work.piece("slow", hangs=True)])
     await each([work.piece("slow")], again=True)
 

@@ -28,13 +28,13 @@ _LONGEST_S = 6.0
 async def warm_up(services: Services, serve: Callable[[socket.socket], Awaitable[None]]) -> None:
     """Start the shell, answer a first request, wait until the desktop has settled, for a bounded time, and hold it."""
     await services.shells.open(DEFAULT_SHELL).warm_up()
-    await _knock(serve)
+    await _answer_a_first_request(serve)
     if services.desktop is not None:
         await come_to_rest(_spent_s)
         await services.desktop.rest()
 
 
-async def _knock(serve: Callable[[socket.socket], Awaitable[None]]) -> None:
+async def _answer_a_first_request(serve: Callable[[socket.socket], Awaitable[None]]) -> None:
     """A call without a valid token: it is refused, and by then all that a first request loads is there."""
     call = ToolCall(call_id="warm-up", arguments=ShellExec(command="true").model_dump())
     body = call.model_dump_json().encode()

@@ -16,7 +16,7 @@ _TICK_S = 1.0
 _LOOK_S = 20.0
 _SHARE = 20
 _HURRIED_SHARE = 4
-_GULP = 50
+_FAST_SHARE = 50
 _DELETED_S = 2.0
 _LONGEST_PAUSE_S = 2.0
 
@@ -136,11 +136,11 @@ class DiskWatch:
         if since >= max(look_s, self._cost_s * _SHARE):
             return True
         limits = (self._limit_bytes, self._limit_files)
-        gulped = any(
-            limit and before - now > limit / _GULP
+        fills_fast = any(
+            limit and before - now > limit / _FAST_SHARE
             for limit, before, now in zip(limits, self._free_at_look, self._free(), strict=True)
         )
-        return gulped and since > self._cost_s * _HURRIED_SHARE
+        return fills_fast and since > self._cost_s * _HURRIED_SHARE
 
     async def _look(self) -> None:
         began = self._began_at = time.monotonic()

@@ -22,7 +22,7 @@ from service_kit.open_files import descriptor_folders
 MOST = 16_384
 """How many descriptors all processes of a sandbox may have together: a desktop with a browser at work has some
 thousands, and a look through so many takes a tenth of a second."""
-_PATIENCE_S = 2.0
+_TIMEOUT_S = 2.0
 _BLOCK = 512
 _STATUS_BYTES = 4096
 
@@ -78,7 +78,7 @@ def bytes_held(pids: Iterable[int], memory: MemoryFiles) -> Held:
 def _with_hidden(found: dict[int, dict[int, int]], hiding: Sequence[int], memory: MemoryFiles) -> Held:
     began = time.monotonic()
     try:
-        hidden, untold = hidden_files(hiding, _PATIENCE_S)
+        hidden, untold = hidden_files(hiding, _TIMEOUT_S)
     except ProbeError as error:
         return Held(found, [], time.monotonic() - began, str(error))
     for one in hidden:

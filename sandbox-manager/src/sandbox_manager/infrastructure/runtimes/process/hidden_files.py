@@ -20,7 +20,7 @@ _END_S = 1.0
 _LOOK_S = 0.05
 _BEGUN = b"null"
 STARVED = 4
-"""So many times its patience the program gets where others keep it from a processor."""
+"""So many times its timeout the program gets where others keep it from a processor."""
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PYTHON_PATH = ":".join(
     str(Path(file).parents[levels]) for file, levels in ((service_kit.__file__, 1), (hidden_program.__file__, 4))
@@ -58,9 +58,9 @@ def info_folder(folder: str) -> str:
 
 
 def hidden_files(
-    pids: Sequence[int], patience_s: float, *, starved: int = STARVED
+    pids: Sequence[int], timeout_s: float, *, starved: int = STARVED
 ) -> tuple[list[HiddenFile], list[int]]:
-    """What they have open, and those of them of which not all was told in time: `patience_s`, and while the program
+    """What they have open, and those of them of which not all was told in time: `timeout_s`, and while the program
     only waits for a processor up to `starved` times that.
 
     Raises:
@@ -74,7 +74,7 @@ def hidden_files(
         program = Popen(command, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
     except OSError as error:
         raise ProbeError(f"What looks into closed processes could not be started: {error.strerror}.") from error
-    told, is_late = _told(program, patience_s, patience_s * starved)
+    told, is_late = _told(program, timeout_s, timeout_s * starved)
     assert program.stdout is not None
     program.stdout.close()
     begun, _, answers = told.partition(b"\n")
@@ -84,9 +84,9 @@ def hidden_files(
     return found, untold if is_late else []
 
 
-def _told(program: Popen[bytes], patience_s: float, most_s: float) -> tuple[bytes, bool]:
+def _told(program: Popen[bytes], timeout_s: float, most_s: float) -> tuple[bytes, bool]:
     """What it says until it ends, and whether it could have said all: time it only waits for a processor in is none of
-    its patience, up to a bound."""
+    its timeout, up to a bound."""
     waited_s = 0.0
     until = time.monotonic() + most_s
     while True:
@@ -94,22 +94,22 @@ def _told(program: Popen[bytes], patience_s: float, most_s: float) -> tuple[byte
         try:
             return program.communicate(timeout=_LOOK_S)[0], True
         except TimeoutExpired as late:
-            if not _is_starved(program.pid, patience_s):
+            if not _is_starved(program.pid, timeout_s):
                 waited_s += time.monotonic() - began
-            if waited_s < patience_s and time.monotonic() < until:
+            if waited_s < timeout_s and time.monotonic() < until:
                 continue
             program.kill()
             # What is stuck in the kernel is not waited for.
             with contextlib.suppress(TimeoutExpired):
                 program.wait(_END_S)
-            return late.stdout or b"", waited_s >= patience_s
+            return late.stdout or b"", waited_s >= timeout_s
 
 
-def _is_starved(pid: int, patience_s: float) -> bool:
+def _is_starved(pid: int, timeout_s: float) -> bool:
     """Whether it would go on if it got a processor, and had little of one yet."""
     try:
         fields = stat_fields(pid)
-        return fields[0] == b"R" and int(fields[11]) + int(fields[12]) < patience_s * _TICKS_PER_S
+        return fields[0] == b"R" and int(fields[11]) + int(fields[12]) < timeout_s * _TICKS_PER_S
     except (OSError, IndexError):
         return False
 

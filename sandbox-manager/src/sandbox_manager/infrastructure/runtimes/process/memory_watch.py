@@ -46,7 +46,7 @@ TICK_S = 0.05
 _LOOK_S = 1.0
 _DESCRIPTORS_S = 5.0
 _HURRIED_S = 0.25
-_GULP_BYTES = 48 * 1024 * 1024
+_FAST_BYTES = 48 * 1024 * 1024
 _DYING_S = 2.0
 _REST = 20
 """An exact look is followed by so many times its length without one, unless memory goes."""
@@ -109,7 +109,7 @@ class MemoryWatch:
     def _look_in_time(self) -> None:
         now, available = time.monotonic(), _available_bytes()
         is_time = now - self._looked_at >= _LOOK_S
-        self._is_hurried |= bool(self._sandboxes) and self._available_bytes - available > _GULP_BYTES
+        self._is_hurried |= bool(self._sandboxes) and self._available_bytes - available > _FAST_BYTES
         self._available_bytes = max(self._available_bytes, available)
         has_reason = is_time or self._is_hurried or self._is_unfinished
         if not has_reason or now - self._ended_at < self._took_s / 2:

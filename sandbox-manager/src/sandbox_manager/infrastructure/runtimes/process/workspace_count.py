@@ -29,7 +29,7 @@ _LINE_BYTES = 4096
 _END_S = 2.0
 _LISTED_S = 0.1
 _HELD_CPU_S = 0.25
-_HELD_PATIENCE_S = 1.0
+_HELD_TIMEOUT_S = 1.0
 _STOP_S = 0.5
 _NOTHING = TreeSize(0, 0)
 
@@ -52,7 +52,7 @@ class CountBounds:
 
     tree_cpu_s: float
     deleted_cpu_s: float
-    patience_s: float
+    timeout_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +114,14 @@ def _deleted_size(one: Watched, listing: _Listing, device: int, bounds: CountBou
     """Where somebody was started meanwhile, the sandbox is held still and all that are new in it looked at too: a file
     may be handed on from process to process, each of which ends before it is looked at."""
     members, moment = listing.of(one.root)
-    first = _deleted(members, device, bounds.deleted_cpu_s, bounds.patience_s)
+    first = _deleted(members, device, bounds.deleted_cpu_s, bounds.timeout_s)
     if one.freezer is None or moment.is_last:
         return TreeSize(sum(first.sizes.values()), len(first.sizes), first.complete), first.fault
     try:
         with one.freezer.held(_STOP_S) as is_held:
             now = trees(all_processes(), [one.root])[one.root]
             new = [member for member in now if moment.precedes(member)]
-            more = _deleted(new, device, min(bounds.deleted_cpu_s, _HELD_CPU_S), _HELD_PATIENCE_S, starved=1)
+            more = _deleted(new, device, min(bounds.deleted_cpu_s, _HELD_CPU_S), _HELD_TIMEOUT_S, starved=1)
     except (OSError, EngineUnavailableError):
         # It may have ended meanwhile; one that goes on is counted again.
         more, is_held = _Deleted({}, not one.root.lives), True
@@ -131,14 +131,14 @@ def _deleted_size(one: Watched, listing: _Listing, device: int, bounds: CountBou
 
 
 def _deleted(
-    members: Sequence[Member], device: int, deadline_s: float, patience_s: float, *, starved: int = STARVED
+    members: Sequence[Member], device: int, deadline_s: float, timeout_s: float, *, starved: int = STARVED
 ) -> _Deleted:
     """Also of those that only processes hold which let us not look into them."""
     pids = [member.process.pid for member in members]
     sizes, complete = unlinked_files(pids, device, deadline_s=deadline_s, clock=time.thread_time)
     hiding = [pid for pid in pids if any(map(hides, descriptor_folders(pid)))]
     try:
-        found, untold = hidden_files(hiding, patience_s, starved=starved)
+        found, untold = hidden_files(hiding, timeout_s, starved=starved)
     except ProbeError as error:
         return _Deleted(sizes, complete=False, fault=str(error))
     return _Deleted(sizes | {one.inode: one.bytes for one in found if one.device == device}, complete and not untold)
@@ -161,19 +161,19 @@ def _sizes(
     while counted < len(folders):
         fault = None
         try:
-            for size, took_s in told(command, folders[counted:], bounds.patience_s):
+            for size, took_s in told(command, folders[counted:], bounds.timeout_s):
                 counted += 1
                 yield size, took_s, None
         except ProbeError as error:
             fault = str(error)
         if counted < len(folders):
             counted += 1
-            yield None, bounds.patience_s, fault
+            yield None, bounds.timeout_s, fault
 
 
-def told(command: list[str], folders: list[Path], patience_s: float) -> Generator[tuple[TreeSize, float]]:
+def told(command: list[str], folders: list[Path], timeout_s: float) -> Generator[tuple[TreeSize, float]]:
     """What a program that answers a line for each folder says of them, and after how many seconds, until one takes it
-    longer than `patience_s`.
+    longer than `timeout_s`.
 
     Raises:
         ProbeError: it could not be started, or ended before it answered.
@@ -190,7 +190,7 @@ def told(command: list[str], folders: list[Path], patience_s: float) -> Generato
                 began = time.monotonic()
                 counter.stdin.write(os.fsencode(folder) + b"\n")
                 # A line is written at once, so what can be read holds all of it.
-                if not select.select([counter.stdout], [], [], patience_s)[0]:
+                if not select.select([counter.stdout], [], [], timeout_s)[0]:
                     break
                 if not (read := counter.stdout.read(_LINE_BYTES)):
                     raise ProbeError("What counts workspaces ended before it answered.")

@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 TICK_S = 1.0
 _LOOK_S = 20.0
 _HURRIED_S = 2.0
-_GULP = 50
+_FAST_SHARE = 50
 _REST = 50
 """A long count is followed by so many times its length without one, up to `_LONGEST_REST_S`."""
 _LONGEST_REST_S = 120.0
@@ -44,8 +44,8 @@ _SLACK = 10
 _SLACK_BYTES = 16 * 1024 * 1024
 _SLACK_FILES = 1000
 _GROWTH = 100
-QUICK = CountBounds(tree_cpu_s=0.5, deleted_cpu_s=0.25, patience_s=3.0)
-LONG = CountBounds(tree_cpu_s=20.0, deleted_cpu_s=2.0, patience_s=60.0)
+QUICK = CountBounds(tree_cpu_s=0.5, deleted_cpu_s=0.25, timeout_s=3.0)
+LONG = CountBounds(tree_cpu_s=20.0, deleted_cpu_s=2.0, timeout_s=60.0)
 _LONG_AT_ONCE = 3
 _UNCOUNTED = 3
 _JOIN_S = 3.0
@@ -60,7 +60,7 @@ class _Known:
 
     over: TreeSize | None = None
     uncounted: int = 0
-    is_hoarding: bool = False
+    holds_deleted: bool = False
     is_large: bool = False
     is_being_counted: bool = False
     fault: str | None = None
@@ -110,7 +110,7 @@ class WorkspaceWatch:
         self._take_long_counts()
         self._begin_long_counts()
         since = time.monotonic() - self._looked_at
-        hurried = self._has_gulped() or any(known.is_hoarding or known.fault for known in self._known.values())
+        hurried = self._fills_fast() or any(known.holds_deleted or known.fault for known in self._known.values())
         if self.look_s > 0 and since < (max(_HURRIED_S, self._took_s) if hurried else self.look_s):
             return
         began = time.monotonic()
@@ -143,10 +143,10 @@ class WorkspaceWatch:
         is_due = now >= (known.hurried_at if hurried else known.due_at) or self.look_s <= 0
         return is_due and not known.is_being_counted
 
-    def _has_gulped(self) -> bool:
+    def _fills_fast(self) -> bool:
         limits = (self.limit_bytes, self.limit_files)
         return any(
-            limit and before - now > limit / _GULP
+            limit and before - now > limit / _FAST_SHARE
             for limit, before, now in zip(limits, self._free_at_look, self._free(), strict=True)
         )
 
@@ -220,18 +220,18 @@ class WorkspaceWatch:
         if size is None:
             _log.warning("a workspace could not be counted", extra={"sandbox_id": sandbox_id})
             return
-        has_hoarded, known.is_hoarding = known.is_hoarding, self._hoards(counted)
+        held_deleted, known.holds_deleted = known.holds_deleted, self._holds_deleted(counted)
         if counted.fault is None and self._is_countless(known, size):
             _log.warning("ended a sandbox whose workspace can't be counted", extra={"sandbox_id": sandbox_id})
             known.uncounted = 0
             self.end(sandbox_id, _COUNTLESS)
-        elif self._goes_on_filling(known, size) or (has_hoarded and known.is_hoarding):
-            known.is_hoarding = False
+        elif self._goes_on_filling(known, size) or (held_deleted and known.holds_deleted):
+            known.holds_deleted = False
             fields = {"sandbox_id": sandbox_id, "bytes": size.bytes, "files": size.files}
             _log.warning("ended a sandbox that went on filling its workspace", extra=fields)
             self.end(sandbox_id, _OVER)
 
-    def _hoards(self, counted: Counted) -> bool:
+    def _holds_deleted(self, counted: Counted) -> bool:
         """Whether it is over its limit by what nobody can delete any more."""
         return self.limit_bytes > 0 and counted.deleted_bytes > self._most_bytes
 

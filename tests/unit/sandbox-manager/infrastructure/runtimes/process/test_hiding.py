@@ -124,7 +124,7 @@ class Workspace:
 def test_what_keeps_a_count_from_asking_ends_nobody_and_is_no_look_that_worked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(pids: Sequence[int], patience_s: float, *, starved: int) -> tuple[list[HiddenFile], list[int]]:
+    def failing(pids: Sequence[int], timeout_s: float, *, starved: int) -> tuple[list[HiddenFile], list[int]]:
         raise ProbeError("no process to be had")
 
     scene = Workspace(tmp_path, monkeypatch)

@@ -153,7 +153,7 @@ def test_what_one_holds_open_and_can_not_be_counted_keeps_no_other_from_being_co
 
         monkeypatch.setattr(workspace_count, "unlinked_files", failing)
         watched = [Watched(name, tmp_path, root) for name, root in (("bad", first), ("good", second))]
-        bounds = workspace_count.CountBounds(tree_cpu_s=5, deleted_cpu_s=5, patience_s=30)
+        bounds = workspace_count.CountBounds(tree_cpu_s=5, deleted_cpu_s=5, timeout_s=30)
         found = list(workspace_count.count_workspaces(watched, 0, bounds, may_unshare=False))
 
     assert [one.size is None for one in found] == [True, False]
