@@ -1,5 +1,5 @@
 """Domain and application of the gateway import the standard library, themselves, the families of errors and how they
-are watched, which itself imports the standard library and OpenTelemetry's API alone."""
+are watched, which itself imports the standard library, OpenTelemetry's API and the Prometheus client alone."""
 
 from __future__ import annotations
 
@@ -11,13 +11,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from house.tracked import ROOT, report
 
 _WATCHED = "service_kit.observation"
-# The APIs alone; what sends spans is the SDK, for bootstrap.
+# The API alone: what sends spans is the SDK, for bootstrap.
 _TELEMETRY = ("opentelemetry.context", "opentelemetry.trace")
+_COUNTS = "prometheus_client"
 _FAMILIES = "service_kit.failures"
 _ALLOWED = {
     "backend-api/src/backend_api/domain": ("backend_api.domain", _WATCHED, _FAMILIES, *_TELEMETRY),
-    "backend-api/src/backend_api/application": ("backend_api.domain", "backend_api.application", _WATCHED, *_TELEMETRY),
-    "service-kit/src/service_kit/observation": (_WATCHED, *_TELEMETRY),
+    "backend-api/src/backend_api/application": (
+        "backend_api.domain",
+        "backend_api.application",
+        _WATCHED,
+        *_TELEMETRY,
+        _COUNTS,
+    ),
+    "service-kit/src/service_kit/observation": (_WATCHED, *_TELEMETRY, _COUNTS),
     "service-kit/src/service_kit/failures.py": (),
 }
 

@@ -90,8 +90,8 @@ async def test_metrics_tell_of_the_run(watched: Watched) -> None:
     worker = _samples(watched.metrics["worker-1"])
     assert worker["agent_runs_started_total"] == 1
     assert worker["agent_runs_ended_total{status=completed}"] == 1
-    assert worker["agent_tool_calls_total{tool=shell_exec,outcome=success}"] == 1
-    assert worker["agent_model_calls_total{provider=openai,model=gpt-5.5,outcome=stop}"] >= 1
+    assert worker["agent_tool_calls_total{outcome=success,tool=shell_exec}"] == 1
+    assert worker["agent_model_calls_total{model=gpt-5.5,outcome=stop,provider=openai}"] >= 1
     assert worker["agent_run_wake_seconds_count"] == 1
     assert worker["agent_runs_waiting"] == 0
     gateway = _samples(watched.metrics["gateway-1"])
@@ -100,16 +100,16 @@ async def test_metrics_tell_of_the_run(watched: Watched) -> None:
     assert gateway["process_resident_memory_bytes"] > 0
     manager = _samples(watched.metrics["manager-1"])
     assert manager["sandbox_creates_total{outcome=new}"] == 1
-    assert manager["sandbox_starts_total{runtime=process,outcome=ready}"] == 1
+    assert manager["sandbox_starts_total{outcome=ready,runtime=process}"] == 1
     for phase in ("admitted", "started", "ready", "total"):
-        assert manager[f"sandbox_create_phase_seconds_count{{runtime=process,phase={phase}}}"] == 1
+        assert manager[f"sandbox_create_phase_seconds_count{{phase={phase},runtime=process}}"] == 1
     assert manager["sandbox_records{runtime=process,status=ready}"] == 1
 
 
 async def test_a_sandboxs_metrics_stand_behind_its_endpoint(watched: Watched) -> None:
     assert watched.open_metrics == 401
     sandbox = _samples(watched.metrics["sandbox"])
-    assert sandbox["tool_api_calls_total{tool=shell_exec,outcome=success}"] == 1
+    assert sandbox["tool_api_calls_total{outcome=success,tool=shell_exec}"] == 1
     assert sandbox["tool_api_shells"] == 1
 
 
@@ -122,6 +122,6 @@ def _samples(text: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
-            labels = ",".join(f"{name}={value}" for name, value in sample.labels.items())
+            labels = ",".join(f"{name}={value}" for name, value in sorted(sample.labels.items()))
             found[f"{sample.name}{{{labels}}}" if labels else sample.name] = sample.value
     return found

@@ -129,7 +129,7 @@ async def _run(
     started = time.monotonic()
     limit = asyncio.timeout(limit_s)
     outcome = "fault"
-    measures.CALLS_RUNNING.add()
+    measures.CALLS_RUNNING.inc()
     try:
         async with limit:
             result = await tool.handler(context, arguments)
@@ -143,7 +143,7 @@ async def _run(
         outcome = "cancelled"
         raise
     finally:
-        measures.CALLS_RUNNING.add(by=-1.0)
-        measures.CALLS.add(tool.name, outcome)
-        measures.CALL_SECONDS.observe(time.monotonic() - started, tool.name)
+        measures.CALLS_RUNNING.dec()
+        measures.CALLS.labels(tool.name, outcome).inc()
+        measures.CALL_SECONDS.labels(tool.name).observe(time.monotonic() - started)
     return result.model_copy(update={"duration_ms": round((time.monotonic() - started) * 1000)})

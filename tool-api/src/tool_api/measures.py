@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from service_kit.observation.instruments import Instruments
+from functools import partial
 
-INSTRUMENTS = Instruments()
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-CALLS = INSTRUMENTS.counter("tool_api_calls_total", "Calls of tools.", "tool", "outcome")
-CALL_SECONDS = INSTRUMENTS.histogram("tool_api_call_seconds", "Calls of tools from begin to end.", "tool")
-CALLS_RUNNING = INSTRUMENTS.gauge("tool_api_calls_running", "Calls at work now.")
-SHELLS = INSTRUMENTS.gauge("tool_api_shells", "Named shells that are open.")
-VIEWERS = INSTRUMENTS.gauge("tool_api_vnc_viewers", "Viewers of the desktop.", "mode")
-HTTP_REQUESTS = INSTRUMENTS.counter("tool_api_http_requests_total", "Requests.", "method", "route", "status")
+from service_kit.observation.instruments import SECONDS, Labelled
+
+REGISTRY = CollectorRegistry()
+_counter = partial(Counter, registry=REGISTRY)
+_gauge = partial(Gauge, registry=REGISTRY)
+_histogram = partial(Histogram, registry=REGISTRY, buckets=SECONDS)
+
+CALLS = Labelled(_counter("tool_api_calls_total", "Calls of tools.", ["tool", "outcome"]))
+CALL_SECONDS = Labelled(_histogram("tool_api_call_seconds", "Calls of tools from begin to end.", ["tool"]))
+CALLS_RUNNING = _gauge("tool_api_calls_running", "Calls at work now.")
+SHELLS = _gauge("tool_api_shells", "Named shells that are open.")
+VIEWERS = Labelled(_gauge("tool_api_vnc_viewers", "Viewers of the desktop.", ["mode"]))
+HTTP_REQUESTS = Labelled(_counter("tool_api_http_requests_total", "Requests.", ["method", "route", "status"]))

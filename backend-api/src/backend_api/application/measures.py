@@ -1,43 +1,51 @@
 """Everything gateway and worker count. A new measure is a line here and a row in docs/operations.md.
 
-Like a logger, a measure belongs to the process: `measures.RUNS_ENDED.add("failed")` from any layer above the domain.
+Like a logger, a measure belongs to the process: `measures.RUNS_ENDED.labels("failed").inc()`, from any layer above the
+domain.
 """
 
 from __future__ import annotations
 
-from service_kit.observation.instruments import Instruments
+from functools import partial
 
-INSTRUMENTS = Instruments()
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-RUNS_QUEUED = INSTRUMENTS.counter("agent_runs_queued_total", "Runs queued for a message.")
-RUNS_STARTED = INSTRUMENTS.counter("agent_runs_started_total", "Runs begun for the first time.")
-RUN_TAKEOVERS = INSTRUMENTS.counter("agent_run_takeovers_total", "Runs taken over from another worker.")
-RUNS_ENDED = INSTRUMENTS.counter("agent_runs_ended_total", "Runs that ended.", "status")
-RUN_SECONDS = INSTRUMENTS.histogram("agent_run_seconds", "From the first start of a run to its end.", "status")
-RUN_WAKE_SECONDS = INSTRUMENTS.histogram("agent_run_wake_seconds", "From queued to started.")
-RUNS_HERE = INSTRUMENTS.gauge("agent_runs_in_process", "Runs this process drives now.")
-QUEUE_DEPTH = INSTRUMENTS.gauge("agent_runs_waiting", "Runs in the ledger that wait for a worker, when asked.")
-LEASES_LOST = INSTRUMENTS.counter("agent_leases_lost_total", "Runs this process lost to another one.")
-EVENTS_STORED = INSTRUMENTS.counter("agent_events_stored_total", "Events stored.", "type")
-DELTAS = INSTRUMENTS.counter("agent_deltas_total", "Pieces of text shown live, after merging.", "type")
-STREAM_READERS = INSTRUMENTS.gauge("agent_stream_readers", "Streams open now.", "transport")
-SLOW_READERS = INSTRUMENTS.counter("agent_slow_readers_total", "Readers cut off as they did not keep up.", "transport")
-CONNECTIONS_CUT = INSTRUMENTS.counter(
-    "agent_connections_cut_total", "Connections refused or ended for want of room, or of manners.", "reason"
+from service_kit.observation.instruments import SECONDS, Labelled
+
+REGISTRY = CollectorRegistry()
+_counter = partial(Counter, registry=REGISTRY)
+_gauge = partial(Gauge, registry=REGISTRY)
+_histogram = partial(Histogram, registry=REGISTRY, buckets=SECONDS)
+
+RUNS_QUEUED = _counter("agent_runs_queued_total", "Runs queued for a message.")
+RUNS_STARTED = _counter("agent_runs_started_total", "Runs begun for the first time.")
+RUN_TAKEOVERS = _counter("agent_run_takeovers_total", "Runs taken over from another worker.")
+RUNS_ENDED = Labelled(_counter("agent_runs_ended_total", "Runs that ended.", ["status"]))
+RUN_SECONDS = Labelled(_histogram("agent_run_seconds", "From the first start of a run to its end.", ["status"]))
+RUN_WAKE_SECONDS = _histogram("agent_run_wake_seconds", "From queued to started.")
+RUNS_HERE = _gauge("agent_runs_in_process", "Runs this process drives now.")
+QUEUE_DEPTH = _gauge("agent_runs_waiting", "Runs in the ledger that wait for a worker, when asked.")
+LEASES_LOST = _counter("agent_leases_lost_total", "Runs this process lost to another one.")
+EVENTS_STORED = Labelled(_counter("agent_events_stored_total", "Events stored.", ["type"]))
+DELTAS = Labelled(_counter("agent_deltas_total", "Pieces of text shown live, after merging.", ["type"]))
+STREAM_READERS = Labelled(_gauge("agent_stream_readers", "Streams open now.", ["transport"]))
+SLOW_READERS = Labelled(_counter("agent_slow_readers_total", "Readers cut off as they did not keep up.", ["transport"]))
+CONNECTIONS_CUT = Labelled(
+    _counter("agent_connections_cut_total", "Connections refused or ended for want of room, or of manners.", ["reason"])
 )
-SCREENS = INSTRUMENTS.gauge("agent_screens", "Desktops shown now.")
+SCREENS = _gauge("agent_screens", "Desktops shown now.")
 
-MODEL_CALLS = INSTRUMENTS.counter("agent_model_calls_total", "Calls of models.", "provider", "model", "outcome")
-MODEL_FIRST_SECONDS = INSTRUMENTS.histogram(
-    "agent_model_first_token_seconds", "From a model call to its first part.", "provider", "model"
+MODEL_CALLS = Labelled(_counter("agent_model_calls_total", "Calls of models.", ["provider", "model", "outcome"]))
+MODEL_FIRST_SECONDS = Labelled(
+    _histogram("agent_model_first_token_seconds", "From a model call to its first part.", ["provider", "model"])
 )
-MODEL_SECONDS = INSTRUMENTS.histogram("agent_model_seconds", "Model calls from begin to end.", "provider", "model")
-MODEL_TOKENS = INSTRUMENTS.counter("agent_model_tokens_total", "Tokens, as told by providers.", "model", "kind")
-TOOL_CALLS = INSTRUMENTS.counter("agent_tool_calls_total", "Calls of tools.", "tool", "outcome")
-TOOL_SECONDS = INSTRUMENTS.histogram("agent_tool_seconds", "Tool calls from begin to end.", "tool")
+MODEL_SECONDS = Labelled(_histogram("agent_model_seconds", "Model calls from begin to end.", ["provider", "model"]))
+MODEL_TOKENS = Labelled(_counter("agent_model_tokens_total", "Tokens, as told by providers.", ["model", "kind"]))
+TOOL_CALLS = Labelled(_counter("agent_tool_calls_total", "Calls of tools.", ["tool", "outcome"]))
+TOOL_SECONDS = Labelled(_histogram("agent_tool_seconds", "Tool calls from begin to end.", ["tool"]))
 
-TRANSACTIONS = INSTRUMENTS.counter("agent_transactions_total", "Transactions of MongoDB.", "outcome")
-TRANSACTION_RETRIES = INSTRUMENTS.counter("agent_transaction_retries_total", "Transactions done again after a race.")
-REDIS_FAILURES = INSTRUMENTS.counter("agent_redis_failures_total", "Redis did not answer, or refused.", "use")
-HTTP_REQUESTS = INSTRUMENTS.counter("agent_http_requests_total", "Requests.", "method", "route", "status")
-HTTP_SECONDS = INSTRUMENTS.histogram("agent_http_request_seconds", "Requests from begin to end.", "method", "route")
+TRANSACTIONS = Labelled(_counter("agent_transactions_total", "Transactions of MongoDB.", ["outcome"]))
+TRANSACTION_RETRIES = _counter("agent_transaction_retries_total", "Transactions done again after a race.")
+REDIS_FAILURES = Labelled(_counter("agent_redis_failures_total", "Redis did not answer, or refused.", ["use"]))
+HTTP_REQUESTS = Labelled(_counter("agent_http_requests_total", "Requests.", ["method", "route", "status"]))
+HTTP_SECONDS = Labelled(_histogram("agent_http_request_seconds", "Requests from begin to end.", ["method", "route"]))

@@ -37,6 +37,10 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
+def _count_cut(reason: str) -> None:
+    measures.CONNECTIONS_CUT.labels(reason).inc()
+
+
 def server_for(app: ASGIApp, *, graceful_s: int, trusted_proxies: Sequence[str] = ()) -> Server:
     """Our way to run uvicorn: logs are ours, and no more connections than one process can serve.
 
@@ -46,7 +50,7 @@ def server_for(app: ASGIApp, *, graceful_s: int, trusted_proxies: Sequence[str] 
     return Server(
         Config(
             proxies,
-            peers=Peers(room_for(), is_proxy=proxies.is_trusted, count=measures.CONNECTIONS_CUT.add),
+            peers=Peers(room_for(), is_proxy=proxies.is_trusted, count=_count_cut),
             log_config=None,
             access_log=False,
             http=HttpProtocol,

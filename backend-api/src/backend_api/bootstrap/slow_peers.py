@@ -44,7 +44,7 @@ class WriteTimeout:
 
     def _cut(self) -> None:
         logger.info("connection of a slow reader cut", extra={"transport": self._transport_kind})
-        measures.SLOW_READERS.add(self._transport_kind)
+        measures.SLOW_READERS.labels(self._transport_kind).inc()
         self._transport.abort()
 
 

@@ -11,7 +11,6 @@ from pymongo.errors import PyMongoError
 
 from backend_api.application import measures
 from backend_api.infrastructure.mongo.database import Database
-from service_kit.observation.exposition import exposition
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +28,7 @@ class ProcessMetrics:
 
     async def text(self) -> bytes:
         measures.QUEUE_DEPTH.set(await self._waiting())
-        return exposition(measures.INSTRUMENTS.all) + generate_latest(self._process)
+        return generate_latest(measures.REGISTRY) + generate_latest(self._process)
 
     async def _waiting(self) -> float:
         """Not a number while the store does not answer."""

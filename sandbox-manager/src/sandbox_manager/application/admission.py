@@ -60,7 +60,7 @@ class Admission:
         except (UserLimitError, UserTotalLimitError, TotalLimitError):
             return None
         if stored:
-            measures.POOL_CLAIMS.add("claimed")
+            measures.POOL_CLAIMS.labels("claimed").inc()
         return next(iter(stored), None)
 
     async def request(self, sandbox: Sandbox, *, has_files: bool) -> Sandbox | None:
@@ -74,7 +74,7 @@ class Admission:
         session_id = sandbox.identity.session_id
         mine = next((one for one in stored if one.lives and one.identity.session_id == session_id), None)
         if recipe and mine is not None:
-            measures.POOL_CLAIMS.add("claimed" if mine.endpoint is not None else "missed")
+            measures.POOL_CLAIMS.labels("claimed" if mine.endpoint is not None else "missed").inc()
         return mine
 
     async def want_awake(self, sandbox_id: str) -> bool:

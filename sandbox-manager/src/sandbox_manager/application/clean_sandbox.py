@@ -58,7 +58,7 @@ class CleanSandbox:
         try:
             async with asyncio.timeout(self.deadline_s):
                 await self.runtime.remove(identity, keep_workspace=keep_workspace)
-            measures.REMOVED.add(self.runtime.name)
+            measures.REMOVED.labels(self.runtime.name).inc()
         except TimeoutError as error:
             raise EngineUnavailableError("The engine took too long to remove a sandbox; it is tried again.") from error
 

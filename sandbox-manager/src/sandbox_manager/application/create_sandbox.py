@@ -60,7 +60,7 @@ class CreateSandbox:
             outcome = error.code
             raise
         finally:
-            measures.CREATES.add(outcome)
+            measures.CREATES.labels(outcome).inc()
 
     async def _create(self, session_id: str, user_id: str) -> Created:
         for _ in range(_ATTEMPTS):

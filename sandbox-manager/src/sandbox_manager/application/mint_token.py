@@ -46,7 +46,7 @@ class MintToken:
             raise SandboxNotReadyError("The sandbox has just ended; create it again.") from error
         if sandbox.status is not Status.READY:
             raise SandboxNotReadyError("There is not enough free memory to wake the sandbox now; it waits in line.")
-        measures.TOKENS.add()
+        measures.TOKENS.inc()
         now = self.clock.now()
         expires_at = now + ttl
         return MintedToken(

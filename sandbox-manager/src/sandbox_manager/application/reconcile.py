@@ -54,7 +54,7 @@ class Reconcile:
             await self._sweep()
             outcome = "done"
         finally:
-            measures.RECONCILES.add(outcome)
+            measures.RECONCILES.labels(outcome).inc()
             measures.RECONCILE_SECONDS.observe(time.perf_counter() - began)
 
     async def _sweep(self) -> None:
@@ -117,7 +117,7 @@ class Reconcile:
                 lambda now: now.failed(_STOPPED, retryable=True) or now.retired(_STOPPED, Cleanup.ALL),
             )
             if failed is not None:
-                measures.RECONCILED.add("dead_start")
+                measures.RECONCILED.labels("dead_start").inc()
                 _log.warning("start of a dead manager undone", extra=log_fields(sandbox.identity))
                 await self.clean.settle(failed)
 
@@ -170,7 +170,7 @@ class Reconcile:
             lambda now: _unchanged(now, sandbox, now.retired(reason, Cleanup.KEEP_WORKSPACE)),
         )
         if over is not None:
-            measures.RECONCILED.add("given_up")
+            measures.RECONCILED.labels("given_up").inc()
             _log.info("sandbox given up", extra={**log_fields(sandbox.identity), "reason": reason})
             await self.clean(over)
 
@@ -187,14 +187,14 @@ class Reconcile:
             return newest.settled(newest.cleanup, self.clock.now())
 
         if await change_sandbox(self.registry, sandbox.id, forsaken) is not None:
-            measures.RECONCILED.add("forsaken")
+            measures.RECONCILED.labels("forsaken").inc()
             _log.warning("sandbox of a place without managers given up", extra=log_fields(sandbox.identity))
 
     async def _remove_stray(self, stray: Found) -> None:
         record = await self.registry.get(stray.identity.sandbox_id)
         if record is not None and record.occupied:
             return
-        measures.RECONCILED.add("stray")
+        measures.RECONCILED.labels("stray").inc()
         _log.warning("stray sandbox removed", extra=log_fields(stray.identity))
         await self.clean.remove(stray.identity, keep_workspace=True)
 

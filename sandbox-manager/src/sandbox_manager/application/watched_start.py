@@ -27,17 +27,17 @@ class StartWatch:
 
     def reached(self, phase: str) -> None:
         now = time.perf_counter()
-        measures.PHASE_SECONDS.observe(now - self._last, self._runtime, phase)
+        measures.PHASE_SECONDS.labels(self._runtime, phase).observe(now - self._last)
         self._span.set_attribute(f"phase.{phase}_ms", round((now - self._last) * 1000, 1))
         self._last = now
 
     def ended(self, error: DomainError | None) -> None:
         """`error` is why it did not get ready."""
         outcome = "ready" if error is None else error.code
-        measures.STARTS.add(self._runtime, outcome)
+        measures.STARTS.labels(self._runtime, outcome).inc()
         self._span.set_attribute("outcome", outcome)
         if error is None:
-            measures.PHASE_SECONDS.observe(time.perf_counter() - self._began, self._runtime, "total")
+            measures.PHASE_SECONDS.labels(self._runtime, "total").observe(time.perf_counter() - self._began)
 
 
 _current: ContextVar[StartWatch | None] = ContextVar("start", default=None)
@@ -71,4 +71,4 @@ def admitted(sandbox: Sandbox, lease: timedelta) -> None:
     """One was let in: its lease begins then."""
     if sandbox.asked_at is not None:
         waited = (sandbox.lease_until - lease - sandbox.asked_at).total_seconds()
-        measures.PHASE_SECONDS.observe(max(waited, 0.0), sandbox.runtime, "admitted")
+        measures.PHASE_SECONDS.labels(sandbox.runtime, "admitted").observe(max(waited, 0.0))

@@ -47,8 +47,8 @@ def create_app(wiring: Wiring) -> FastAPI:
 
 def _count(answered: Answered) -> None:
     method = answered.routed_method
-    measures.HTTP_REQUESTS.add(method, answered.route, str(answered.status))
-    measures.HTTP_SECONDS.observe(answered.seconds, method, answered.route)
+    measures.HTTP_REQUESTS.labels(method, answered.route, str(answered.status)).inc()
+    measures.HTTP_SECONDS.labels(method, answered.route).observe(answered.seconds)
 
 
 REQUESTS = RequestRules(

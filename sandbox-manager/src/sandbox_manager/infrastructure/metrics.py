@@ -11,7 +11,6 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from sandbox_manager.application import measures
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.domain.ports import SandboxRecords
-from service_kit.observation.exposition import exposition
 
 _log = logging.getLogger(__name__)
 
@@ -29,11 +28,11 @@ class ProcessMetrics:
 
     async def text(self) -> bytes:
         await self._look()
-        return exposition(measures.INSTRUMENTS.all) + generate_latest(self._process)
+        return generate_latest(measures.REGISTRY) + generate_latest(self._process)
 
     async def _look(self) -> None:
         """Nothing is told of sandboxes while the registry does not answer."""
-        measures.SANDBOXES.values.clear()
+        measures.SANDBOXES.clear()
         try:
             async with asyncio.timeout(_LOOK_S):
                 occupied = await self._registry.find(occupied=True)
@@ -41,4 +40,4 @@ class ProcessMetrics:
             _log.warning("sandboxes can't be counted")
             return
         for (runtime, status), number in Counter((one.runtime, one.shown.value) for one in occupied).items():
-            measures.SANDBOXES.set(number, runtime, status)
+            measures.SANDBOXES.labels(runtime, status).set(number)

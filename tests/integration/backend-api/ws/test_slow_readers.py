@@ -50,15 +50,23 @@ async def deaf_client(gateway: Gateway, request: str) -> socket.socket:
     return client
 
 
+def counted(name: str, transport: str) -> float:
+    return measures.REGISTRY.get_sample_value(name, {"transport": transport}) or 0.0
+
+
+def slow_readers(transport: str) -> float:
+    return counted("agent_slow_readers_total", transport)
+
+
 async def cut(transport: str, before: float) -> None:
     async with asyncio.timeout(30):
-        while measures.SLOW_READERS.values.get((transport,), 0.0) <= before:
+        while slow_readers(transport) <= before:
             await asyncio.sleep(0.05)
 
 
 async def nobody_streams() -> None:
     async with asyncio.timeout(30):
-        while any(measures.STREAM_READERS.values.values()):
+        while any(counted("agent_stream_readers", transport) for transport in ("sse", "ws")):
             await asyncio.sleep(0.05)
 
 
@@ -67,7 +75,7 @@ async def test_an_event_stream_nobody_reads_is_cut_and_others_go_on(gateway: Gat
     anna = await gateway.user("anna")
     session_id = await long_session(gateway, anna)
     path = f"/api/sessions/{session_id}/events"
-    before = measures.SLOW_READERS.values.get(("http",), 0.0)
+    before = slow_readers("http")
     deaf = await deaf_client(
         gateway, f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {anna['Authorization']}\r\n\r\n"
     )
@@ -88,7 +96,7 @@ async def test_a_socket_nobody_reads_is_cut(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await long_session(gateway, anna)
     path = f"/api/sessions/{session_id}/ws"
-    before = measures.SLOW_READERS.values.get(("ws",), 0.0)
+    before = slow_readers("ws")
     deaf = await deaf_client(
         gateway,
         f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {anna['Authorization']}\r\nConnection: Upgrade\r\n"

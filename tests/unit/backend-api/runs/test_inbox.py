@@ -421,8 +421,8 @@ class BeatsIntoTheEnd(MemoryRunLedger):
 async def test_the_end_of_a_run_is_told_also_when_a_heartbeat_finds_it_first_and_no_lease_counts_as_lost() -> None:
     store, notifier = MemoryStore(), WatchedNotifier()
     stage = Stage(store, ledger=BeatsIntoTheEnd(store, notifier), notifier=notifier)
-    lost = measures.LEASES_LOST.values[()]
+    lost = measures.REGISTRY.get_sample_value("agent_leases_lost_total")
     async with working(worker_for(stage, ScriptedModel([TextPart("Done."), STOP]))):
         await stage.say(await stage.open_session(), "go")
         await until(lambda: any(isinstance(event.payload, RunFinished) for event in stage.tail.published))
-    assert measures.LEASES_LOST.values[()] == lost
+    assert measures.REGISTRY.get_sample_value("agent_leases_lost_total") == lost

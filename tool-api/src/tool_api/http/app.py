@@ -41,4 +41,4 @@ def create_app(services: Services) -> FastAPI:
 
 
 def _count(answered: Answered) -> None:
-    measures.HTTP_REQUESTS.add(answered.routed_method, answered.route, str(answered.status))
+    measures.HTTP_REQUESTS.labels(answered.routed_method, answered.route, str(answered.status)).inc()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Depends, Request, Response
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from service_kit.observation.exposition import MEDIA_TYPE, exposition
 from tool_api.http.authorization import grant_of
-from tool_api.measures import INSTRUMENTS
+from tool_api.measures import REGISTRY
 
 router = APIRouter()
 
@@ -17,4 +17,4 @@ async def _any_grant(request: Request) -> None:
 
 @router.get("/metrics", response_class=Response, dependencies=[Depends(_any_grant)])
 async def metrics() -> Response:
-    return Response(exposition(INSTRUMENTS.all), media_type=MEDIA_TYPE)
+    return Response(generate_latest(REGISTRY), media_type=CONTENT_TYPE_PLAIN_0_0_4)

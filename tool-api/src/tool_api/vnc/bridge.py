@@ -43,7 +43,7 @@ async def bridge(websocket: WebSocket, socket_path: str, *, view_only: bool) -> 
         await _close(websocket, CloseCode.NO_DESKTOP)
         return
     try:
-        with measures.VIEWERS.held("view" if view_only else "control"):
+        with measures.VIEWERS.labels("view" if view_only else "control").track_inprogress():
             code = await _carry(websocket, reader, writer, ViewOnlyFilter() if view_only else None)
         await _close(websocket, code)
     finally:

@@ -44,11 +44,11 @@ class StreamPlaces:
                 held.end(None)
             self._taken[user_id] = self._taken.get(user_id, 0) + 1
             self._open.add(held)
-            measures.STREAM_READERS.add(transport)
+            measures.STREAM_READERS.labels(transport).inc()
             try:
                 yield held
             finally:
-                measures.STREAM_READERS.add(transport, by=-1.0)
+                measures.STREAM_READERS.labels(transport).dec()
                 self._open.discard(held)
                 self._taken[user_id] -= 1
                 if not self._taken[user_id]:

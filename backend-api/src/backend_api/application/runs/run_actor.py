@@ -265,6 +265,6 @@ def _observed(lease: Lease) -> Generator[None]:
     with (
         working_for(request_id=run.request_id, session_id=run.session_id, run_id=run.id),
         span("run", parent=run.trace, attributes=attributes),
-        measures.RUNS_HERE.held(),
+        measures.RUNS_HERE.track_inprogress(),
     ):
         yield

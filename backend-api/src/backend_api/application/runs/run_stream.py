@@ -224,7 +224,7 @@ class RunStream:
                     await self._tail.publish(self._session_id, item)
                 else:
                     payload = item.payload() if isinstance(item, _Piece) else item
-                    measures.DELTAS.add(payload.type)
+                    measures.DELTAS.labels(payload.type).inc()
                     await self._tail.publish_delta(self._session_id, self._run_id, payload)
         except Exception:
             # The live channel may be lost at any moment; readers repair from the log.

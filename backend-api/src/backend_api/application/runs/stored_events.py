@@ -12,11 +12,11 @@ def count_stored(events: Sequence[Event]) -> None:
     """Every run passes through its events, so they count it, whoever wrote them."""
     for event in events:
         payload = event.payload
-        measures.EVENTS_STORED.add(payload.type)
+        measures.EVENTS_STORED.labels(payload.type).inc()
         if isinstance(payload, RunQueued):
-            measures.RUNS_QUEUED.add()
+            measures.RUNS_QUEUED.inc()
         elif isinstance(payload, RunStarted):
-            (measures.RUNS_STARTED if payload.attempt == 1 else measures.RUN_TAKEOVERS).add()
+            (measures.RUNS_STARTED if payload.attempt == 1 else measures.RUN_TAKEOVERS).inc()
         elif isinstance(payload, RunFinished):
-            measures.RUNS_ENDED.add(payload.status)
-            measures.RUN_SECONDS.observe(payload.duration_ms / 1000, payload.status)
+            measures.RUNS_ENDED.labels(payload.status).inc()
+            measures.RUN_SECONDS.labels(payload.status).observe(payload.duration_ms / 1000)

@@ -34,7 +34,7 @@ class WatchedModel:
                 async for part in parts:
                     if not has_begun:
                         has_begun = True
-                        measures.MODEL_FIRST_SECONDS.observe(time.perf_counter() - began, provider, model)
+                        measures.MODEL_FIRST_SECONDS.labels(provider, model).observe(time.perf_counter() - began)
                     if isinstance(part, UsagePart):
                         usage = part.usage
                     elif isinstance(part, FinishPart):
@@ -48,10 +48,10 @@ class WatchedModel:
             outcome = "fault" if isinstance(error, Exception) else "stopped"
             raise
         finally:
-            measures.MODEL_CALLS.add(provider, model, outcome)
-            measures.MODEL_SECONDS.observe(time.perf_counter() - began, provider, model)
+            measures.MODEL_CALLS.labels(provider, model, outcome).inc()
+            measures.MODEL_SECONDS.labels(provider, model).observe(time.perf_counter() - began)
             for kind in ("input", "cached", "output", "thinking"):
-                measures.MODEL_TOKENS.add(model, kind, by=getattr(usage, kind))
+                measures.MODEL_TOKENS.labels(model, kind).inc(max(getattr(usage, kind), 0))
             span.set_attribute("gen_ai.usage.input_tokens", usage.input)
             span.set_attribute("gen_ai.usage.output_tokens", usage.output)
             if outcome not in _FINE:

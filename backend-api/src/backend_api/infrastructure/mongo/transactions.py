@@ -86,7 +86,7 @@ async def in_transaction(database: Database, work: Callable[[AsyncClientSession]
                     if not error.has_error_label("TransientTransactionError"):
                         raise
                 attempt += 1
-                measures.TRANSACTION_RETRIES.add()
+                measures.TRANSACTION_RETRIES.inc()
                 await asyncio.sleep(random.uniform(0, min(0.001 * 2**attempt, 0.05)))
     except AbandonedError:
         outcome = "abandoned"
@@ -95,7 +95,7 @@ async def in_transaction(database: Database, work: Callable[[AsyncClientSession]
         outcome = "timed_out"
         raise StoreUnavailableError("The database is too busy. Try again in a moment.") from error
     finally:
-        measures.TRANSACTIONS.add(outcome)
+        measures.TRANSACTIONS.labels(outcome).inc()
 
 
 def wrote(events: Sequence[Event]) -> None:

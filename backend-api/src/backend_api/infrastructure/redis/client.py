@@ -66,7 +66,7 @@ class _CountedRetry(Retry):
         try:
             return await super().call_with_retry(*args, **kwargs)
         except (RedisConnectionError, RedisTimeoutError):
-            measures.REDIS_FAILURES.add(self._use)
+            measures.REDIS_FAILURES.labels(self._use).inc()
             raise
 
 

@@ -39,8 +39,8 @@ def _watched(tool: Tool) -> Tool:
                 outcome = "cancelled"
                 raise
             finally:
-                measures.TOOL_CALLS.add(call.name, outcome)
-                measures.TOOL_SECONDS.observe(time.perf_counter() - began, call.name)
+                measures.TOOL_CALLS.labels(call.name, outcome).inc()
+                measures.TOOL_SECONDS.labels(call.name).observe(time.perf_counter() - began)
                 current.set_attribute("outcome", outcome)
 
     return replace(tool, run=run)

@@ -81,7 +81,7 @@ class EventStream(Response):
             # The server cuts the connection of a reader that takes nothing.
             logger.info("slow reader disconnected")
         except SlowReaderError as error:
-            measures.SLOW_READERS.add("sse")
+            measures.SLOW_READERS.labels("sse").inc()
             logger.info("slow reader disconnected", extra={"code": error.code})
             await _last(send)
         except DomainError as error:

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from fastapi import APIRouter
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from backend_api.interfaces.http.use_cases import Calls, Metrics, Options, Probe
-from service_kit.observation.exposition import MEDIA_TYPE
 from service_kit.scraping import check_scraper
 
 router = APIRouter(tags=["health"])
@@ -86,4 +86,4 @@ async def metrics(request: Request, calls: Calls, options: Options) -> Response:
 
 async def metrics_answer(metrics: Metrics) -> Response:
     """What was counted, as an answer."""
-    return Response(await metrics(), media_type=MEDIA_TYPE)
+    return Response(await metrics(), media_type=CONTENT_TYPE_PLAIN_0_0_4)

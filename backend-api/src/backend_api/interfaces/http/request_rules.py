@@ -47,5 +47,5 @@ def _work(scope: Scope, headers: Headers) -> Work:
 
 def _count(answered: Answered) -> None:
     status = 101 if answered.method == "WS" else answered.status or 500
-    measures.HTTP_REQUESTS.add(answered.method, answered.route, str(status))
-    measures.HTTP_SECONDS.observe(answered.seconds, answered.method, answered.route)
+    measures.HTTP_REQUESTS.labels(answered.method, answered.route, str(status)).inc()
+    measures.HTTP_SECONDS.labels(answered.method, answered.route).observe(answered.seconds)

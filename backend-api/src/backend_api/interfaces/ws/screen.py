@@ -33,7 +33,7 @@ async def screen(socket: WebSocket, session_id: str, calls: Calls, ticket: str =
     try:
         async with calls.open_screen(SessionId(session_id), ticket) as opened:
             trust_peer(socket)
-            with measures.SCREENS.held():
+            with measures.SCREENS.track_inprogress():
                 code = await _proxy(socket, opened, calls.computers, session_id)
     except DomainError as error:
         logger.info("screen closed", extra={"session_id": session_id, "code": error.code})
@@ -58,7 +58,7 @@ async def _proxy(socket: WebSocket, opened: OpenedScreen, computers: Computers, 
         results = await asyncio.gather(*tasks, return_exceptions=True)
     for result in results:
         if isinstance(result, TimeoutError):
-            measures.SLOW_READERS.add("screen")
+            measures.SLOW_READERS.labels("screen").inc()
             return TOO_SLOW
         if isinstance(result, Exception):
             raise result

@@ -105,7 +105,7 @@ class _Conversation:
                 await events.aclose()
         for result in results:
             if isinstance(result, SlowReaderError | TimeoutError):
-                measures.SLOW_READERS.add("ws")
+                measures.SLOW_READERS.labels("ws").inc()
                 return TOO_SLOW
             if isinstance(result, Exception):
                 raise result

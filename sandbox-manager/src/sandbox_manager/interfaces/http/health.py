@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from fastapi import APIRouter
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from sandbox_manager.domain.errors import DomainError
 from sandbox_manager.interfaces.http.use_cases import Wired
-from service_kit.observation.exposition import MEDIA_TYPE
 from service_kit.scraping import check_scraper
 
 _DEADLINE_S = 2.0
@@ -75,4 +75,4 @@ def _forget(asked: asyncio.Future[None]) -> None:
 async def metrics(request: Request, wired: Wired) -> Response:
     """Prometheus text: with METRICS_TOKEN, or without one for this machine itself."""
     check_scraper(request, wired.metrics_token)
-    return Response(await wired.metrics(), media_type=MEDIA_TYPE)
+    return Response(await wired.metrics(), media_type=CONTENT_TYPE_PLAIN_0_0_4)
