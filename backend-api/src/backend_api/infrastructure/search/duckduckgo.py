@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
+from backend_api.infrastructure.search.bounded_search import post
 from backend_api.infrastructure.search.provider import Hit, SearchUnavailableError
 
 ADDRESS = "https://html.duckduckgo.com/html/"
@@ -21,10 +22,8 @@ class DuckDuckGoSearch:
         self._address = address
 
     async def search(self, query: str, *, limit: int) -> list[Hit]:
-        try:
-            response = await self._http.post(self._address, data={"q": query}, headers={"User-Agent": BROWSER})
-        except httpx.HTTPError as error:
-            raise SearchUnavailableError("DuckDuckGo can't be reached.") from error
+        headers = {"User-Agent": BROWSER}
+        response = await post(self._http, self._address, "DuckDuckGo", headers=headers, data={"q": query})
         if response.status_code == 202 or "anomaly" in response.text:
             raise SearchUnavailableError("DuckDuckGo asks for a person. Wait, or set TAVILY_API_KEY.")
         if response.is_error:

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import httpx
 
+from backend_api.infrastructure.search.bounded_search import DEADLINE_S
 from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
 from backend_api.infrastructure.search.provider import SearchProvider
 from backend_api.infrastructure.search.tavily import TavilySearch
-
-SEARCH_DEADLINE_S = 15.0
 
 
 class SearchSettingError(ValueError):
@@ -45,4 +44,4 @@ def search_provider(setting: str, *, tavily_key: str, http: httpx.AsyncClient) -
 
 
 def search_http() -> httpx.AsyncClient:
-    return httpx.AsyncClient(timeout=httpx.Timeout(SEARCH_DEADLINE_S, connect=5.0), follow_redirects=True)
+    return httpx.AsyncClient(timeout=httpx.Timeout(DEADLINE_S, connect=5.0), follow_redirects=True)

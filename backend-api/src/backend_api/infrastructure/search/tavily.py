@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 
+from backend_api.infrastructure.search.bounded_search import post
 from backend_api.infrastructure.search.provider import Hit, SearchUnavailableError
 
 ADDRESS = "https://api.tavily.com"
@@ -22,10 +23,7 @@ class TavilySearch:
     async def search(self, query: str, *, limit: int) -> list[Hit]:
         body = {"query": query, "max_results": limit, "search_depth": "basic"}
         headers = {"Authorization": f"Bearer {self._key}"}
-        try:
-            response = await self._http.post(f"{self._address}/search", json=body, headers=headers)
-        except httpx.HTTPError as error:
-            raise SearchUnavailableError("Tavily can't be reached.") from error
+        response = await post(self._http, f"{self._address}/search", "Tavily", headers=headers, json=body)
         if response.status_code in (401, 403):
             raise SearchUnavailableError("Tavily refuses the key. Check TAVILY_API_KEY.")
         if response.status_code in (429, 432, 433):
