@@ -22,6 +22,41 @@ for name in os.listdir("/proc"):
 """
 
 
+FILL_STEADILY = """
+import os, time
+out = os.open("/workspace/fill", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+for _ in range(100):
+    os.write(out, bytes(16 << 20))
+    time.sleep(0.2)
+"""
+
+# While a mapping's rights are changed nobody can read of the process, and one of the lowest priority hardly comes to
+# the end of it while others take the processors.
+KEEP_MAPPINGS = """
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+for _ in range(24):
+    if os.fork() == 0:
+        while not os.path.exists("/workspace/keeping"):
+            time.sleep(0.2)
+        while True:
+            pass
+size = 2 << 30
+at = libc.mmap(None, size, 1, 0x4022, -1, 0)  # to be read, private, of nothing, no memory set aside
+libc.madvise(at, size, 15)  # no huge pages
+libc.madvise(at, size, 22)  # with all its page tables
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+os.mkdir("/workspace/keeping")
+rights = 1
+while True:
+    rights ^= 2
+    libc.mprotect(at, size, rights)
+"""
+
 SPIN = """
 import os
 for _ in range(4):

@@ -14,6 +14,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
 from sandbox_manager.domain.errors import EngineUnavailableError
+from sandbox_manager.infrastructure.runtimes.process.bounded_looks import BoundedLooks
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import STARVED, ProbeError, hidden_files, hides
 from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, trees
@@ -31,6 +32,9 @@ _LISTED_S = 0.1
 _HELD_CPU_S = 0.25
 _HELD_TIMEOUT_S = 1.0
 _STOP_S = 0.5
+_MOST_TIMEOUT_S = 15.0
+"""With what a process maps; a program that counts a large tree is waited for longer."""
+_LOOKS = BoundedLooks()
 _NOTHING = TreeSize(0, 0)
 
 
@@ -73,13 +77,13 @@ def count_workspaces(
     listing = _Listing([one.root for one in watched])
     sizes = _sizes([one.workspace for one in watched], bounds, may_unshare=may_unshare)
     for one, (size, took_s, fault) in zip(watched, sizes, strict=True):
-        began = time.thread_time()
+        began = time.monotonic()
         try:
             deleted, deleted_fault = _deleted_size(one, listing, device, bounds)
         except Exception:  # noqa: BLE001 - one of many; the others are counted
             _log.exception("what a sandbox holds open could not be counted", extra={"session_id": one.session_id})
             size, deleted, deleted_fault = None, _NOTHING, None
-        took_s += time.thread_time() - began
+        took_s += time.monotonic() - began
         yield Counted(None if size is None else _sum(size, deleted), took_s, deleted.bytes, fault or deleted_fault)
 
 
@@ -114,14 +118,16 @@ def _deleted_size(one: Watched, listing: _Listing, device: int, bounds: CountBou
     """Where somebody was started meanwhile, the sandbox is held still and all that are new in it looked at too: a file
     may be handed on from process to process, each of which ends before it is looked at."""
     members, moment = listing.of(one.root)
-    first = _deleted(members, device, bounds.deleted_cpu_s, bounds.timeout_s)
+    timeout_s = min(bounds.timeout_s, _MOST_TIMEOUT_S)
+    first = _deleted(one.root, members, device, bounds.deleted_cpu_s, timeout_s)
     if one.freezer is None or moment.is_last:
         return TreeSize(sum(first.sizes.values()), len(first.sizes), first.complete), first.fault
     try:
         with one.freezer.held(_STOP_S) as is_held:
             now = trees(all_processes(), [one.root])[one.root]
             new = [member for member in now if moment.precedes(member)]
-            more = _deleted(new, device, min(bounds.deleted_cpu_s, _HELD_CPU_S), _HELD_TIMEOUT_S, starved=1)
+            cpu_s = min(bounds.deleted_cpu_s, _HELD_CPU_S)
+            more = _deleted(one.root, new, device, cpu_s, _HELD_TIMEOUT_S, starved=1)
     except (OSError, EngineUnavailableError):
         # It may have ended meanwhile; one that goes on is counted again.
         more, is_held = _Deleted({}, not one.root.lives), True
@@ -131,12 +137,25 @@ def _deleted_size(one: Watched, listing: _Listing, device: int, bounds: CountBou
 
 
 def _deleted(
-    members: Sequence[Member], device: int, deadline_s: float, timeout_s: float, *, starved: int = STARVED
+    root: ProcessRef,
+    members: Sequence[Member],
+    device: int,
+    deadline_s: float,
+    timeout_s: float,
+    *,
+    starved: int = STARVED,
 ) -> _Deleted:
     """Also of those that only processes hold which let us not look into them."""
     pids = [member.process.pid for member in members]
-    sizes, complete = unlinked_files(pids, device, deadline_s=deadline_s, clock=time.thread_time)
-    hiding = [pid for pid in pids if any(map(hides, descriptor_folders(pid)))]
+
+    def look() -> tuple[dict[int, int], bool, list[int]]:
+        sizes, complete = unlinked_files(pids, device, deadline_s=deadline_s, clock=time.thread_time)
+        return sizes, complete, [pid for pid in pids if any(map(hides, descriptor_folders(pid)))]
+
+    seen = _LOOKS.look(root, look, timeout_s)
+    if seen is None:
+        return _Deleted({}, complete=False)
+    sizes, complete, hiding = seen
     try:
         found, untold = hidden_files(hiding, timeout_s, starved=starved)
     except ProbeError as error:
