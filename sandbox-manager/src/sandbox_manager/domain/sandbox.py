@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from sandbox_manager.domain.disk import Fill
 from sandbox_manager.domain.identifiers import (
@@ -15,27 +16,12 @@ from sandbox_manager.domain.identifiers import (
     parse_user_id,
     pool_session,
 )
+from sandbox_manager.domain.life import ALIVE, LIFE, Move, Status
 
 __all__ = ["ANY_PLACE", "LONG_AGO", "Cleanup", "Identity", "Sandbox", "Started", "Status", "pool_session"]
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 ANY_PLACE = "*"
-
-
-class Status(StrEnum):
-    """Life of a sandbox. A queued one waits for room, a paused one is frozen until it is used.
-
-    Those of the pool belong to nobody yet: a warming one is being booted, a warm one is at rest until it is claimed.
-    """
-
-    WARMING = "warming"
-    WARM = "warm"
-    QUEUED = "queued"
-    STARTING = "starting"
-    READY = "ready"
-    PAUSED = "paused"
-    FAILED = "failed"
-    GONE = "gone"
 
 
 class Cleanup(StrEnum):
@@ -129,7 +115,7 @@ class Sandbox:
 
     @property
     def lives(self) -> bool:
-        return self.status not in (Status.FAILED, Status.GONE)
+        return self.status in ALIVE
 
     @property
     def is_pooled(self) -> bool:
@@ -161,19 +147,19 @@ class Sandbox:
         """When it ends unless it is used."""
         return min(self.expires_at, self.idle_expires_at)
 
+    def may(self, move: Move) -> bool:
+        """Whether its life has this move now."""
+        return self.status in LIFE[move][0]
+
+    def _moved(self, move: Move, **changes: Any) -> Sandbox | None:
+        """Its next state, which a person may see; None where its life has no such move now."""
+        if not self.may(move):
+            return None
+        return replace(self, status=LIFE[move][1], revision=self.revision + 1, **changes)
+
     def admitted(self, owner: str, until: datetime, runtime: str, place: str) -> Sandbox | None:
         """There is room: `owner` starts it. None when it no longer waits."""
-        if self.status is not Status.QUEUED:
-            return None
-        return replace(
-            self,
-            status=Status.STARTING,
-            lease_owner=owner,
-            lease_until=until,
-            runtime=runtime,
-            place=place,
-            revision=self.revision + 1,
-        )
+        return self._moved(Move.ADMIT, lease_owner=owner, lease_until=until, runtime=runtime, place=place)
 
     def waited_for(self, now: datetime) -> Sandbox | None:
         """Somebody still waits. None when it does not stand in line."""
@@ -193,12 +179,10 @@ class Sandbox:
 
     def made_ready(self, started: Started, owner: str) -> Sandbox | None:
         """None when it was given up in the meantime, or another owner works on it."""
-        if self.status is not Status.STARTING or self.lease_owner != owner:
+        if self.lease_owner != owner:
             return None
-        return replace(
-            self,
-            status=Status.READY,
-            revision=self.revision + 1,
+        return self._moved(
+            Move.MAKE_READY,
             endpoint=started.endpoint,
             has_desktop=started.has_desktop,
             has_network=started.has_network,
@@ -206,11 +190,11 @@ class Sandbox:
 
     def made_warm(self, started: Started, owner: str) -> Sandbox | None:
         """Booted and at rest. None when it was given up in the meantime, or another owner works on it."""
-        if self.status is not Status.WARMING or self.lease_owner != owner:
+        if not self.may(Move.BOOT) or self.lease_owner != owner:
             return None
         return replace(
             self,
-            status=Status.WARM,
+            status=LIFE[Move.BOOT][1],
             endpoint=started.endpoint,
             has_desktop=started.has_desktop,
             has_network=started.has_network,
@@ -218,7 +202,7 @@ class Sandbox:
 
     def can_be_claimed(self, place: str, recipe: str, now: datetime) -> bool:
         """Whether it is warm, of that place and made so, and nobody works on it."""
-        is_warm = self.status is Status.WARM and self.lease_until <= now < self.expires_at
+        is_warm = self.may(Move.CLAIM) and self.lease_until <= now < self.expires_at
         return is_warm and (self.place, self.recipe) == (place, recipe)
 
     def claimed(self, wanted: Sandbox, owner: str, until: datetime) -> Sandbox:
@@ -226,7 +210,7 @@ class Sandbox:
         return replace(
             wanted,
             identity=replace(wanted.identity, sandbox_id=self.id),
-            status=Status.STARTING,
+            status=LIFE[Move.CLAIM][1],
             runtime=self.runtime,
             place=self.place,
             lease_owner=owner,
@@ -241,12 +225,8 @@ class Sandbox:
 
     def failed(self, reason: str, *, retryable: bool) -> Sandbox | None:
         """None when it is neither queued nor starting."""
-        if self.status not in (Status.QUEUED, Status.STARTING):
-            return None
-        return replace(
-            self,
-            status=Status.FAILED,
-            revision=self.revision + 1,
+        return self._moved(
+            Move.FAIL,
             notice=None,
             reason=reason,
             retryable=retryable,
@@ -260,10 +240,8 @@ class Sandbox:
         if not self.lives:
             widened = cleanup is Cleanup.ALL and self.cleanup is not Cleanup.ALL
             return replace(self, cleanup=Cleanup.ALL) if widened else None
-        return replace(
-            self,
-            status=Status.GONE,
-            revision=self.revision + 1,
+        return self._moved(
+            Move.RETIRE,
             notice=None,
             reason=reason,
             retryable=retryable,
@@ -272,22 +250,14 @@ class Sandbox:
 
     def paused(self, now: datetime, keep: timedelta) -> Sandbox | None:
         """Frozen, to be removed after `keep` unless it is used. None when it is not ready."""
-        if self.status is not Status.READY:
-            return None
-        end = min(now + keep, self.expires_at)
-        return replace(self, status=Status.PAUSED, revision=self.revision + 1, notice=None, idle_expires_at=end)
+        return self._moved(Move.PAUSE, notice=None, idle_expires_at=min(now + keep, self.expires_at))
 
     def resumed(self, now: datetime, idle: timedelta) -> Sandbox | None:
         """Used again. None when it is not paused."""
-        if self.status is not Status.PAUSED:
-            return None
-        end = min(now + idle, self.expires_at)
-        return replace(
-            self,
-            status=Status.READY,
-            revision=self.revision + 1,
+        return self._moved(
+            Move.RESUME,
             notice=None,
-            idle_expires_at=end,
+            idle_expires_at=min(now + idle, self.expires_at),
             waking_since=None,
             asked_at=None,
             reason=None,
