@@ -109,7 +109,7 @@ class Workspace:
             running=lambda: {"one": watched},
             end=lambda one, _: self.ended.append(one),
             look_s=0,
-            quick=CountBounds(tree_cpu_s=5, deleted_cpu_s=5, patience_s=30),
+            quick=CountBounds(tree_cpu_s=5, deleted_cpu_s=5, timeout_s=30),
         )
 
     def look(self) -> None:
