@@ -1,0 +1,28 @@
+"""The walk through the code names files that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs" / "how-it-works.md").read_text()
+
+
+def named() -> list[str]:
+    return re.findall(r"`([\w/.-]+\.py)(?:::\w+)?`", PAGE)
+
+
+def test_each_file_and_function_the_page_names_is_there() -> None:
+    source = ROOT / "backend-api" / "src" / "backend_api"
+    found = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("*/src/**/*.py")]
+    assert len(named()) > 25
+    for name in named():
+        assert (source / name).is_file() or any(path.endswith("/" + name) or path == name for path in found), name
+    for name, function in re.findall(r"`([\w/.-]+\.py)::(\w+)`", PAGE):
+        text = "".join((ROOT / path).read_text() for path in found if path.endswith("/" + name))
+        assert f"def {function}(" in text, (name, function)
+
+
+def test_the_readme_leads_to_the_page() -> None:
+    assert "(docs/how-it-works.md)" in (ROOT / "README.md").read_text()
