@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from backend_api.domain.agent.tools import ToolCall
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
@@ -79,9 +80,16 @@ async def command(endpoints: Endpoints, computer: Computer) -> str:
     async def on_output(_: str) -> None:
         return
 
-    return (
-        await ToolApiSandboxTools(endpoints).call(computer, "call-1", "shell_exec", {"command": "x"}, on_output)
-    ).output
+    call = ToolCall(
+        session_id="s",
+        user_id="u",
+        run_id="r",
+        call_id="call-1",
+        name="shell_exec",
+        arguments={"command": "x"},
+        on_output=on_output,
+    )
+    return (await ToolApiSandboxTools(endpoints).call(computer, call)).output
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from backend_api.domain.agent.tools import ToolCall
 from backend_api.domain.errors import DomainError
 from backend_api.domain.sandbox.entity import Computer, Scope
 from backend_api.domain.sandbox.ports import Upload
@@ -74,9 +75,16 @@ async def _call(endpoints: Endpoints, _: str) -> str:
         nonlocal shown
         shown += len(text)
 
-    outcome = await ToolApiSandboxTools(endpoints, hurried(CALL)).call(
-        _COMPUTER, "call-1", "shell_exec", {"command": "x"}, on_output
+    call = ToolCall(
+        session_id="s",
+        user_id="u",
+        run_id="r",
+        call_id="call-1",
+        name="shell_exec",
+        arguments={"command": "x"},
+        on_output=on_output,
     )
+    outcome = await ToolApiSandboxTools(endpoints, hurried(CALL)).call(_COMPUTER, call)
     return f"{len(outcome.output)} characters, {shown} shown"
 
 
