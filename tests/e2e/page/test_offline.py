@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from support.api_client import ApiClient
 from support.page import WIDE, chromium, composer, say, transcript
@@ -77,3 +79,40 @@ async def test_what_waits_in_one_conversation_goes_while_another_is_looked_at_an
         await api.until(first, "run.finished", timeout_s=60)
         assert await said(api, first) == ["run echo from behind"]
         assert await said(api, second) == []
+
+
+@pytest.mark.timeout(180)
+async def test_all_that_waited_goes_in_order_to_what_it_began_though_another_is_opened_meanwhile(stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(stack.base_url) as api:
+        other = await api.new_session(title="Opened meanwhile")
+        context = await browser.new_context(viewport=WIDE, locale="en")
+        page = await context.new_page()
+        is_asked, may_go = asyncio.Event(), asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            is_asked.set()
+            await may_go.wait()
+            await route.continue_()
+
+        await page.route("**/api/sessions/*/messages", hold)
+        await page.goto(stack.base_url)
+        await expect(page.get_by_role("link", name="Opened meanwhile")).to_be_visible()
+        await context.set_offline(True)
+        await say(page, "run echo one")
+        await expect(page.get_by_text(WAITS)).to_have_count(1)
+        await say(page, "run echo two")
+        await expect(page.get_by_text(WAITS)).to_have_count(2)
+        await context.set_offline(False)
+        await asyncio.wait_for(is_asked.wait(), PATIENT_MS / 1000)
+        await page.wait_for_url("**/s/*", timeout=PATIENT_MS)
+        begun = page.url.rpartition("/")[2]
+        await page.get_by_role("link", name="Opened meanwhile").click()
+        await page.wait_for_url(f"**/s/{other}")
+        may_go.set()
+        await api.until(begun, "run.finished", timeout_s=60)
+        async with asyncio.timeout(60):
+            while len(await said(api, begun)) < 2:
+                await asyncio.sleep(0.1)
+        assert await said(api, begun) == ["run echo one", "run echo two"]
+        assert await said(api, other) == []
+        assert page.url.rpartition("/")[2] == other

@@ -3,16 +3,28 @@ import { userEvent } from '@testing-library/user-event'
 import { cleanup, render, screen } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createMemoryHistory, createRouter } from 'vue-router'
+import { defineComponent, h } from 'vue'
+import { createMemoryHistory, createRouter, RouterView, useRoute } from 'vue-router'
 import { i18n } from '@/i18n'
-import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { json, openFakeStream, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import ChatView from './ChatView.vue'
 import { useConversation } from './conversation'
 
+const SESSION = {
+  title: '',
+  status: 'idle',
+  model: null,
+  options: {},
+  pinned: false,
+  archived: false,
+  created_at: '',
+  updated_at: '',
+  last_seq: 0,
+}
 beforeEach(() => localStorage.clear())
 afterEach(() => {
   cleanup()
-  useConversation().close()
+  useConversation().close(true)
   vi.unstubAllGlobals()
 })
 
@@ -64,6 +76,61 @@ describe('ChatView', () => {
     await vi.waitFor(() => expect(said()).not.toEqual([]))
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(said()).toMatchObject([{ text: 'Give me a tour of your computer' }])
+  })
+  it('sends all that waited to the conversation that began with it, though another is opened meanwhile', async () => {
+    const pinia = createPinia()
+    setActivePinia(pinia)
+    const got: string[] = []
+    let store: () => void = () => undefined
+    const held = new Promise<void>((resolve) => (store = resolve))
+    const session = (id: string) => ({ ...SESSION, id })
+    const of = (id: string): Parameters<typeof startFakeServer>[0] => ({
+      [`GET /sessions/${id}/state`]: () => json({ session: session(id), sandbox: null, last_seq: 0 }),
+      [`GET /sessions/${id}/events`]: ({ path, signal }) =>
+        path.includes('format=json')
+          ? json({ items: [], last_seq: 0, has_more: false })
+          : openFakeStream(signal).response,
+      [`POST /sessions/${id}/messages`]: async ({ body }) => {
+        const { text } = body as { text: string }
+        got.push(`${id}: ${text}`)
+        if (text === 'first') await held
+        return json({ message_id: 'm', run_id: 'r', seq: 1, duplicate: false }, 202)
+      },
+    })
+    let isAway = true
+    startFakeServer({
+      'POST /sessions': () => (isAway ? problem(503, 'unavailable') : json(session('new'), 201)),
+      ...of('new'),
+      ...of('other'),
+    })
+    const Page = defineComponent(() => {
+      const route = useRoute()
+      return () => h(ChatView, { sessionId: (route.params['id'] as string | undefined) ?? null })
+    })
+    const router = createRouter({
+      history: createMemoryHistory(),
+      routes: [
+        { path: '/', component: Page },
+        { path: '/s/:id', component: Page },
+      ],
+    })
+    await router.push('/')
+    render(
+      defineComponent(() => () => h(RouterView)),
+      { global: { plugins: [i18n, pinia, router] } },
+    )
+    await userEvent.type(field()!, 'first{Enter}')
+    await screen.findByText('first')
+    await userEvent.type(field()!, 'second{Enter}')
+    isAway = false
+    window.dispatchEvent(new Event('online'))
+    await vi.waitFor(() => expect(got).toEqual(['new: first']))
+    await useConversation().open('other')
+    await router.push('/s/other')
+    store()
+    await vi.waitFor(() => expect(got).toHaveLength(2))
+    expect(got).toEqual(['new: first', 'new: second'])
+    expect(router.currentRoute.value.path).toBe('/s/other')
   })
   it.each([
     [404, 'This conversation is not here'],

@@ -7,8 +7,8 @@ import type { SandboxState, SessionState, WireEvent } from '@/api/types'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
 import { withSandboxAnswer } from './computerState'
-import { failedWith, isForLater, isWaiting, keepOutbox, LATER_MS, post, recallOutbox, type Pending } from './outbox'
-import { createLeftBehind } from './leftBehind'
+import { isForLater, type Pending } from './outbox'
+import { createOutboxes } from './outboxes'
 import { joined, reduce } from './reducer'
 import { emptyTranscript, isActive, type Transcript } from './transcript'
 
@@ -28,14 +28,21 @@ export const useConversation = defineStore('conversation', () => {
   const problem = shallowRef<unknown>(null)
   const streamState = ref<StreamState>('connecting')
   const streamError = shallowRef<ApiError | null>(null)
-  const outbox = ref<Pending[]>([])
   const isStopping = ref(false)
   let stream: StreamHandle | null = null
   let opening: AbortController | null = null
   let state = emptyTranscript
   let frame = 0
-  let resendTimer = 0
-  const leftBehind = createLeftBehind(() => sessionId.value)
+  const outboxes = createOutboxes({
+    // What is shown goes once its stream is back, and tells until then that it waits.
+    mayRetry: (id) => id !== sessionId.value || streamState.value === 'open',
+    onStored: (id, seq) => {
+      if (id !== sessionId.value || seq <= state.lastSeq) return true
+      if (streamState.value !== 'open') stream?.reconnect()
+      return false
+    },
+  })
+  const outbox = computed(() => (sessionId.value ? outboxes.of(sessionId.value) : []))
 
   /** There is something to write to, or will be in a moment. */
   const isHere = computed(() => phase.value === 'ready' || phase.value === 'loading')
@@ -75,18 +82,13 @@ export const useConversation = defineStore('conversation', () => {
     show()
   }
 
-  function setOutbox(pending: Pending[]): void {
-    outbox.value = pending
-    if (sessionId.value) keepOutbox(sessionId.value, pending)
-  }
   function settle(clientMessageId: string): void {
-    if (outbox.value.some((entry) => entry.clientMessageId === clientMessageId))
-      setOutbox(outbox.value.filter((entry) => entry.clientMessageId !== clientMessageId))
+    if (sessionId.value) outboxes.settle(sessionId.value, clientMessageId)
   }
 
   async function open(id: string): Promise<void> {
     close()
-    leftBehind.drop(id)
+    outboxes.load(id)
     sessionId.value = id
     const abort = new AbortController()
     opening = abort
@@ -102,8 +104,7 @@ export const useConversation = defineStore('conversation', () => {
       transcript.value = state
       phase.value = 'ready'
       follow(id)
-      outbox.value = recallOutbox(id)
-      for (const entry of outbox.value) if (entry.state === 'sending' || isWaiting(entry)) void sendAgain(entry)
+      void outboxes.send(id)
     } catch (error) {
       if (abort.signal.aborted) return
       problem.value = error
@@ -146,7 +147,7 @@ export const useConversation = defineStore('conversation', () => {
       onState: (next, error) => {
         streamState.value = next
         streamError.value = error
-        if (next === 'open') resend()
+        if (next === 'open') outboxes.retry()
         if (next !== 'ended') return
         problem.value = error
         phase.value = error?.status === 404 ? 'missing' : 'failed'
@@ -154,29 +155,21 @@ export const useConversation = defineStore('conversation', () => {
     })
   }
 
-  /** The connection is back: what could not leave goes now, under its old id. */
-  function resend(): void {
-    clearTimeout(resendTimer)
-    for (const entry of outbox.value) if (isWaiting(entry)) void sendAgain(entry)
-    void leftBehind.send()
-  }
   window.addEventListener('online', () => {
-    void leftBehind.send()
+    outboxes.retry()
     if (sessionId.value && phase.value === 'failed' && isForLater(problem.value)) void open(sessionId.value)
   })
 
   /** Leaves what was open. What waits there goes all the same, unless this account is `done` here. */
   function close(done = false): void {
-    clearTimeout(resendTimer)
-    if (done) leftBehind.forget()
-    else if (sessionId.value && outbox.value.length > 0) leftBehind.add(sessionId.value)
+    if (done) outboxes.forget()
+    else if (sessionId.value) outboxes.leave(sessionId.value)
     opening?.abort()
     stream?.close()
     stream = null
     sessionId.value = null
     state = emptyTranscript
     transcript.value = emptyTranscript
-    outbox.value = []
     phase.value = 'loading'
     problem.value = null
     isStopping.value = false
@@ -184,27 +177,17 @@ export const useConversation = defineStore('conversation', () => {
   }
 
   /** With `interrupt` a running answer is cut and goes on with this; else this waits until it is its turn. */
-  async function send(text: string, attachments: readonly string[] = [], interrupt = false): Promise<void> {
-    await sendAgain({ clientMessageId: createId(), text, attachments, interrupt, state: 'sending' })
+  async function send(
+    text: string,
+    attachments: readonly string[] = [],
+    interrupt = false,
+    to = sessionId.value,
+  ): Promise<void> {
+    const entry: Pending = { clientMessageId: createId(), text, attachments, interrupt, state: 'sending' }
+    if (to) await outboxes.add(to, [entry])
   }
-  async function sendAgain(kept: Pending): Promise<void> {
-    const id = sessionId.value
-    if (!id) return
-    const { clientMessageId, text, attachments, interrupt } = kept
-    const entry: Pending = { clientMessageId, text, attachments, interrupt, state: 'sending' }
-    setOutbox([...outbox.value.filter((other) => other.clientMessageId !== clientMessageId), entry])
-    try {
-      const answer = await post(id, entry)
-      if (sessionId.value === id && answer.seq <= state.lastSeq) settle(clientMessageId)
-      else if (sessionId.value === id && streamState.value !== 'open') stream?.reconnect()
-    } catch (error) {
-      if (sessionId.value !== id) return
-      const failed = failedWith(entry, error)
-      // Where the stream stands no new connection will tell that it may go.
-      clearTimeout(resendTimer)
-      if (streamState.value === 'open') resendTimer = window.setTimeout(resend, LATER_MS)
-      setOutbox(outbox.value.map((other) => (other.clientMessageId === clientMessageId ? failed : other)))
-    }
+  async function sendAgain(entry: Pending): Promise<void> {
+    if (sessionId.value) await outboxes.add(sessionId.value, [entry])
   }
   async function stop(): Promise<void> {
     if (!sessionId.value || !isRunning.value) return
@@ -236,6 +219,8 @@ export const useConversation = defineStore('conversation', () => {
     close,
     send,
     sendAgain,
+    /** Sends to a conversation whether it is open or not. */
+    sendTo: outboxes.add,
     stop,
     takeComputer,
     leave,

@@ -27,6 +27,8 @@ const LATER: ReadonlySet<string> = new Set([
 ])
 /** How long until what could not be sent is tried again while the browser is online. */
 export const LATER_MS = 3000
+/** After this the connection counts as dead; the server takes a message that comes again as the same. */
+const POST_MS = 30_000
 
 export const isForLater = (error: unknown): boolean => error instanceof ApiError && LATER.has(error.code)
 
@@ -56,5 +58,8 @@ export function keepOutbox(sessionId: string, pending: readonly Pending[]): void
 export async function post(sessionId: string, entry: Pending): Promise<MessageAnswer> {
   const { text, attachments, clientMessageId, interrupt } = entry
   const body = { text, attachments, client_message_id: clientMessageId, interrupt: interrupt ?? false }
-  return await call<MessageAnswer>('POST', `/sessions/${sessionId}/messages`, { body })
+  return await call<MessageAnswer>('POST', `/sessions/${sessionId}/messages`, {
+    body,
+    signal: AbortSignal.timeout(POST_MS),
+  })
 }

@@ -6,24 +6,26 @@ import { isForLater, keepOutbox, LATER_MS, recallOutbox, type Pending } from './
 
 /**
  * Messages to a conversation that could not begin, as the server was away: they wait while the start page is looked at,
- * and are a draft again once it is left. `begin` begins the conversation and sends them.
+ * and are a draft again once it is left. `begin` begins the conversation, to which `send` sends them.
  */
 export function useFirstMessages(
   writer: () => string | null,
   isAtStart: () => boolean,
-  begin: (waiting: readonly Pending[]) => Promise<void>,
+  begin: () => Promise<string>,
+  send: (sessionId: string, waiting: readonly Pending[]) => void,
   onRefused: (error: unknown, draft: string) => void,
 ) {
   const waiting = shallowRef<readonly Pending[]>([])
   let timer = 0
   let isBeginning = false
+  let isOver = false
   const key = (): string => `new:${writer() ?? ''}`
 
   function keep(next: readonly Pending[]): void {
     waiting.value = next
     keepOutbox(key(), next)
     clearTimeout(timer)
-    if (next.length > 0) timer = window.setTimeout(() => void again(), LATER_MS)
+    if (next.length > 0 && !isOver) timer = window.setTimeout(() => void again(), LATER_MS)
   }
   function add(text: string): void {
     const entry: Pending = {
@@ -40,11 +42,17 @@ export function useFirstMessages(
     if (isBeginning || waiting.value.length === 0) return
     isBeginning = true
     try {
-      await begin(waiting.value)
+      const sessionId = await begin()
+      if (isOver) return
+      // Also what was written meanwhile.
+      const entries = waiting.value
       keep([])
+      send(sessionId, entries)
     } catch (error) {
-      if (isForLater(error)) keep(waiting.value)
-      else onRefused(error, giveBack())
+      if (isOver) return
+      if (!isForLater(error)) onRefused(error, giveBack())
+      else if (isAtStart()) keep(waiting.value)
+      else giveBack()
     } finally {
       isBeginning = false
     }
@@ -61,7 +69,10 @@ export function useFirstMessages(
   if (waiting.value.length > 0) giveBack()
   useEventListener(window, 'online', () => void again())
   watch(isAtStart, (is) => !is && !isBeginning && waiting.value.length > 0 && giveBack(), { flush: 'sync' })
-  onScopeDispose(() => clearTimeout(timer))
+  onScopeDispose(() => {
+    isOver = true
+    clearTimeout(timer)
+  })
   return {
     waiting,
     add,
