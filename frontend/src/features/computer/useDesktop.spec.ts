@@ -151,6 +151,27 @@ describe('the desktop', () => {
     picture.isThere = true
     await vi.waitFor(() => expect(state.value).toBe('live'))
   })
+  it('makes a connection anew that stands and brings nothing, and none that brings its first picture slowly', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      picture.isThere = false
+      const { state } = await watched()
+      for (let piece = 0; piece < 4; piece += 1) {
+        await vi.advanceTimersByTimeAsync(10_000)
+        FakeSocket.opened[0]!.dispatchEvent(new Event('message'))
+      }
+      expect([state.value, FakeSocket.opened.length]).toEqual(['connecting', 1])
+      await vi.advanceTimersByTimeAsync(15_100)
+      expect(state.value).toBe('reconnecting')
+      picture.isThere = true
+      await socket(2)
+      expect([state.value, tickets]).toEqual(['live', 2])
+      await vi.advanceTimersByTimeAsync(60_000)
+      expect([state.value, FakeSocket.opened.length]).toEqual(['live', 2])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
   it('is not live when the connection ends before the first picture', async () => {
     picture.isThere = false
     const { state } = await watched()

@@ -14,6 +14,8 @@ const HIDDEN_MS = 30_000
 const LOOK_MS = 50
 /** Control, Alt and Shift of both sides, as X names them. */
 const MODIFIERS = [0xffe3, 0xffe4, 0xffe9, 0xffea, 0xffe1, 0xffe2]
+/** A connection that brings nothing for so long, and has drawn nothing yet, is made anew. */
+const SILENT_MS = 15_000
 
 /**
  * The live desktop in `target` while `isWanted`: a fresh one-use ticket for each connection, view only unless
@@ -36,11 +38,13 @@ export function useDesktop(
   let attempt = 0
   let failures = 0
   let timer = 0
+  let silence = 0
   let hiddenTimer = 0
 
   function leave(): void {
     attempt += 1
     clearTimeout(timer)
+    clearTimeout(silence)
     screen?.disconnect()
     screen = null
   }
@@ -65,11 +69,24 @@ export function useDesktop(
       timer = window.setTimeout(() => showOnceDrawn(mine, element), LOOK_MS)
       return
     }
+    clearTimeout(silence)
     failures = 0
     state.value = 'live'
     problem.value = null
     hasStill.value = false
     if (control.value && !isFocusKept) void takeFocus(mine, element)
+  }
+  function endOnceSilent(mine: number, socket: WebSocket): void {
+    const restart = (): void => {
+      if (mine !== attempt || state.value === 'live') return
+      clearTimeout(silence)
+      silence = window.setTimeout(() => {
+        leave()
+        again(attempt)
+      }, SILENT_MS)
+    }
+    socket.addEventListener('message', restart)
+    restart()
   }
   /** What is hidden takes no focus, so once it is shown; and never from where somebody writes by now. */
   async function takeFocus(mine: number, element: HTMLElement): Promise<void> {
@@ -98,6 +115,7 @@ export function useDesktop(
       socket.addEventListener('close', (event) => {
         if (mine !== attempt) return
         clearTimeout(timer)
+        clearTimeout(silence)
         if (event.code === NO_DESKTOP) state.value = 'absent'
         else {
           problem.value = event.code === TOO_MANY ? new ApiError(429, 'too_many_streams', '', true) : null
@@ -115,6 +133,7 @@ export function useDesktop(
       screen.focusOnClick = !isFocusKept
       screen.background = 'transparent'
       screen.addEventListener('connect', () => showOnceDrawn(mine, element))
+      endOnceSilent(mine, socket)
     } catch (error) {
       if (mine !== attempt) return
       problem.value = error
