@@ -155,6 +155,7 @@ export interface ToolCalledEvent {
   parent_call_id: string | null
   dangerous: boolean
   read_only: boolean
+  needs_computer: boolean
   turn: number
   seen_seq: number
 }

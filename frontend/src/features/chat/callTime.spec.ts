@@ -6,8 +6,16 @@ import { emptyTranscript } from './transcript'
 const second = (number: number): string => `2026-01-01T00:00:0${number}Z`
 const stored = (seq: number, fields: object): WireEvent =>
   ({ session_id: 's', run_id: 'r', at: second(seq), seq, ...fields }) as unknown as WireEvent
-const called = (seq: number, name = 'shell_exec'): WireEvent =>
-  stored(seq, { type: 'tool.called', call_id: `c${seq}`, name, arguments: {}, phrase: '', seen_seq: 0 })
+const called = (seq: number, needsComputer = true): WireEvent =>
+  stored(seq, {
+    type: 'tool.called',
+    call_id: `c${seq}`,
+    name: 'anything',
+    arguments: {},
+    phrase: '',
+    needs_computer: needsComputer,
+    seen_seq: 0,
+  })
 const computer = (seq: number, status: string): WireEvent =>
   stored(seq, { type: 'sandbox.updated', status, reason: null, has_desktop: true, queue_position: null })
 const begun = (...events: WireEvent[]): unknown[] =>
@@ -23,6 +31,6 @@ describe('the time of a call', () => {
     expect(begun(computer(1, 'starting'), called(2))).toEqual([null])
   })
   it('goes on for what needs no computer', () => {
-    expect(begun(called(1, 'web_search'), computer(2, 'starting'), called(3, 'think'))).toEqual([second(1), second(3)])
+    expect(begun(called(1, false), computer(2, 'starting'), called(3, false))).toEqual([second(1), second(3)])
   })
 })

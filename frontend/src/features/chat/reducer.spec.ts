@@ -31,7 +31,7 @@ const called = (seq: number, call = 'c'): WireEvent =>
     arguments: { command: 'ls' },
     phrase: 'Running ls',
     parent_call_id: null,
-    dangerous: false,
+    needs_computer: true,
     read_only: false,
     turn: 0,
     seen_seq: 0,

@@ -15,8 +15,6 @@ import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcrip
 
 /** A note of ours: the run went on in another worker. */
 export const HANDED_OVER = 'run.handed_over'
-/** Tools that need no computer, and run while it starts. */
-const OFF_COMPUTER: ReadonlySet<string> = new Set(['ask_user', 'think', 'utc_now', 'web_search'])
 /** Live output kept for display; the whole of it is the event's body. */
 const OUTPUT_KEPT = 200_000
 
@@ -204,7 +202,7 @@ function liveItem(kind: LiveItem['kind'], messageId: string, text: string): Live
 function timeTools(state: Transcript, at: string): Transcript {
   const awaited = isAwaited(state.computer)
   const items = state.items.map((item) =>
-    item.kind === 'tool' && item.outcome === 'running' && !OFF_COMPUTER.has(item.name)
+    item.kind === 'tool' && item.outcome === 'running' && item.needsComputer
       ? { ...item, startedAt: awaited ? null : (item.startedAt ?? at) }
       : item,
   )
@@ -220,7 +218,8 @@ function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
     arguments: event.arguments,
     phrase: event.phrase,
     outcome: 'running',
-    startedAt: waits && !OFF_COMPUTER.has(event.name) ? null : event.at,
+    needsComputer: event.needs_computer,
+    startedAt: waits && event.needs_computer ? null : event.at,
     durationMs: null,
     output: '',
     outputPoints: 0,

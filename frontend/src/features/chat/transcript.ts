@@ -45,6 +45,8 @@ export interface ToolItem {
   readonly arguments: Readonly<Record<string, unknown>>
   readonly phrase: string
   readonly outcome: ToolOutcome
+  /** What needs none runs while the computer starts. */
+  readonly needsComputer: boolean
   /** When it began to run; null while the computer it runs on is awaited. */
   readonly startedAt: string | null
   readonly durationMs: number | null

@@ -61,6 +61,7 @@ async def test_thinking_and_the_clock_need_no_computer() -> None:
     assert (await call(box, "utc_now")).output == "2026-03-05T12:00:00Z (Thursday)"
     specs = [tool.spec for tool in await box.tools(ANY)]
     assert all(spec.read_only and spec.parameters["type"] == "object" for spec in specs)
+    assert not any(spec.needs_computer for spec in specs)
 
 
 async def test_arguments_that_do_not_fit_are_named() -> None:
@@ -77,6 +78,7 @@ async def test_a_link_is_made_and_its_fault_is_a_result() -> None:
         return SignedLink(url=f"/api/files/{session_id}-{user_id}-{expires_s}", expires_at=NOON)
 
     box = LocalTools([generate_download_url(sign)])
+    assert [tool.spec.needs_computer for tool in await box.tools(ANY)] == [True]
     assert "/api/files/s-u-60" in (await call(box, "generate_download_url", path="a", expires_s=60)).output
     missing = await call(box, "generate_download_url", path="none")
     assert (missing.success, missing.output) == (False, "There is no file none.")

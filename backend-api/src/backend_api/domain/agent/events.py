@@ -144,6 +144,7 @@ class ToolCalled:
     parent_call_id: str | None = None
     dangerous: bool = False
     read_only: bool = False
+    needs_computer: bool = True
     turn: int = 0
     seen_seq: int = 0
 

@@ -100,6 +100,7 @@ class ToolRunner:
             phrase=render_phrase(spec.phrase, arguments) if spec else f"Unknown tool {request.name[:60]}",
             dangerous=spec.dangerous if spec else False,
             read_only=spec.read_only if spec else True,
+            needs_computer=spec.needs_computer if spec else False,
             turn=turn,
             seen_seq=seen_seq,
         )

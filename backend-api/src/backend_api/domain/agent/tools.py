@@ -19,7 +19,10 @@ happened."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """What the loop, the model and the UI know of a tool. `phrase` is a template such as `Running {command}`."""
+    """What the loop, the model and the UI know of a tool. `phrase` is a template such as `Running {command}`.
+
+    One that needs no computer runs while that starts.
+    """
 
     name: str
     description: str
@@ -27,6 +30,7 @@ class ToolSpec:
     phrase: str
     effect: Effect = "writes"
     dangerous: bool = False
+    needs_computer: bool = True
     deadline_ms: int = 60_000
     offer: str = field(init=False, compare=False, repr=False)
     """What a model is told of it, as JSON."""

@@ -54,5 +54,6 @@ def generate_download_url(sign: LinkSigner) -> Tool:
         description="Make a link under which one file of the workspace can be downloaded for a while without log-in.",
         arguments=DownloadUrlArguments,
         phrase="Making a link for {path}",
+        needs_computer=True,
         run=run,
     )

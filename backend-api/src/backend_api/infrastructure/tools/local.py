@@ -29,6 +29,7 @@ def local_tool(
     phrase: str,
     run: Callable[[ToolCall, A], Awaitable[Done | Waits]],
     effect: Effect = "reads",
+    needs_computer: bool = False,
     deadline_ms: int = 30_000,
 ) -> Tool:
     """A tool whose `run` gets validated arguments."""
@@ -50,6 +51,7 @@ def local_tool(
         parameters={"type": "object", "properties": {}, **arguments.model_json_schema()},
         phrase=phrase,
         effect=effect,
+        needs_computer=needs_computer,
         deadline_ms=deadline_ms,
     )
     return Tool(spec=spec, run=run_checked)
