@@ -144,6 +144,7 @@ export default {
     sending: 'Sending…',
     redirecting: 'Cutting in…',
     waits: 'Read when the step at hand is done',
+    leftUnread: 'Not answered. The agent reads it with your next message.',
     cutShort: 'Interrupted here',
     handedOver: 'The work was interrupted and goes on from the last finished step.',
     notSent: 'Not sent: {reason}',

@@ -51,6 +51,20 @@ describe('TranscriptView', () => {
     const mark = screen.getByText('Interrupted here')
     expect(mark.closest('[data-kind]')?.getAttribute('data-kind')).toBe('assistant')
   })
+  it('says of a message the stop came before that it is not answered, until the next one is sent', async () => {
+    const answer = { ...base, seq: 4, type: 'message.completed', message_id: 'a', text: 'half an', ...half }
+    const usage = { input: 0, cached: 0, output: 0, thinking: 0, cost: null, by_model: {} }
+    const stopped = { status: 'stopped', reason: null, retryable: false, usage, files: [], duration_ms: 5 }
+    const end = { ...base, seq: 5, type: 'run.finished', ...stopped }
+    const ended = [user(1, 'question'), started, user(3, 'after that'), answer, end]
+    const { unmount } = await show(ended)
+    const mark = screen.getByText(/^Not answered/)
+    expect(mark.closest('[data-kind]')?.textContent).toContain('after that')
+    unmount()
+    useConversation().close(true)
+    await show([...ended, user(6, 'go on'), { ...started, seq: 7, run_id: 'next', message_id: 'u6' }])
+    expect(screen.queryByText(/^Not answered/)).toBeNull()
+  })
   it('marks no answer twice whose run was stopped', async () => {
     const answer = { ...base, seq: 3, type: 'message.completed', message_id: 'a', text: 'half an', ...half }
     const usage = { input: 0, cached: 0, output: 0, thinking: 0, cost: null, by_model: {} }

@@ -11,22 +11,13 @@ import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail, layPiece } from '@/shared/lib/pieces'
 import { isAwaited, withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
+import { begunAfter, readBy, STEPS } from './steps'
 import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
 
 /** A note of ours: the run went on in another worker. */
 export const HANDED_OVER = 'run.handed_over'
 /** Live output kept for display; the whole of it is the event's body. */
 const OUTPUT_KEPT = 200_000
-
-/** Each ends what the agent wrote before, or begins what it writes next. */
-const STEPS: ReadonlySet<WireEvent['type']> = new Set([
-  'run.started',
-  'run.finished',
-  'message.completed',
-  'thinking.completed',
-  'tool.called',
-  'tool.finished',
-])
 
 type LiveEvent = Extract<WireEvent, { seq: null }>
 type StoredEvent = Exclude<WireEvent, LiveEvent>
@@ -37,17 +28,13 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
   if (event.seq <= state.lastSeq) return state
   if (event.seq > state.lastSeq + 1) return { ...state, gaps: state.gaps + 1 }
   const stepSeq = STEPS.has(event.type) ? event.seq : state.stepSeq
-  return reduceStored({ ...state, lastSeq: event.seq, stepSeq }, event)
+  const readSeq = Math.max(state.readSeq, readBy(event))
+  return reduceStored({ ...state, lastSeq: event.seq, stepSeq, readSeq }, event)
 }
 
 /** The history is read: what is being written at that moment may have begun before the last of it was said. */
 export function joined(state: Transcript): Transcript {
   return { ...state, joinedSeq: state.lastSeq }
-}
-
-/** Behind which event a text began whose first piece comes now. Said before its step ended, a message waits for it. */
-function begunAfter({ lastSeq, stepSeq, joinedSeq }: Transcript): number {
-  return joinedSeq > 0 && stepSeq <= joinedSeq ? stepSeq : lastSeq
 }
 
 function reduceLive(state: Transcript, event: LiveEvent): Transcript {

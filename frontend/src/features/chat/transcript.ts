@@ -117,6 +117,8 @@ export interface Transcript {
   readonly stepSeq: number
   /** Up to here it was read all at once, and when a text being written began was not seen. */
   readonly joinedSeq: number
+  /** The last event the agent had read when it last did something, or when its run began. */
+  readonly readSeq: number
   readonly items: readonly Item[]
   readonly live: readonly LiveItem[]
   readonly run: RunView | null
@@ -136,10 +138,17 @@ export function isActive({ run }: Pick<Transcript, 'run'>): boolean {
   return run?.status === 'running' || run?.status === 'queued'
 }
 
+/** The person said it when nobody was to answer it any more, as the run it was for has ended. */
+export function isLeftUnread(item: Item, { run, readSeq }: Pick<Transcript, 'run' | 'readSeq'>): boolean {
+  const hasEnded = run !== null && !['queued', 'running', 'waiting'].includes(run.status)
+  return hasEnded && item.kind === 'user' && item.seq > readSeq
+}
+
 export const emptyTranscript: Transcript = {
   lastSeq: 0,
   stepSeq: 0,
   joinedSeq: 0,
+  readSeq: 0,
   items: [],
   live: [],
   run: null,
