@@ -103,6 +103,7 @@ async def test_a_conversation_that_is_still_being_opened_is_not_called_new_and_t
     async with chromium() as browser, ApiClient(stack.base_url) as api:
         session = await api.new_session()
         await api.ask(session, "run echo first")
+        answered = (await api.json("GET", f"/sessions/{session}"))["last_seq"]
         page = await browser.new_page(viewport=WIDE, locale="en")
         known = asyncio.Event()
 
@@ -120,7 +121,7 @@ async def test_a_conversation_that_is_still_being_opened_is_not_called_new_and_t
         known.set()
         await expect(transcript(page)).to_contain_text("run echo first", timeout=PATIENT_MS)
         await expect(transcript(page).get_by_text("run echo second", exact=True)).to_have_count(1)
-        await api.until(session, "run.finished", after=(await api.json("GET", f"/sessions/{session}"))["last_seq"])
+        await api.until(session, "run.finished", after=answered)
         said = [event["text"] for event in await api.stored_events(session) if event["type"] == "message.user"]
         assert said == ["run echo first", "run echo second"]
 
