@@ -124,9 +124,9 @@ async def test_no_mark_made_inside_orders_anything(any_stack: Stack) -> None:
 
 async def test_a_tree_without_end_is_removed_and_holds_up_nobody(any_stack: Stack) -> None:
     """1,500 nested folders made every removal fail, so that the files of a deleted session stayed."""
-    session_id = f"deep-{secrets.token_hex(4)}"
+    session_id, another = f"deep-{secrets.token_hex(4)}", f"upkeep-{secrets.token_hex(4)}"
     held = any_stack.data_dir / "sandboxes"
-    async with enter(any_stack, session_id) as intruder, enter(any_stack, "beside", "beside") as beside:
+    async with enter(any_stack, session_id) as intruder, enter(any_stack, another, "beside") as beside:
         await intruder.begin(NEST.format(depth=DEPTH))
         # A sandbox yields the processors to everybody else, which on a busy machine takes it a while.
         async with asyncio.timeout(NESTED_S):
