@@ -25,7 +25,9 @@ def test_only_one_that_does_not_go_on_by_its_own_doing_is_late(
         def __init__(self, _command: list[str], **options: object) -> None:
             pinned = ["taskset", "-c", str(cpu), sys.executable, "-S", "-c"]
             super().__init__([*pinned, program], stdout=PIPE)
+            begun.append(self)
 
+    begun: list[Popen[bytes]] = []
     cpu = min(os.sched_getaffinity(0))
     pinned = ["taskset", "-c", str(cpu), sys.executable, "-S", "-c", "while True: pass"]
     monkeypatch.setattr(hidden_files, "Popen", Replaced)
@@ -34,6 +36,9 @@ def test_only_one_that_does_not_go_on_by_its_own_doing_is_late(
             found, untold = hidden_files.hidden_files([os.getpid()], 1.0)
         finally:
             neighbour.kill()
+    for each in begun:
+        # It needs a processor even to end.
+        each.wait(30)
     assert found == []
     assert untold == ([os.getpid()] if is_stuck else [])
 

@@ -43,9 +43,14 @@ describe('splitBlocks', () => {
       { numRuns: 1000 },
     )
   })
+  it('makes a line cut short a part of the list before once it is whole', () => {
+    const short = '1. one\n  more\n\n1'
+    const whole = `${short}. two`
+    expect(splitBlocks(whole, splitBlocks(short), short)).toEqual(splitBlocks(whole))
+  })
   it('keeps finished blocks as they were', () => {
-    const before = splitBlocks('one\n\ntwo\n\nthr')
-    const after = splitBlocks('one\n\ntwo\n\nthree', before, 'one\n\ntwo\n\nthr')
+    const before = splitBlocks('one\n\ntwo\n\nthree\n\nfou')
+    const after = splitBlocks('one\n\ntwo\n\nthree\n\nfour', before, 'one\n\ntwo\n\nthree\n\nfou')
     expect(after[0]).toBe(before[0])
     expect(after[1]).toBe(before[1])
   })

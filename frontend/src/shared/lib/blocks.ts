@@ -14,12 +14,13 @@ markdown.linkify.set({ fuzzyLink: false })
 
 /**
  * Cuts Markdown into top-level blocks. With the blocks of an earlier state of a text that only grew, all but its last
- * block are kept as they are, so that a streamed answer costs only its tail.
+ * two are kept as they are, so that a streamed answer costs only its tail. Two, because a line cut short can be a block
+ * of its own ("1") that its end makes a part of the one before ("1. one").
  */
 export function splitBlocks(text: string, earlier: readonly Block[] = [], earlierText = ''): Block[] {
-  const last = earlier.at(-1)
-  if (!last || !text.startsWith(earlierText)) return parse(text, 0)
-  return [...earlier.slice(0, -1), ...parse(text.slice(last.start), last.start)]
+  const open = earlier.at(-2)
+  if (!open || !text.startsWith(earlierText)) return parse(text, 0)
+  return [...earlier.slice(0, -2), ...parse(text.slice(open.start), open.start)]
 }
 
 function parse(text: string, offset: number): Block[] {

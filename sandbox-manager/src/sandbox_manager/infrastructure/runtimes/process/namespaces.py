@@ -51,12 +51,12 @@ def entrance(inside: ProcessRef, kind: Literal["net", "mnt"]) -> Generator[Entra
 
 
 def trouble(command: list[str], files: Sequence[int] = ()) -> str | None:
-    """What a command said that failed."""
-    environment = {**os.environ, "PATH": SEARCHED}
+    """What a command said that failed. Of the manager's environment it has nothing but where programs are: what is
+    loaded into the manager (`LD_PRELOAD`) need not work in there, nor its secrets be known."""
     try:
         done = subprocess.run(
             command,
-            env=environment,
+            env={"PATH": SEARCHED},
             pass_fds=files,
             stdin=subprocess.DEVNULL,
             capture_output=True,
