@@ -77,7 +77,7 @@ async def container() -> AsyncGenerator[tuple[httpx.AsyncClient, int]]:
         pytest.skip(reason)
     async with docker_lab(inside()) as lab:
         identity = new_identity()
-        started = await lab.runtime.start(spec_of(identity))
+        started = await lab.runtime.start_sandbox(spec_of(identity))
         name = f"{lab.stack}-{identity.sandbox_id}"
         ask = ["docker", "inspect", "-f", "{{.State.Pid}}", name]
         told = await asyncio.to_thread(subprocess.run, ask, capture_output=True, text=True, check=True)

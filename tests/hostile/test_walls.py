@@ -57,7 +57,7 @@ async def runtime(request: pytest.FixtureRequest) -> AsyncGenerator[Runtime]:
         @asynccontextmanager
         async def computer(session_id: str) -> AsyncGenerator[Run]:
             identity = new_identity(session_id)
-            started = await lab.runtime.start(spec_of(identity))
+            started = await lab.runtime.start_sandbox(spec_of(identity))
             try:
                 yield lambda command: run_inside(started, identity, command)
             finally:

@@ -29,7 +29,7 @@ from backend_api.infrastructure.tool_api.screens import ToolApiScreens
 from backend_api.infrastructure.tool_api.workspace import FILES, FileBounds, ToolApiWorkspace
 from contracts.sandboxes import EndpointToken
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.infrastructure.runtimes.process.attendance import keep_alive
+from sandbox_manager.infrastructure.runtimes.process.monitoring import keep_alive
 from service_kit.bounded_http import Bounds
 from support.computers import a_computer
 

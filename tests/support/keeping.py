@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from sandbox_manager.application.pool import PoolPace
+from sandbox_manager.application.pool import PoolIntervals
 from sandbox_manager.bootstrap.assembly import Adapters, Rules, assemble
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.clocks import Clocks
@@ -76,7 +76,7 @@ class Keeping:
             disk=DiskLimit(),
             room=self._room,
             pool_size=self.pool_size,
-            pool_pace=PoolPace(quiet=0, recipe=0),
+            pool_intervals=PoolIntervals(quiet=0, fingerprint=0),
             start_deadline_s=self.start_deadline_s,
             clean_deadline_s=1.0,
             clean_wait_s=1.0,

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import docker
 
-from sandbox_manager.domain.ports import Runtime
+from sandbox_manager.bootstrap.assembly import Runtime
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime

@@ -39,16 +39,16 @@ def _serve(engine_socket: str, socket: Path) -> int:
     log_json_lines(os.environ.get("LOG_LEVEL") or "INFO")
     # Every call of the manager waits for this loop.
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_until_told(Filter(policy, engine_socket), socket))
+        runner.run(_serve_until_signalled(Filter(policy, engine_socket), socket))
     return 0
 
 
-async def _until_told(engine_filter: Filter, socket: Path) -> None:
-    told = asyncio.Event()
+async def _serve_until_signalled(engine_filter: Filter, socket: Path) -> None:
+    signalled = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told.set)
+        asyncio.get_running_loop().add_signal_handler(number, signalled.set)
     async with engine_filter.listening(socket):
-        await told.wait()
+        await signalled.wait()
 
 
 async def _ping(socket: str) -> int:

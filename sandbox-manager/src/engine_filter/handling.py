@@ -214,10 +214,10 @@ async def _own_network(ask: Ask) -> str:
 
 
 def _id(found: Json) -> str:
-    told = str(found.get("Id"))
-    if not re.fullmatch(r"[0-9a-z]{12,64}", told, re.ASCII):
+    identifier = str(found.get("Id"))
+    if not re.fullmatch(r"[0-9a-z]{12,64}", identifier, re.ASCII):
         raise Refused("the engine named no id", 502)
-    return told
+    return identifier
 
 
 def _own(ask: Ask) -> str:

@@ -27,7 +27,7 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """All that judges are told."""
+    """What the judging functions are given."""
 
     stack: str
     image: str

@@ -1,4 +1,4 @@
-"""What is not let through, and how it is told."""
+"""What is not let through, and how the refusal is answered."""
 
 from __future__ import annotations
 

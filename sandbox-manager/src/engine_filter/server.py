@@ -78,7 +78,7 @@ class Filter:
             asked = f"{request.method} {request.target[:200]}"
             await self._act(plan_of(request, self._socket, self._policy), client, reply)
         except AnsweredError as error:
-            await reply.told(error.status, error.body)
+            await reply.send(error.status, error.body)
         except Refused as error:
             if error.status < 500:
                 _log.warning("call refused", extra={"call": asked, "reason": str(error)})
@@ -94,10 +94,10 @@ class Filter:
     async def _act(self, planned: Coroutine[Any, Any, Plan], client: Pair, reply: Reply) -> None:
         plan = await _unless_left(planned, client[0])
         if plan.order is None:
-            await reply.told(200, dumps(plan.known))
+            await reply.send(200, dumps(plan.known))
         elif plan.shown is not None:
             found = await _unless_left(answer_of(self._socket, plan.order), client[0])
-            await reply.told(200, dumps(plan.shown(found)))
+            await reply.send(200, dumps(plan.shown(found)))
         elif plan.order.upgrades:
             await self._stream(plan.order, client, reply)
         else:
@@ -118,7 +118,7 @@ class Filter:
         exchange = await _unless_left(Exchange.begin(self._socket, order), client[0])
         try:
             if exchange.status != 101:
-                await reply.told(exchange.status, await exchange.whole())
+                await reply.send(exchange.status, await exchange.whole())
                 return
             await reply.switched(exchange.content_type)
             client[1].write(exchange.early_bytes())

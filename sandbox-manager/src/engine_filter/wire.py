@@ -186,7 +186,7 @@ class Reply:
         self.has_begun = False
 
     async def begin(self, status: int, content_type: bytes, length: int | None = None) -> None:
-        """Where the length is not known, nothing but its end ends the answer: one that is cut off can be told."""
+        """Where the length is not known, nothing but its end ends the answer, so a cut one is recognisable."""
         self.has_begun = True
         self._in_chunks = length is None and status not in _WITHOUT_BODY
         framing = b"Transfer-Encoding: chunked\r\n" if self._in_chunks else b"Content-Length: %d\r\n" % (length or 0)
@@ -201,13 +201,13 @@ class Reply:
         if self._in_chunks:
             await self._write(b"0\r\n\r\n")
 
-    async def told(self, status: int, body: bytes, content_type: bytes = JSON_TYPE) -> None:
+    async def send(self, status: int, body: bytes, content_type: bytes = JSON_TYPE) -> None:
         """All of an answer."""
         await self.begin(status, content_type, len(body))
         await self.piece(b"" if status in _WITHOUT_BODY else body)
 
     async def refused(self, reason: str, status: int) -> None:
-        await self.told(status, dumps({"message": reason}))
+        await self.send(status, dumps({"message": reason}))
 
     async def switched(self, content_type: bytes) -> None:
         """From here on the connection carries bytes."""

@@ -17,7 +17,7 @@ BOUNDS = ArchiveBounds(max_bytes=50_000_000)
 
 async def start(lab: Lab, identity: Identity) -> Started:
     async with asyncio.timeout(START_S):
-        return await lab.runtime.start(spec_of(identity))
+        return await lab.runtime.start_sandbox(spec_of(identity))
 
 
 async def test_files_come_back_as_they_were_for_the_next_generation(lab: Lab) -> None:

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from sandbox_manager.bootstrap.assembly import SandboxRegistry
 from sandbox_manager.domain.errors import MarkLostError
-from sandbox_manager.domain.ports import SandboxRegistry
 from sandbox_manager.domain.sandbox import LONG_AGO, Cleanup, Sandbox, Status
 from sandbox_manager.infrastructure.clock import SystemClock
 from sandbox_manager.infrastructure.memory.registry import MemoryRegistry
@@ -100,28 +100,28 @@ async def test_a_lease_is_held_by_one_until_it_lapses_or_is_given_back(registry:
     sandbox = record()
     await registry.add(sandbox)
 
-    taken = await asyncio.gather(*(registry.take_lease(sandbox.id, f"m{n}", SHORT) for n in range(8)))
+    taken = await asyncio.gather(*(registry.acquire_lease(sandbox.id, f"m{n}", SHORT) for n in range(8)))
     (holder,) = [one.lease_owner for one in taken if one is not None]
-    assert await registry.take_lease(sandbox.id, holder, SHORT) is not None
-    assert await registry.take_lease(sandbox.id, "other", SHORT) is None
+    assert await registry.acquire_lease(sandbox.id, holder, SHORT) is not None
+    assert await registry.acquire_lease(sandbox.id, "other", SHORT) is None
 
     async with asyncio.timeout(20):
-        while await registry.take_lease(sandbox.id, "other", LONG) is None:
+        while await registry.acquire_lease(sandbox.id, "other", LONG) is None:
             await asyncio.sleep(0.05)
     await registry.release_lease(sandbox.id, holder)
-    assert await registry.take_lease(sandbox.id, "third", LONG) is None
+    assert await registry.acquire_lease(sandbox.id, "third", LONG) is None
     await registry.release_lease(sandbox.id, "other")
-    assert await registry.take_lease(sandbox.id, "third", LONG) is not None
-    assert await registry.take_lease("never", "third", LONG) is None
+    assert await registry.acquire_lease(sandbox.id, "third", LONG) is not None
+    assert await registry.acquire_lease("never", "third", LONG) is None
 
 
 async def test_a_former_owner_can_store_nothing_it_read_before(registry: SandboxRegistry) -> None:
     await registry.add(record())
     (sandbox,) = await registry.find()
-    mine = await registry.take_lease(sandbox.id, "m1", SHORT)
+    mine = await registry.acquire_lease(sandbox.id, "m1", SHORT)
     assert mine is not None
     await registry.release_lease(sandbox.id, "m1")
-    assert await registry.take_lease(sandbox.id, "m2", LONG) is not None
+    assert await registry.acquire_lease(sandbox.id, "m2", LONG) is not None
 
     assert not await registry.save(replace(mine, reason="too late"))
 
@@ -129,7 +129,7 @@ async def test_a_former_owner_can_store_nothing_it_read_before(registry: Sandbox
 async def test_storing_a_record_leaves_its_lease_alone(registry: SandboxRegistry) -> None:
     sandbox = record()
     await registry.add(sandbox)
-    held = await registry.take_lease(sandbox.id, "m1", LONG)
+    held = await registry.acquire_lease(sandbox.id, "m1", LONG)
     assert held is not None
 
     assert await registry.save(replace(held, reason="one", lease_owner="", lease_until=LONG_AGO))
@@ -172,7 +172,7 @@ async def test_an_admission_changes_records_with_their_lease(registry: SandboxRe
 
     assert (started.status, started.lease_owner, started.place) == (Status.STARTING, "m1", "here")
     assert await registry.get(queued.id) == started
-    assert await registry.take_lease(queued.id, "m2", LONG) is None
+    assert await registry.acquire_lease(queued.id, "m2", LONG) is None
 
 
 async def test_changes_worth_seeing_are_told_in_order_and_again_after_a_mark(registry: SandboxRegistry) -> None:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(180)
 
 async def start(lab: Lab, identity: Identity) -> Started:
     async with asyncio.timeout(START_S):
-        return await lab.runtime.start(spec_of(identity))
+        return await lab.runtime.start_sandbox(spec_of(identity))
 
 
 async def test_a_sandbox_starts_opens_its_endpoint_and_leaves_nothing_when_removed(lab: Lab) -> None:
@@ -94,7 +94,7 @@ async def test_a_workspace_not_kept_is_empty_for_the_next_generation(lab: Lab) -
 async def test_a_start_that_is_cancelled_can_be_removed_whole_at_any_moment(lab: Lab) -> None:
     for moment in (0.0, 0.05, 0.15, 0.4):
         identity = new_identity()
-        task = asyncio.create_task(lab.runtime.start(spec_of(identity)))
+        task = asyncio.create_task(lab.runtime.start_sandbox(spec_of(identity)))
         await asyncio.wait({task}, timeout=moment)
         task.cancel()
         await asyncio.wait({task})
@@ -280,4 +280,4 @@ async def test_a_workspace_is_never_exchanged_for_a_pooled_one(lab: Lab) -> None
 
 
 async def test_what_sandboxes_are_made_of_stays_the_same_until_it_changes(lab: Lab) -> None:
-    assert await lab.runtime.recipe() == await lab.runtime.recipe() != ""
+    assert await lab.runtime.fingerprint() == await lab.runtime.fingerprint() != ""

@@ -17,7 +17,7 @@ async def test_what_ends_while_it_starts_is_worth_another_try(lab: Lab) -> None:
     if lab.runtime.name == "fake":
         return  # it starts at once
     identity = new_identity()
-    starting = asyncio.create_task(lab.runtime.start(spec_of(identity)))
+    starting = asyncio.create_task(lab.runtime.start_sandbox(spec_of(identity)))
 
     async with asyncio.timeout(START_S):
         while not starting.done() and not await asyncio.to_thread(killed, lab, identity):

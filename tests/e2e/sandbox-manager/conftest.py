@@ -37,6 +37,6 @@ async def cells(request: pytest.FixtureRequest, no_proxy: None) -> AsyncGenerato
 async def _cell(lab: ProcessLab | DockerLab) -> Cell:
     identity = new_identity()
     async with asyncio.timeout(START_S):
-        started = await lab.runtime.start(spec_of(identity))
+        started = await lab.runtime.start_sandbox(spec_of(identity))
     assert started.has_desktop
     return Cell(lab, identity, started)

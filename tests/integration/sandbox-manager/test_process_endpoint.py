@@ -54,7 +54,7 @@ async def test_a_sandbox_is_reached_also_where_its_path_is_longer_than_a_sockets
         folder = Path(short, "n" * 150)
         async with lab_in(folder, isolated=isolated) as lab:
             identity = new_identity()
-            started = await lab.runtime.start(spec_of(identity))
+            started = await lab.runtime.start_sandbox(spec_of(identity))
             assert (await lab.runtime.keep_alive(identity, started.endpoint, keep_token(identity))).unused_s >= 0
 
             socket = Path(started.endpoint.removeprefix("unix:"))

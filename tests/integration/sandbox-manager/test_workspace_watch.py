@@ -15,7 +15,7 @@ from sandbox_manager.infrastructure.runtimes.process.descriptors import are_too_
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import ProbeError
 from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.processes import reference
-from sandbox_manager.infrastructure.runtimes.process.workspace_count import CountBounds, Watched, told
+from sandbox_manager.infrastructure.runtimes.process.workspace_count import CountBounds, Watched, read_counts
 from sandbox_manager.infrastructure.runtimes.process.workspace_watch import WorkspaceWatch
 from service_kit import tree_size as program
 from service_kit.tree_size import TreeSize
@@ -177,7 +177,7 @@ for line in sys.stdin:
 
 
 def sizes(command: list[str], folders: list[Path], timeout_s: float) -> list[TreeSize]:
-    return [size for size, _ in told(command, folders, timeout_s)]
+    return [size for size, _ in read_counts(command, folders, timeout_s)]
 
 
 def test_what_was_told_before_one_that_takes_too_long_is_kept(tmp_path: Path) -> None:

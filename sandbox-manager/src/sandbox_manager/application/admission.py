@@ -12,7 +12,7 @@ from sandbox_manager.application import measures
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.launch_sandbox import Launcher
-from sandbox_manager.application.sandbox_work import LEASE, Held
+from sandbox_manager.application.sandbox_work import LEASE, LeasedSandbox
 from sandbox_manager.application.watched_start import admitted
 from sandbox_manager.domain.admission import Limits, Room, admissible, check_user, check_waking, given_up, line
 from sandbox_manager.domain.errors import (
@@ -22,7 +22,7 @@ from sandbox_manager.domain.errors import (
     UserLimitError,
     UserTotalLimitError,
 )
-from sandbox_manager.domain.ports import RuntimeSite, SandboxRecords
+from sandbox_manager.domain.ports import RuntimeHost, SandboxRecords
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 _log = logging.getLogger(__name__)
@@ -38,25 +38,25 @@ class Admission:
     """
 
     registry: SandboxRecords
-    runtime: RuntimeSite
+    runtime: RuntimeHost
     launcher: Launcher
     clean: CleanSandbox
     limits: Limits
     room: Callable[[], Awaitable[Room]]
-    recipe: Callable[[], Awaitable[str]] | None = None
+    fingerprint: Callable[[], Awaitable[str]] | None = None
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def claim(self, sandbox: Sandbox) -> Sandbox | None:
         """One of the pool for a session without files, at once; None when there is none for it, whatever the reason."""
-        recipe = await self.recipe() if self.recipe else ""
+        fingerprint = await self.fingerprint() if self.fingerprint else ""
         place = await self.runtime.place()
 
         def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
-            claimed = self._claimed(occupied, sandbox, now, place, recipe)
+            claimed = self._claimed(occupied, sandbox, now, place, fingerprint)
             return [claimed] if claimed is not None else []
 
         try:
-            stored = await self._decided(decide) if recipe else []
+            stored = await self._decided(decide) if fingerprint else []
         except (UserLimitError, UserTotalLimitError, TotalLimitError):
             return None
         if stored:
@@ -66,14 +66,14 @@ class Admission:
     async def request(self, sandbox: Sandbox, *, has_files: bool) -> Sandbox | None:
         """Put a new sandbox in line and let in who may come; answers it as it stands then, None when its session's
         place was taken meanwhile. One without files claims a sandbox of the pool where nobody waits: it is that one
-        then. `recipe` tells what such a one must be made of.
+        then. Such a one must have the `fingerprint`.
 
         Raises `UserLimitError`, `UserTotalLimitError`, `TotalLimitError`."""
-        recipe = await self.recipe() if self.recipe and not has_files else ""
-        stored = await self._admit(sandbox, recipe=recipe)
+        fingerprint = await self.fingerprint() if self.fingerprint and not has_files else ""
+        stored = await self._admit(sandbox, fingerprint=fingerprint)
         session_id = sandbox.identity.session_id
         mine = next((one for one in stored if one.lives and one.identity.session_id == session_id), None)
-        if recipe and mine is not None:
+        if fingerprint and mine is not None:
             measures.POOL_CLAIMS.labels("claimed" if mine.endpoint is not None else "missed").inc()
         return mine
 
@@ -117,7 +117,7 @@ class Admission:
         await self._reclaim()
         return awake
 
-    async def _admit(self, new: Sandbox | None, *, recipe: str = "") -> list[Sandbox]:
+    async def _admit(self, new: Sandbox | None, *, fingerprint: str = "") -> list[Sandbox]:
         place, room = await self.runtime.place(), await self.room()
 
         def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
@@ -128,7 +128,7 @@ class Admission:
             if new is not None:
                 if any(one.identity.session_id == new.identity.session_id for one in known):
                     return []
-                claimed = self._claimed(known, new, now, place, recipe)
+                claimed = self._claimed(known, new, now, place, fingerprint)
                 if claimed is not None:
                     return [*over.values(), claimed]
                 known.append(new)
@@ -141,12 +141,14 @@ class Admission:
 
         return await self._decided(decide)
 
-    def _claimed(self, known: list[Sandbox], new: Sandbox, now: datetime, place: str, recipe: str) -> Sandbox | None:
+    def _claimed(
+        self, known: list[Sandbox], new: Sandbox, now: datetime, place: str, fingerprint: str
+    ) -> Sandbox | None:
         """One of the pool as the new one's, where nobody waits."""
         if any(one.identity.session_id == new.identity.session_id for one in known):
             return None
         check_user(known, new.identity.user_id, self.limits)
-        warm = next((one for one in known if one.can_be_claimed(place, recipe, now)), None)
+        warm = next((one for one in known if one.can_be_claimed(place, fingerprint, now)), None)
         if warm is None or line(known):
             return None
         return warm.claimed(new, self.launcher.owner, now + LEASE)
@@ -158,7 +160,7 @@ class Admission:
         for one in stored:
             if one.status is Status.STARTING:
                 admitted(one, LEASE)
-                self.launcher.launch(Held(one, since))
+                self.launcher.launch(LeasedSandbox(one, since))
             elif not one.lives:
                 _log.info("sandbox no longer waited for", extra={**log_fields(one.identity), "reason": one.reason})
         return stored

@@ -10,7 +10,7 @@ from datetime import timedelta
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.keep_alive import KEEP
 from sandbox_manager.domain.errors import DomainError
-from sandbox_manager.domain.ports import Clock, Runtime, TokenKeys
+from sandbox_manager.domain.ports import Clock, SandboxLifecycle, SandboxMonitor, TokenKeys
 from sandbox_manager.domain.sandbox import Sandbox, Started
 
 _log = logging.getLogger(__name__)
@@ -27,7 +27,8 @@ class ClaimSandbox:
     `EngineUnavailableError` when it can't be removed either. `wall` is this machine's clock, which tokens go by.
     """
 
-    runtime: Runtime
+    lifecycle: SandboxLifecycle
+    monitor: SandboxMonitor
     keys: TokenKeys
     wall: Clock
     clean: CleanSandbox
@@ -39,7 +40,7 @@ class ClaimSandbox:
         try:
             async with asyncio.timeout(self.deadline_s):
                 outcomes = await asyncio.gather(
-                    self.runtime.hand_over(sandbox.identity),
+                    self.lifecycle.hand_over(sandbox.identity),
                     self._open(sandbox, sandbox.endpoint),
                     return_exceptions=True,
                 )
@@ -60,4 +61,4 @@ class ClaimSandbox:
         claim = self.keys.sign(
             sandbox.identity, [KEEP], now, now + _TOKEN, claim_until=now + (sandbox.expires_at - sandbox.created_at)
         )
-        await self.runtime.keep_alive(sandbox.identity, endpoint, claim)
+        await self.monitor.keep_alive(sandbox.identity, endpoint, claim)

@@ -10,7 +10,7 @@ from sandbox_manager.application import measures
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.sandbox_work import SandboxWork
 from sandbox_manager.domain.errors import EngineUnavailableError, SandboxBusyError
-from sandbox_manager.domain.ports import Clock, Runtime, SandboxRecords
+from sandbox_manager.domain.ports import Clock, RuntimeHost, SandboxLifecycle, SandboxRecords
 from sandbox_manager.domain.sandbox import ANY_PLACE, Cleanup, Identity, Sandbox
 
 _log = logging.getLogger(__name__)
@@ -25,7 +25,8 @@ class CleanSandbox:
     """
 
     registry: SandboxRecords
-    runtime: Runtime
+    host: RuntimeHost
+    lifecycle: SandboxLifecycle
     clock: Clock
     work: SandboxWork
     deadline_s: float = 60.0
@@ -43,7 +44,7 @@ class CleanSandbox:
             return
         if not await self.is_here(sandbox):
             raise SandboxBusyError
-        ran_here = sandbox.place and sandbox.runtime == self.runtime.name
+        ran_here = sandbox.place and sandbox.runtime == self.host.name
         if ran_here or sandbox.cleanup is Cleanup.ALL:
             await self.remove(sandbox.identity, keep_workspace=sandbox.cleanup is not Cleanup.ALL)
         await change_sandbox(self.registry, sandbox.id, lambda now: now.settled(sandbox.cleanup, self.clock.now()))
@@ -51,14 +52,14 @@ class CleanSandbox:
 
     async def is_here(self, sandbox: Sandbox) -> bool:
         """Whether it is at this manager's place: what never ran is everywhere."""
-        return sandbox.place in ("", ANY_PLACE) or sandbox.place == await self.runtime.place()
+        return sandbox.place in ("", ANY_PLACE) or sandbox.place == await self.host.place()
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         """Remove from the machine only; the registry stays as it is."""
         try:
             async with asyncio.timeout(self.deadline_s):
-                await self.runtime.remove(identity, keep_workspace=keep_workspace)
-            measures.REMOVED.labels(self.runtime.name).inc()
+                await self.lifecycle.remove(identity, keep_workspace=keep_workspace)
+            measures.REMOVED.labels(self.host.name).inc()
         except TimeoutError as error:
             raise EngineUnavailableError("The engine took too long to remove a sandbox; it is tried again.") from error
 

@@ -14,7 +14,7 @@ from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.renew_sandbox import RenewSandbox
 from sandbox_manager.domain.admission import spare
 from sandbox_manager.domain.errors import ConflictError, DomainError, EngineUnavailableError, SandboxOverError
-from sandbox_manager.domain.ports import Clock, RuntimeSite, SandboxRecords
+from sandbox_manager.domain.ports import Clock, RuntimeHost, SandboxRecords
 from sandbox_manager.domain.sandbox import ANY_PLACE, Identity, Sandbox, Status
 
 _ATTEMPTS = 5
@@ -41,7 +41,7 @@ class CreateSandbox:
     """
 
     registry: SandboxRecords
-    runtime: RuntimeSite
+    runtime: RuntimeHost
     clock: Clock
     clean: CleanSandbox
     renew: RenewSandbox

@@ -90,7 +90,7 @@ class FanOut:
 
     async def _in_turn(self, piece: Piece) -> None:
         async with self._slots:
-            task = asyncio.create_task(self._told(piece), name=f"tend-{piece.key}")
+            task = asyncio.create_task(self._logged(piece), name=f"tend-{piece.key}")
             try:
                 await asyncio.wait({task}, timeout=self.deadline_s)
             except asyncio.CancelledError:
@@ -103,7 +103,7 @@ class FanOut:
             _log.error(self.trouble, extra={**piece.fields, "reason": f"It took longer than {self.deadline_s:g} s."})
             await asyncio.wait({task})  # what can't be cancelled is not begun again before it ends
 
-    async def _told(self, piece: Piece) -> None:
+    async def _logged(self, piece: Piece) -> None:
         try:
             await piece.work()
             self._failed.pop(piece.key, None)

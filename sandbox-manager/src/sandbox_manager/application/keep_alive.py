@@ -11,7 +11,7 @@ from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import log_fields
 from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.domain.ports import Clock, Report, SandboxRecords, SandboxSigns, TokenKeys
+from sandbox_manager.domain.ports import Clock, Report, SandboxMonitor, SandboxRecords, TokenKeys
 from sandbox_manager.domain.sandbox import Sandbox
 
 _log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class KeepAlive:
     """
 
     registry: SandboxRecords
-    runtime: SandboxSigns
+    runtime: SandboxMonitor
     keys: TokenKeys
     clock: Clock
     wall: Clock

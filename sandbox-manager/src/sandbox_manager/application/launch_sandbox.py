@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
-from sandbox_manager.application.sandbox_work import Held, SandboxWork
+from sandbox_manager.application.sandbox_work import LeasedSandbox, SandboxWork
 from sandbox_manager.application.watched_start import phase_reached, watched_start
 from sandbox_manager.domain.errors import DomainError, StartFailedError
-from sandbox_manager.domain.ports import SandboxLives, SandboxRecords, SandboxSpec, TokenKeys
+from sandbox_manager.domain.ports import SandboxLifecycle, SandboxRecords, SandboxSpec, TokenKeys
 from sandbox_manager.domain.sandbox import Identity, Sandbox, Started, Status
 
 _log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class Launcher:
         self,
         *,
         registry: SandboxRecords,
-        runtime: SandboxLives,
+        runtime: SandboxLifecycle,
         keys: TokenKeys,
         clean: CleanSandbox,
         work: SandboxWork,
@@ -63,10 +63,10 @@ class Launcher:
         """Whose starts these are."""
         return self._work.owner
 
-    def launch(self, held: Held) -> None:
+    def launch(self, leased: LeasedSandbox) -> None:
         """Start one that was let in, or claimed, with its lease."""
-        sandbox_id, start = held.sandbox.id, _Start()
-        start.task = asyncio.create_task(self._bring_up(held, start), name=f"launch-{sandbox_id}")
+        sandbox_id, start = leased.sandbox.id, _Start()
+        start.task = asyncio.create_task(self._bring_up(leased, start), name=f"launch-{sandbox_id}")
         self._starts[sandbox_id] = start
 
         def over(_: asyncio.Task[None]) -> None:
@@ -107,17 +107,17 @@ class Launcher:
         for sandbox_id in list(self._starts):
             await self.cancel(sandbox_id)
 
-    async def _bring_up(self, held: Held, start: _Start) -> None:
-        sandbox = held.sandbox
+    async def _bring_up(self, leased: LeasedSandbox, start: _Start) -> None:
+        sandbox = leased.sandbox
         try:
-            await self._start(held, start)
+            await self._start(leased, start)
         except DomainError as error:
             _log.warning("sandbox start not settled", extra={**log_fields(sandbox.identity), "reason": error.detail})
         except Exception:  # noqa: BLE001 - edge of an owned task
             _log.exception("sandbox start crashed", extra=log_fields(sandbox.identity))
 
-    async def _start(self, held: Held, start: _Start) -> None:
-        async with self._work.on(held.sandbox.id, wait_s=0, goes_on=_still_wanted, held=held) as sandbox:
+    async def _start(self, leased: LeasedSandbox, start: _Start) -> None:
+        async with self._work.on(leased.sandbox.id, wait_s=0, goes_on=_still_wanted, leased=leased) as sandbox:
             if sandbox.status is not Status.STARTING:
                 return
             with watched_start(sandbox) as watch:
@@ -167,7 +167,7 @@ class Launcher:
     async def _begin(self, identity: Identity) -> Started:
         if self._files_ready is not None:
             await self._files_ready(identity)
-        return await self._runtime.start(SandboxSpec(identity=identity, public_key=self._keys.public_key))
+        return await self._runtime.start_sandbox(SandboxSpec(identity=identity, public_key=self._keys.public_key))
 
 
 def _still_wanted(sandbox: Sandbox) -> bool:

@@ -20,7 +20,7 @@ from sandbox_manager.domain.errors import (
     SandboxOverError,
     UserLimitError,
 )
-from sandbox_manager.domain.ports import Clock, Found, SandboxLives, SandboxRecords
+from sandbox_manager.domain.ports import Clock, Found, SandboxLifecycle, SandboxRecords
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 _log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class PauseSandbox:
     """
 
     registry: SandboxRecords
-    runtime: SandboxLives
+    runtime: SandboxLifecycle
     clock: Clock
     clean: CleanSandbox
     keep: timedelta
@@ -87,7 +87,7 @@ class ResumeSandbox:
     """
 
     registry: SandboxRecords
-    runtime: SandboxLives
+    runtime: SandboxLifecycle
     clock: Clock
     clean: CleanSandbox
     idle: timedelta

@@ -15,7 +15,15 @@ from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.sandbox_work import LEASE
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.errors import DomainError, StartFailedError
-from sandbox_manager.domain.ports import Clock, Leases, Runtime, SandboxRecords, SandboxSpec, TokenKeys
+from sandbox_manager.domain.ports import (
+    Clock,
+    Leases,
+    RuntimeHost,
+    SandboxLifecycle,
+    SandboxRecords,
+    SandboxSpec,
+    TokenKeys,
+)
 from sandbox_manager.domain.sandbox import Cleanup, Identity, Sandbox, Status, pool_session
 
 _log = logging.getLogger(__name__)
@@ -30,7 +38,8 @@ class PoolParts:
     """What the pool works with. `room` tells what memory the machine has now."""
 
     registry: SandboxRecords
-    runtime: Runtime
+    host: RuntimeHost
+    lifecycle: SandboxLifecycle
     keys: TokenKeys
     clock: Clock
     leases: Leases
@@ -41,65 +50,67 @@ class PoolParts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoolPace:
-    """Seconds: left to who has just got a member, between two tries (doubled each time), and for which a look at the
-    recipe is good."""
+class PoolIntervals:
+    """Seconds: left to who has just got a member, between two tries (doubled each time), and for which a
+    fingerprint is cached."""
 
     quiet: float = 2.0
     first_pause: float = 5.0
     longest_pause: float = 300.0
-    recipe: float = 10.0
+    fingerprint: float = 10.0
 
 
 class Pool:
     """Keeps `size` sandboxes of this place booted to readiness and at rest, for sessions that begin with no files.
 
     One manager of a place tends at a time, and boots one sandbox at a time, while nobody else starts or waits and there
-    is memory; after a failure it waits twice as long each time. Members of an old recipe are retired. A member is
-    claimed by admission, once, and never comes back.
+    is memory; after a failure it waits twice as long each time. Members with an old fingerprint are retired. A member
+    is claimed by admission, once, and never comes back.
     """
 
-    def __init__(self, parts: PoolParts, *, size: int, deadline_s: float, pace: PoolPace | None = None) -> None:
+    def __init__(
+        self, parts: PoolParts, *, size: int, deadline_s: float, intervals: PoolIntervals | None = None
+    ) -> None:
         self._parts = parts
         self._size = size
         self._deadline_s = deadline_s
-        self._pace = pace or PoolPace()
-        self._pause_s = self._pace.first_pause
+        self._intervals = intervals or PoolIntervals()
+        self._pause_s = self._intervals.first_pause
         self._not_before = 0.0
         self._had = 0
-        self._recipe = ""
-        self._recipe_until = 0.0
+        self._fingerprint = ""
+        self._fingerprint_until = 0.0
 
-    async def recipe(self) -> str:
+    async def fingerprint(self) -> str:
         """What a member must be made of now; looked up every few seconds. Raises `EngineUnavailableError`."""
         loop = asyncio.get_running_loop()
-        if loop.time() >= self._recipe_until:
-            self._recipe = await self._parts.runtime.recipe()
-            self._recipe_until = loop.time() + self._pace.recipe
-        return self._recipe
+        if loop.time() >= self._fingerprint_until:
+            self._fingerprint = await self._parts.host.fingerprint()
+            self._fingerprint_until = loop.time() + self._intervals.fingerprint
+        return self._fingerprint
 
     async def tend(self) -> None:
         """Boot or retire one member if that is due. Raises `EngineUnavailableError`, `RegistryUnavailableError`."""
         parts, loop = self._parts, asyncio.get_running_loop()
-        place = await parts.runtime.place()
-        if not await parts.leases.take(_lease(place), parts.clean.work.owner, _TENDING):
+        place = await parts.host.place()
+        if not await parts.leases.acquire(_lease(place), parts.clean.work.owner, _TENDING):
             return
         members = await self._members(place)
         if len(members) < self._had:
-            self._not_before = max(self._not_before, loop.time() + self._pace.quiet)
+            self._not_before = max(self._not_before, loop.time() + self._intervals.quiet)
         self._had = len(members)
         if self._size == 0 and not members:
             return
-        recipe = await self.recipe()
-        surplus = [one for one in members if one.recipe != recipe] or members[self._size :]
+        fingerprint = await self.fingerprint()
+        surplus = [one for one in members if one.fingerprint != fingerprint] or members[self._size :]
         if surplus:
             await self._retire(surplus[0])
         elif len(members) < self._size and loop.time() >= self._not_before and await self._has_room():
-            await self._boot(place, recipe)
+            await self._boot(place, fingerprint)
 
     async def leave(self) -> None:
         """Let another manager tend."""
-        place = await self._parts.runtime.place()
+        place = await self._parts.host.place()
         await self._parts.leases.release(_lease(place), self._parts.clean.work.owner)
 
     async def _members(self, place: str) -> list[Sandbox]:
@@ -114,14 +125,14 @@ class Pool:
             return False
         return (await self._parts.room()).fits(1)  # there must be memory left for one that somebody asks for
 
-    async def _boot(self, place: str, recipe: str) -> None:
+    async def _boot(self, place: str, fingerprint: str) -> None:
         parts, now = self._parts, self._parts.clock.now()
         sandbox_id, end = secrets.token_hex(8), now + parts.limits.hard
         sandbox = Sandbox(
             identity=Identity(
                 sandbox_id=sandbox_id, session_id=pool_session(sandbox_id), user_id=_OF_NOBODY, generation=0
             ),
-            runtime=parts.runtime.name,
+            runtime=parts.host.name,
             status=Status.WARMING,
             place=place,
             created_at=now,
@@ -129,7 +140,7 @@ class Pool:
             idle_expires_at=end,
             lease_owner=parts.clean.work.owner,
             lease_until=now + LEASE,
-            recipe=recipe,
+            fingerprint=fingerprint,
         )
         if not await parts.registry.add(sandbox):
             return
@@ -137,12 +148,12 @@ class Pool:
             trouble = await self._warm_up(sandbox)
             if trouble is None:
                 self._had += 1
-                self._pause_s = self._pace.first_pause
+                self._pause_s = self._intervals.first_pause
                 return
             self._not_before = asyncio.get_running_loop().time() + self._pause_s
             fields = {**log_fields(sandbox.identity), "reason": trouble.detail, "pause_s": self._pause_s}
             _log.warning("pool not filled", extra=fields)
-            self._pause_s = min(self._pause_s * 2, self._pace.longest_pause)
+            self._pause_s = min(self._pause_s * 2, self._intervals.longest_pause)
             over = await change_sandbox(
                 parts.registry, sandbox_id, lambda one: one.retired(trouble.detail, Cleanup.ALL)
             )
@@ -155,7 +166,7 @@ class Pool:
         try:
             async with limit:
                 spec = SandboxSpec(identity=sandbox.identity, public_key=parts.keys.public_key)
-                started = await parts.runtime.start(spec)
+                started = await parts.lifecycle.start_sandbox(spec)
                 report = await parts.keep_alive.ask(replace(sandbox, endpoint=started.endpoint))
         except TimeoutError:
             if not limit.expired():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sandbox_manager.domain.ports import Clock, Leases, RuntimeSite
+from sandbox_manager.domain.ports import Clock, Leases, RuntimeHost
 
 PRESENT = timedelta(seconds=30)
 
@@ -18,14 +18,14 @@ class Presence:
     """
 
     leases: Leases
-    runtime: RuntimeSite
+    runtime: RuntimeHost
     clock: Clock
     owner: str
 
     async def tell(self) -> None:
         """I am here; say so more often than every `PRESENT`."""
         place = await self.runtime.place()
-        await self.leases.take(f"{_at(place)}{self.owner}", self.owner, PRESENT)
+        await self.leases.acquire(f"{_at(place)}{self.owner}", self.owner, PRESENT)
 
     async def leave(self) -> bool:
         """I go; answers whether nobody else is at this place."""

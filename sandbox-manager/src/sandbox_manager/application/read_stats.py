@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.errors import SandboxNotFoundError
-from sandbox_manager.domain.ports import SandboxRecords, SandboxSigns, Usage
+from sandbox_manager.domain.ports import SandboxMonitor, SandboxRecords, Usage
 from sandbox_manager.domain.sandbox import Sandbox, Status
 
 
@@ -39,7 +39,7 @@ class ReadStats:
     """Raises `SandboxNotFoundError`, `EngineUnavailableError`, `RegistryUnavailableError`."""
 
     registry: SandboxRecords
-    runtime: SandboxSigns
+    runtime: SandboxMonitor
     keep_alive: KeepAlive
     room: Callable[[], Awaitable[Room]]
     limits: Limits

@@ -16,7 +16,7 @@ from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.domain.clocks import Clocks
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.domain.ports import Clock, Found, Runtime, SandboxRecords
+from sandbox_manager.domain.ports import Clock, Found, RuntimeHost, SandboxLifecycle, SandboxRecords
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 _log = logging.getLogger(__name__)
@@ -38,7 +38,8 @@ class Reconcile:
     """
 
     registry: SandboxRecords
-    runtime: Runtime
+    host: RuntimeHost
+    lifecycle: SandboxLifecycle
     clock: Clock
     clean: CleanSandbox
     clocks: Clocks
@@ -59,7 +60,7 @@ class Reconcile:
 
     async def _sweep(self) -> None:
         # Found is read first: a record is written before anything is made, so what is found then has its record.
-        found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
+        found = {one.identity.sandbox_id: one for one in await self.lifecycle.found()}
         wanted = {one.id: one for one in await self.registry.find(occupied=True)}
         strays = [one for one in found.values() if one.identity.sandbox_id not in wanted]
         await self.each(
@@ -77,7 +78,7 @@ class Reconcile:
         # It may have waited for a sweep to be done with the sandbox, whose record has moved on since.
         sandbox = await self._settled_in(sandbox_id)
         if sandbox is not None:
-            found = {one.identity.sandbox_id: one for one in await self.runtime.found()}
+            found = {one.identity.sandbox_id: one for one in await self.lifecycle.found()}
             await self._keep(sandbox, found.get(sandbox_id))
 
     async def _settled_in(self, sandbox_id: str) -> Sandbox | None:
@@ -154,7 +155,7 @@ class Reconcile:
         await self._end(sandbox, "Nobody used the computer for too long.")
 
     def _death(self, sandbox: Sandbox, found: Found | None) -> str | None:
-        if sandbox.runtime != self.runtime.name:
+        if sandbox.runtime != self.host.name:
             return "The manager was started with another runtime."
         if found is None:
             return "The computer was removed from outside."
@@ -175,7 +176,7 @@ class Reconcile:
             await self.clean(over)
 
     async def _leave_or_give_up(self, sandbox: Sandbox) -> None:
-        within = self.clocks.orphan if sandbox.runtime == self.runtime.name else timedelta()
+        within = self.clocks.orphan if sandbox.runtime == self.host.name else timedelta()
         if await self.presence.is_kept(sandbox.place, within=within):
             return
 

@@ -20,7 +20,7 @@ _FRESH_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LeasedSandbox:
     """A record as it was stored with this manager's lease on it, and the loop's time before that."""
 
     sandbox: Sandbox
@@ -46,11 +46,11 @@ class SandboxWork:
         *,
         wait_s: float,
         goes_on: Callable[[Sandbox], bool] = lambda _: True,
-        held: Held | None = None,
+        leased: LeasedSandbox | None = None,
     ) -> AsyncGenerator[Sandbox]:
         """The block has the sandbox for itself; it is cancelled when the lease is lost or `goes_on` says no.
 
-        `held` is a lease that was taken a moment ago: it need not be taken again.
+        `leased` is a lease acquired a moment ago, which need not be acquired again.
 
         Raises `SandboxBusyError` when somebody else works on it for longer than `wait_s`, when the block was cut off,
         or when there is no such sandbox.
@@ -60,12 +60,12 @@ class SandboxWork:
         until = loop.time() + wait_s
         await _acquire(lock, wait_s)
         try:
-            if held is None or loop.time() - held.since > _FRESH_S:
-                held = await self._take(sandbox_id, until)
+            if leased is None or loop.time() - leased.since > _FRESH_S:
+                leased = await self._lease(sandbox_id, until)
             cut = asyncio.timeout(None)
             try:
-                async with cut, self._kept(held, cut, goes_on):
-                    yield held.sandbox
+                async with cut, self._lease_renewed(leased, cut, goes_on):
+                    yield leased.sandbox
             except TimeoutError:
                 if not cut.expired():
                     raise
@@ -76,34 +76,38 @@ class SandboxWork:
         finally:
             lock.release()
 
-    async def _take(self, sandbox_id: str, until: float) -> Held:
+    async def _lease(self, sandbox_id: str, until: float) -> LeasedSandbox:
         while True:
             since = asyncio.get_running_loop().time()
-            sandbox = await self._registry.take_lease(sandbox_id, self.owner, LEASE)
+            sandbox = await self._registry.acquire_lease(sandbox_id, self.owner, LEASE)
             if sandbox is not None:
-                return Held(sandbox, since)
+                return LeasedSandbox(sandbox, since)
             if asyncio.get_running_loop().time() >= until:
                 raise SandboxBusyError
             await asyncio.sleep(_LOOK_S)
 
     @contextlib.asynccontextmanager
-    async def _kept(self, held: Held, cut: asyncio.Timeout, goes_on: Callable[[Sandbox], bool]) -> AsyncGenerator[None]:
-        beating = asyncio.create_task(self._keep(held, cut, goes_on), name=f"lease-{held.sandbox.id}")
+    async def _lease_renewed(
+        self, leased: LeasedSandbox, cut: asyncio.Timeout, goes_on: Callable[[Sandbox], bool]
+    ) -> AsyncGenerator[None]:
+        beating = asyncio.create_task(self._renew_lease(leased, cut, goes_on), name=f"lease-{leased.sandbox.id}")
         try:
             yield
         finally:
             beating.cancel()
             await asyncio.wait({beating})
 
-    async def _keep(self, held: Held, cut: asyncio.Timeout, goes_on: Callable[[Sandbox], bool]) -> None:
+    async def _renew_lease(
+        self, leased: LeasedSandbox, cut: asyncio.Timeout, goes_on: Callable[[Sandbox], bool]
+    ) -> None:
         loop = asyncio.get_running_loop()
-        held_until = held.since + LEASE.total_seconds()
+        held_until = leased.since + LEASE.total_seconds()
         while True:
             await asyncio.sleep(_HEARTBEAT_S)
             asked_at = loop.time()
             try:
                 async with asyncio.timeout_at(held_until):
-                    sandbox = await self._registry.take_lease(held.sandbox.id, self.owner, LEASE)
+                    sandbox = await self._registry.acquire_lease(leased.sandbox.id, self.owner, LEASE)
             except (DomainError, TimeoutError):
                 if loop.time() + _HEARTBEAT_S < held_until:
                     continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sandbox_manager.application.admission import Admission
 from sandbox_manager.application.claim_sandbox import ClaimSandbox
@@ -17,7 +18,7 @@ from sandbox_manager.application.launch_sandbox import Launcher
 from sandbox_manager.application.list_sandboxes import ListSandboxes
 from sandbox_manager.application.mint_token import MintToken
 from sandbox_manager.application.pause_sandbox import PauseSandbox, ResumeSandbox
-from sandbox_manager.application.pool import Pool, PoolPace, PoolParts
+from sandbox_manager.application.pool import Pool, PoolIntervals, PoolParts
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.read_stats import ReadStats
 from sandbox_manager.application.reconcile import Reconcile
@@ -29,8 +30,35 @@ from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.clocks import Clocks
 from sandbox_manager.domain.disk import DiskLimit
-from sandbox_manager.domain.ports import Clock, Leases, Runtime, SandboxRegistry, TokenKeys
-from sandbox_manager.domain.workspace import WorkspaceRecords
+from sandbox_manager.domain.ports import (
+    Clock,
+    Leases,
+    RuntimeHost,
+    SandboxChanges,
+    SandboxLeases,
+    SandboxLifecycle,
+    SandboxMonitor,
+    SandboxRecords,
+    TokenKeys,
+)
+from sandbox_manager.domain.workspace import WorkspaceArchives, WorkspaceRecords
+
+
+class SandboxRegistry(SandboxRecords, SandboxLeases, SandboxChanges, Protocol):
+    """The ports that one database adapter implements, as a lease and a record are one document."""
+
+    async def check(self) -> None:
+        """Raise `RegistryUnavailableError` when the registry does not answer."""
+        ...
+
+
+class Runtime(RuntimeHost, SandboxLifecycle, SandboxMonitor, Protocol):
+    """The ports that one engine adapter implements; each use case takes those it needs."""
+
+    @property
+    def archives(self) -> WorkspaceArchives:
+        """The files of its workspaces as a whole."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +83,7 @@ class Rules:
     disk: DiskLimit
     room: Callable[[], Awaitable[Room]]
     pool_size: int
-    pool_pace: PoolPace = field(default_factory=PoolPace)
+    pool_intervals: PoolIntervals = field(default_factory=PoolIntervals)
     start_deadline_s: float = 60.0
     clean_deadline_s: float = 60.0
     clean_wait_s: float = 20.0
@@ -93,7 +121,9 @@ def assemble(adapters: Adapters, rules: Rules, owner: str) -> Assembly:
     registry, runtime, keys, clock = adapters.registry, adapters.runtime, adapters.keys, adapters.clock
     limits, clocks = rules.limits, rules.clocks
     work = SandboxWork(registry, owner)
-    clean = CleanSandbox(registry, runtime, clock, work, deadline_s=rules.clean_deadline_s, wait_s=rules.clean_wait_s)
+    clean = CleanSandbox(
+        registry, runtime, runtime, clock, work, deadline_s=rules.clean_deadline_s, wait_s=rules.clean_wait_s
+    )
     files = WorkspaceWork(
         adapters.workspaces,
         runtime.archives,
@@ -109,7 +139,7 @@ def assemble(adapters: Adapters, rules: Rules, owner: str) -> Assembly:
         work=work,
         deadline_s=rules.start_deadline_s,
         files_ready=files.ready_to_start,
-        claim=ClaimSandbox(runtime=runtime, keys=keys, wall=adapters.wall, clean=clean),
+        claim=ClaimSandbox(lifecycle=runtime, monitor=runtime, keys=keys, wall=adapters.wall, clean=clean),
     )
     delete = DeleteSandbox(registry, launcher, clean)
     presence = Presence(adapters.leases, runtime, clock, owner)
@@ -125,7 +155,8 @@ def assemble(adapters: Adapters, rules: Rules, owner: str) -> Assembly:
     pool = Pool(
         PoolParts(
             registry=registry,
-            runtime=runtime,
+            host=runtime,
+            lifecycle=runtime,
             keys=keys,
             clock=clock,
             leases=adapters.leases,
@@ -136,7 +167,7 @@ def assemble(adapters: Adapters, rules: Rules, owner: str) -> Assembly:
         ),
         size=rules.pool_size,
         deadline_s=rules.start_deadline_s,
-        pace=rules.pool_pace,
+        intervals=rules.pool_intervals,
     )
     admission = Admission(
         registry=registry,
@@ -145,7 +176,7 @@ def assemble(adapters: Adapters, rules: Rules, owner: str) -> Assembly:
         clean=clean,
         limits=limits,
         room=rules.room,
-        recipe=pool.recipe,
+        fingerprint=pool.fingerprint,
     )
     pause = PauseSandbox(registry=registry, runtime=runtime, clock=clock, clean=clean, keep=clocks.pause)
     resume = ResumeSandbox(
@@ -189,7 +220,8 @@ def assemble(adapters: Adapters, rules: Rules, owner: str) -> Assembly:
         stats=ReadStats(registry=registry, runtime=runtime, keep_alive=keep_alive, room=admission.room, limits=limits),
         reconcile=Reconcile(
             registry=registry,
-            runtime=runtime,
+            host=runtime,
+            lifecycle=runtime,
             clock=clock,
             clean=clean,
             clocks=clocks,

@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+from sandbox_manager.bootstrap.assembly import Runtime
 from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.domain.ports import Runtime
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, EndpointClients
 from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
 from sandbox_manager.infrastructure.runtimes.inside import Inside

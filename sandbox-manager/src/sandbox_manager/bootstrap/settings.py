@@ -142,5 +142,7 @@ class Settings:
             self.docker = DockerSettings()
             self.process = ProcessSettings()
         except ValidationError as error:
-            told = "; ".join(f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors())
-            raise SettingsError(f"The sandbox manager can't start. {told}") from error
+            problems = "; ".join(
+                f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()
+            )
+            raise SettingsError(f"The sandbox manager can't start. {problems}") from error

@@ -15,7 +15,7 @@ from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.reconcile import Reconcile
 from sandbox_manager.application.tend_workspaces import TendWorkspaces
 from sandbox_manager.domain.errors import DomainError
-from sandbox_manager.domain.ports import Leases, Runtime
+from sandbox_manager.domain.ports import Leases, RuntimeHost, SandboxMonitor
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,8 @@ class Upkeep:
     pool: Pool
     presence: Presence
     leases: Leases
-    runtime: Runtime
+    host: RuntimeHost
+    monitor: SandboxMonitor
     owner: str
     interval_s: float
 
@@ -76,15 +77,15 @@ class Upkeep:
     async def _sweep(self) -> None:
         """The lease outlasts the pause between two sweeps, so that it stays with one manager until that is gone."""
         ttl = timedelta(seconds=self.interval_s * 1.5) + _SPARE
-        if await self.leases.take(await self._sweep_lease(), self.owner, ttl):
+        if await self.leases.acquire(await self._sweep_lease(), self.owner, ttl):
             await self.reconcile()
             await self.tend()
 
     async def _sweep_lease(self) -> str:
-        return f"sweep:{await self.runtime.place()}"
+        return f"sweep:{await self.host.place()}"
 
     async def _watch(self) -> None:
-        async with contextlib.aclosing(self.runtime.endings()) as endings:
+        async with contextlib.aclosing(self.monitor.endings()) as endings:
             async for sandbox_id in endings:
                 try:
                     await self.reconcile.one(sandbox_id)

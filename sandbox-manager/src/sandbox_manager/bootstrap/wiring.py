@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.remove_all import RemoveAll
-from sandbox_manager.bootstrap.assembly import Adapters, Assembly, Rules, assemble
+from sandbox_manager.bootstrap.assembly import Adapters, Assembly, Rules, Runtime, assemble
 from sandbox_manager.bootstrap.runtimes import RUNTIMES
 from sandbox_manager.bootstrap.settings import KeepingSettings, Settings
 from sandbox_manager.bootstrap.upkeep import Upkeep
@@ -21,7 +21,6 @@ from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.clocks import Clocks
 from sandbox_manager.domain.disk import DiskLimit
 from sandbox_manager.domain.errors import DomainError
-from sandbox_manager.domain.ports import Runtime
 from sandbox_manager.infrastructure.clock import SystemClock
 from sandbox_manager.infrastructure.free_memory import free_memory
 from sandbox_manager.infrastructure.metrics import ProcessMetrics
@@ -95,7 +94,8 @@ async def at_work(settings: Settings, made: Assembly) -> AsyncGenerator[UseCases
         pool=made.pool,
         presence=made.presence,
         leases=made.adapters.leases,
-        runtime=runtime,
+        host=runtime,
+        monitor=runtime,
         owner=made.owner,
         interval_s=keeping.reconcile_interval_s,
     )

@@ -12,7 +12,7 @@ from sandbox_manager.application.take_snapshot import SnapshotLimits, TakeSnapsh
 from sandbox_manager.application.tend_workspaces import TendWorkspaces
 from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.bootstrap.settings import WorkspaceSettings
-from sandbox_manager.domain.ports import Runtime, SandboxRegistry
+from sandbox_manager.domain.ports import RuntimeHost, SandboxRecords
 from sandbox_manager.domain.workspace import ArchiveBounds
 from sandbox_manager.interfaces.http.use_cases import WorkspaceCases
 
@@ -20,12 +20,12 @@ _MIB = 1024 * 1024
 
 
 def workspace_cases(
-    settings: WorkspaceSettings, work: WorkspaceWork, registry: SandboxRegistry, delete: DeleteSandbox, runtime: Runtime
+    settings: WorkspaceSettings, work: WorkspaceWork, registry: SandboxRecords, delete: DeleteSandbox, host: RuntimeHost
 ) -> WorkspaceCases:
     """Everything that is done with the files of a session as a whole."""
     bounds = ArchiveBounds(max_bytes=settings.max_snapshot_mb * _MIB)
     limits = SnapshotLimits(max_count=settings.max_snapshots, max_bytes=settings.max_kept_mb * _MIB, bounds=bounds)
-    remove = RemoveWorkspace(work, registry, delete, timedelta(seconds=settings.cleanup_delay_s), runtime.place)
+    remove = RemoveWorkspace(work, registry, delete, timedelta(seconds=settings.cleanup_delay_s), host.place)
     return WorkspaceCases(
         work=work,
         take=TakeSnapshot(work, limits),

@@ -13,7 +13,7 @@ _MOST_GENERATIONS = 2**31
 
 
 class InvalidIdentifierError(InvalidError):
-    """What was told can be no identifier of this kind."""
+    """The value can be no identifier of this kind."""
 
     code = "invalid_identifier"
 
@@ -23,38 +23,38 @@ def pool_session(sandbox_id: str) -> str:
     return f"{_POOL}{sandbox_id}"
 
 
-def parse_sandbox_id(told: object) -> str:
+def parse_sandbox_id(value: object) -> str:
     """Raises `InvalidIdentifierError`."""
-    return _matched(_SANDBOX_ID, told, "sandbox_id")
+    return _matched(_SANDBOX_ID, value, "sandbox_id")
 
 
-def parse_session_id(told: object) -> str:
+def parse_session_id(value: object) -> str:
     """Of a session, or what stands for one. Raises `InvalidIdentifierError`."""
-    if isinstance(told, str) and told.startswith(_POOL):
-        return pool_session(_matched(_SANDBOX_ID, told.removeprefix(_POOL), "session_id"))
-    return _matched(_NAME, told, "session_id")
+    if isinstance(value, str) and value.startswith(_POOL):
+        return pool_session(_matched(_SANDBOX_ID, value.removeprefix(_POOL), "session_id"))
+    return _matched(_NAME, value, "session_id")
 
 
-def parse_user_id(told: object) -> str:
+def parse_user_id(value: object) -> str:
     """Raises `InvalidIdentifierError`."""
-    return _matched(_NAME, told, "user_id")
+    return _matched(_NAME, value, "user_id")
 
 
-def parse_snapshot_id(told: object) -> str:
+def parse_snapshot_id(value: object) -> str:
     """Raises `InvalidIdentifierError`."""
-    return _matched(_SNAPSHOT_ID, told, "snapshot_id")
+    return _matched(_SNAPSHOT_ID, value, "snapshot_id")
 
 
-def parse_generation(told: object) -> int:
+def parse_generation(value: object) -> int:
     """Of a number, or of the digits of one. Raises `InvalidIdentifierError`."""
-    if isinstance(told, str) and re.fullmatch(r"[0-9]{1,10}", told):
-        told = int(told)
-    if not isinstance(told, int) or isinstance(told, bool) or not 0 <= told < _MOST_GENERATIONS:
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,10}", value):
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _MOST_GENERATIONS:
         raise InvalidIdentifierError("This is no generation of a sandbox.", field="generation")
-    return told
+    return value
 
 
-def _matched(pattern: re.Pattern[str], told: object, field: str) -> str:
-    if not isinstance(told, str) or pattern.fullmatch(told) is None:
+def _matched(pattern: re.Pattern[str], value: object, field: str) -> str:
+    if not isinstance(value, str) or pattern.fullmatch(value) is None:
         raise InvalidIdentifierError(f"This can be no {field.replace('_', ' ')}.", field=field)
-    return told
+    return value

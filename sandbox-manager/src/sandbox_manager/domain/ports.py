@@ -1,4 +1,4 @@
-"""What keeping sandboxes needs from outside."""
+"""What the use cases of sandboxes need from outside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from sandbox_manager.domain.sandbox import Identity, Sandbox, Started
-from sandbox_manager.domain.workspace import WorkspaceArchives
 
 _MOST_UNUSED_S = 1e9
 _MOST_HELD = 2**60
@@ -50,7 +49,7 @@ class SandboxRecords(Protocol):
 class SandboxLeases(Protocol):
     """Who works on a sandbox: one manager at a time. Every call may raise `RegistryUnavailableError`."""
 
-    async def take_lease(self, sandbox_id: str, owner: str, ttl: timedelta) -> Sandbox | None:
+    async def acquire_lease(self, sandbox_id: str, owner: str, ttl: timedelta) -> Sandbox | None:
         """Lease a record to `owner`, or lengthen its lease; the database's clock decides what has lapsed.
 
         Answers the record, None when somebody else holds it or there is none. A record that changes hands has a new
@@ -74,14 +73,6 @@ class SandboxChanges(Protocol):
         ...
 
 
-class SandboxRegistry(SandboxRecords, SandboxLeases, SandboxChanges, Protocol):
-    """All that one database keeps of sandboxes: more than seven methods, as a lease and a record are one document."""
-
-    async def check(self) -> None:
-        """Raise `RegistryUnavailableError` when the registry does not answer."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """A record as it was stored, and the mark to go on after."""
@@ -102,8 +93,8 @@ class HeldLease:
 class Leases(Protocol):
     """Named leases over all managers, by the database's clock."""
 
-    async def take(self, name: str, owner: str, ttl: timedelta) -> bool:
-        """Take it, or lengthen it. False when somebody else holds it."""
+    async def acquire(self, name: str, owner: str, ttl: timedelta) -> bool:
+        """Acquire or extend a lease. False when another owner holds it."""
         ...
 
     async def release(self, name: str, owner: str) -> None: ...
@@ -146,7 +137,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a sandbox tells of itself: for how long nobody has used it, how much its workspace holds, if it knows, and
+    """What a sandbox reports of itself: for how long nobody has used it, how much its workspace holds, if it knows, and
     whether it is one nobody has claimed that holds its desktop still.
 
     Code in it may make it lie, and fools nobody but its own clock. Raises `ValueError` for what can't be.
@@ -165,7 +156,7 @@ class Report:
                 raise ValueError("nothing holds so much")
 
 
-class RuntimeSite(Protocol):
+class RuntimeHost(Protocol):
     """Where sandboxes run."""
 
     @property
@@ -180,18 +171,18 @@ class RuntimeSite(Protocol):
         """Raise `EngineUnavailableError` with what a person can do when no sandbox could be started."""
         ...
 
-    async def recipe(self) -> str:
-        """Tells what sandboxes are made of: another when the image or a setting changed.
+    async def fingerprint(self) -> str:
+        """Identifies what sandboxes are made of: it differs once the image or a setting has changed.
 
         Raises `EngineUnavailableError`.
         """
         ...
 
 
-class SandboxLives(Protocol):
-    """Begin and end of sandboxes. Things of other stacks on the same machine are never seen and never touched."""
+class SandboxLifecycle(Protocol):
+    """Start, pause and removal of sandboxes. What belongs to other stacks is never seen nor touched."""
 
-    async def start(self, spec: SandboxSpec) -> Started:
+    async def start_sandbox(self, spec: SandboxSpec) -> Started:
         """Start a sandbox and answer when its endpoint says it is ready; the caller sets the deadline.
 
         Raises `StartFailedError` or `EngineUnavailableError`. When it raises or is cancelled, whatever it made carries
@@ -229,11 +220,11 @@ class SandboxLives(Protocol):
         ...
 
 
-class SandboxSigns(Protocol):
-    """What sandboxes that run tell of themselves."""
+class SandboxMonitor(Protocol):
+    """The state that running sandboxes report, and their ends."""
 
     async def keep_alive(self, identity: Identity, endpoint: str, token: str) -> Report:
-        """Tell a running sandbox that a manager watches over it, and hear how it is.
+        """Renew the watchdog of a running sandbox, and read its report.
 
         Raises `EngineUnavailableError` when it does not answer.
         """
@@ -245,15 +236,6 @@ class SandboxSigns(Protocol):
 
     def endings(self) -> AsyncGenerator[str]:
         """Ids of sandboxes that end, as it happens. Best effort: may miss some, and end at any time."""
-        ...
-
-
-class Runtime(RuntimeSite, SandboxLives, SandboxSigns, Protocol):
-    """All that an engine offers: more than seven methods, as it is one adapter, of which use cases take the parts."""
-
-    @property
-    def archives(self) -> WorkspaceArchives:
-        """The files of its workspaces as a whole."""
         ...
 
 

@@ -76,8 +76,8 @@ class Sandbox:
     every one a person may want to see. `place` names the engine or the data folder it runs at; before it ran it is
     empty, or where the session's files are. `waking_since` is since when a paused one is to be woken.
     Whoever works on it (starts, pauses, resumes or removes it) holds its lease. `notice` tells of an end that comes
-    near; `asked_at` is when somebody last waited for a queued one. `recipe` tells what one of the pool was made of;
-    `endpoint` is known before it is ready for one that was claimed from there. `disk_notice`, told since
+    near; `asked_at` is when somebody last waited for a queued one. `fingerprint` identifies what one of the pool was
+    made of; `endpoint` is known before it is ready for one that was claimed from there. `disk_notice`, told since
     `disk_revision`, says that its files take up nearly all they may, which is `disk_limit_mb`.
     """
 
@@ -104,7 +104,7 @@ class Sandbox:
     disk_revision: int = 0
     disk_limit_mb: int = 0
     asked_at: datetime | None = None
-    recipe: str | None = None
+    fingerprint: str | None = None
     waking_since: datetime | None = None
     revision: int = 1
     version: int = 1
@@ -200,10 +200,10 @@ class Sandbox:
             has_network=started.has_network,
         )
 
-    def can_be_claimed(self, place: str, recipe: str, now: datetime) -> bool:
+    def can_be_claimed(self, place: str, fingerprint: str, now: datetime) -> bool:
         """Whether it is warm, of that place and made so, and nobody works on it."""
         is_warm = self.may(Move.CLAIM) and self.lease_until <= now < self.expires_at
-        return is_warm and (self.place, self.recipe) == (place, recipe)
+        return is_warm and (self.place, self.fingerprint) == (place, fingerprint)
 
     def claimed(self, wanted: Sandbox, owner: str, until: datetime) -> Sandbox:
         """The one `wanted` by a session: from here on it starts, by `owner`, and is never anybody else's."""
@@ -218,7 +218,7 @@ class Sandbox:
             has_desktop=self.has_desktop,
             has_network=self.has_network,
             endpoint=self.endpoint,
-            recipe=self.recipe,
+            fingerprint=self.fingerprint,
             revision=self.revision + 1,
             version=self.version,
         )
@@ -276,8 +276,8 @@ class Sandbox:
         if fill < self.fill:
             return replace(self, fill=fill, disk_notice=None)
         revision = self.revision + 1
-        told = replace(self, disk_notice=notice, disk_limit_mb=limit_mb, disk_revision=revision)
-        return replace(told, fill=fill, revision=revision)
+        changed = replace(self, disk_notice=notice, disk_limit_mb=limit_mb, disk_revision=revision)
+        return replace(changed, fill=fill, revision=revision)
 
     def settled(self, cleaned: Cleanup, now: datetime) -> Sandbox | None:
         """Nothing is left of it on the machine. None when more was asked for than `cleaned`."""

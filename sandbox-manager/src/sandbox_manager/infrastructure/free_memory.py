@@ -13,5 +13,5 @@ def free_memory() -> int | None:
         lines = _MEMINFO.read_text().splitlines()
     except OSError:
         return None
-    told = next((line.split()[1] for line in lines if line.startswith("MemAvailable:")), None)
-    return int(told) * 1024 if told else None
+    kib = next((line.split()[1] for line in lines if line.startswith("MemAvailable:")), None)
+    return int(kib) * 1024 if kib else None

@@ -23,7 +23,7 @@ class CountingRegistry(MemoryRegistry):
         self.asked: list[str] = []
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("add", "get", "find", "save", "admit", "take_lease", "release_lease"):
+        if name in ("add", "get", "find", "save", "admit", "acquire_lease", "release_lease"):
             self.asked.append(name)
         return super().__getattribute__(name)
 
@@ -167,7 +167,7 @@ async def test_a_claimed_sandbox_is_never_pooled_again() -> None:
 async def test_a_member_made_otherwise_is_replaced() -> None:
     keeping = Keeping(pool_size=1)
     member = await warm(keeping)
-    keeping.runtime.made_by = "recipe-2"
+    keeping.runtime.made_by = "fingerprint-2"
 
     created = await keeping.create("s1", "u1")
     await keeping.get(created.sandbox.id, 5)
@@ -175,7 +175,7 @@ async def test_a_member_made_otherwise_is_replaced() -> None:
 
     assert created.sandbox.id != member.id
     assert member.id not in keeping.runtime.things
-    assert (await warm(keeping)).recipe == "recipe-2"
+    assert (await warm(keeping)).fingerprint == "fingerprint-2"
 
 
 @pytest.mark.parametrize("fault", ["start", "restless", "silent"])

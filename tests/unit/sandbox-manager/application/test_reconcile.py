@@ -16,7 +16,7 @@ from support.sandboxes import new_identity, spec_of
 async def test_what_nobody_owns_is_removed_and_its_workspace_kept() -> None:
     keeping = Keeping()
     stray = new_identity()
-    await keeping.runtime.start(spec_of(stray))
+    await keeping.runtime.start_sandbox(spec_of(stray))
     kept = await keeping.ready()
 
     await keeping.reconcile()
@@ -212,7 +212,7 @@ async def test_what_stayed_frozen_without_any_manager_is_ended_by_the_first_swee
     late, still_good = [await keeping.ready(session_id) for session_id in ("late", "good")]
     await keeping.pause(late.id)
     stray = new_identity()  # its database was put back, and knows nothing of it
-    await keeping.runtime.start(spec_of(stray))
+    await keeping.runtime.start_sandbox(spec_of(stray))
     await keeping.runtime.pause(stray)
     keeping.clock.move(PAUSE + timedelta(seconds=1))
     await keeping.renew(still_good.id)
@@ -280,7 +280,7 @@ async def test_one_that_can_not_be_removed_keeps_nobody_else_from_being_removed(
     keeping = Keeping()
     strays = [new_identity() for _ in range(3)]
     for stray in strays:
-        await keeping.runtime.start(spec_of(stray))
+        await keeping.runtime.start_sandbox(spec_of(stray))
     remove, bad = keeping.runtime.remove, strays[0].sandbox_id
 
     async def removing(identity: Identity, *, keep_workspace: bool) -> None:

@@ -1,4 +1,4 @@
-"""Identifiers become names of folders, containers and marks: whatever is told, only a plain name passes."""
+"""Identifiers become names of folders, containers and marks: whatever is value, only a plain name passes."""
 
 from __future__ import annotations
 
@@ -62,33 +62,33 @@ def is_plain(name: str) -> bool:
 
 @fuzz
 @given(anything)
-def test_what_passes_is_one_plain_name(told: Any) -> None:
+def test_what_passes_is_one_plain_name(value: Any) -> None:
     for parse in PARSERS:
         try:
-            passed = parse(told)
+            passed = parse(value)
         except InvalidIdentifierError:
             continue
-        assert passed == told
+        assert passed == value
         assert is_plain(passed)
         assert len(passed) <= 64
 
 
-@pytest.mark.parametrize("told", HOSTILE)
-def test_what_is_no_name_is_refused_as_every_kind(told: str) -> None:
+@pytest.mark.parametrize("value", HOSTILE)
+def test_what_is_no_name_is_refused_as_every_kind(value: str) -> None:
     for parse in PARSERS[:3]:
         with pytest.raises(InvalidIdentifierError):
-            parse(told)
+            parse(value)
 
 
 @fuzz
 @given(st.one_of(anything, st.text("0123456789٣²", max_size=5000)))
-def test_a_generation_is_a_small_number(told: Any) -> None:
+def test_a_generation_is_a_small_number(value: Any) -> None:
     try:
-        generation = parse_generation(told)
+        generation = parse_generation(value)
     except InvalidIdentifierError:
         return
     assert 0 <= generation < 2**31
-    assert str(generation) == str(told).lstrip("0") or generation == 0
+    assert str(generation) == str(value).lstrip("0") or generation == 0
 
 
 @fuzz
@@ -120,11 +120,11 @@ def test_one_of_the_pool_is_nobodys_and_no_other_stands_for_it() -> None:
 @fuzz
 @given(st.one_of(words, st.lists(words, min_size=3, max_size=6).map("/".join), st.text("/.0a", max_size=60)))
 def test_a_mark_tells_an_identity_or_nothing(mark: str) -> None:
-    for told in (mark, f"agent/{mark}", f"agent/{SEED}/{mark}", f"agent/{SEED}/s1/u1/{mark}"):
-        identity = marked_identity(told, "agent")
+    for value in (mark, f"agent/{mark}", f"agent/{SEED}/{mark}", f"agent/{SEED}/s1/u1/{mark}"):
+        identity = marked_identity(value, "agent")
         if identity is not None:
             assert re.fullmatch(r"[0-9a-f]{16}", identity.sandbox_id)
-            assert mark_of(identity, "agent").split("/")[:4] == told.split("/")[:4]
+            assert mark_of(identity, "agent").split("/")[:4] == value.split("/")[:4]
 
 
 @fuzz
@@ -135,8 +135,8 @@ def test_a_mark_tells_an_identity_or_nothing(mark: str) -> None:
 )
 def test_labels_tell_an_identity_or_nothing(labels: dict[str, str]) -> None:
     known = {naming.SANDBOX: SEED, naming.SESSION: "s1", naming.USER: "u1", naming.GENERATION: "1"}
-    for told in (labels, known | labels):
-        identity = naming.identity_of(told)
+    for value in (labels, known | labels):
+        identity = naming.identity_of(value)
         if identity is not None:
             assert all(is_plain(name) for name in (identity.sandbox_id, identity.session_id))
-            assert naming.volume_name("agent", identity) == f"agent-ws-{told[naming.SESSION]}"
+            assert naming.volume_name("agent", identity) == f"agent-ws-{value[naming.SESSION]}"

@@ -15,7 +15,7 @@ class MemoryLeases:
         self._leases: dict[str, HeldLease] = {}
         self.clock: Clock = clock or SystemClock()
 
-    async def take(self, name: str, owner: str, ttl: timedelta) -> bool:
+    async def acquire(self, name: str, owner: str, ttl: timedelta) -> bool:
         now = self.clock.now()
         known = self._leases.get(name)
         if known is not None and known.owner != owner and known.until > now:

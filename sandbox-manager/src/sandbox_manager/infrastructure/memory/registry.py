@@ -59,7 +59,7 @@ class MemoryRegistry:
         )
         return True
 
-    async def take_lease(self, sandbox_id: str, owner: str, ttl: timedelta) -> Sandbox | None:
+    async def acquire_lease(self, sandbox_id: str, owner: str, ttl: timedelta) -> Sandbox | None:
         await self.check()
         known = self._records.get(sandbox_id)
         now = self.clock.now()

@@ -30,8 +30,8 @@ class DatabaseClock:
     async def read(self) -> None:
         """Raises `RegistryUnavailableError`."""
         with registry_errors():
-            told = await collection_of(LeaseDocument).database.command("hello")
-        self._read, self._at = told["localTime"].replace(tzinfo=UTC), time.monotonic()
+            answer = await collection_of(LeaseDocument).database.command("hello")
+        self._read, self._at = answer["localTime"].replace(tzinfo=UTC), time.monotonic()
 
 
 @contextlib.asynccontextmanager

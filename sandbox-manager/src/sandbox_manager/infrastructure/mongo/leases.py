@@ -16,7 +16,7 @@ from sandbox_manager.infrastructure.mongo.errors import registry_errors
 class MongoLeases:
     """Expects Beanie to be initialised with this package's documents."""
 
-    async def take(self, name: str, owner: str, ttl: timedelta) -> bool:
+    async def acquire(self, name: str, owner: str, ttl: timedelta) -> bool:
         is_free = {"$or": [{"$eq": ["$owner", owner]}, {"$lte": ["$until", "$$NOW"]}]}
         taken = {"owner": owner, "until": {"$add": ["$$NOW", ttl // timedelta(milliseconds=1)]}}
         with registry_errors():

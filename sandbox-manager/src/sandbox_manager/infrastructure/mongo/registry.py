@@ -63,7 +63,7 @@ class MongoRegistry:
             result = await collection_of(SandboxDocument).update_one(query, update)
         return result.matched_count == 1
 
-    async def take_lease(self, sandbox_id: str, owner: str, ttl: timedelta) -> Sandbox | None:
+    async def acquire_lease(self, sandbox_id: str, owner: str, ttl: timedelta) -> Sandbox | None:
         is_own = {"$eq": ["$lease_owner", owner]}
         is_free = {"$or": [is_own, {"$lte": ["$lease_until", "$$NOW"]}]}
         taken = {

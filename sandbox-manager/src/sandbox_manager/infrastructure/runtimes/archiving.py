@@ -32,9 +32,9 @@ def arguments(verb: str, workspace: str, archives: str, snapshot_id: str, bounds
     return ["-I", "-c", PROGRAM, verb, workspace, archives, parse_snapshot_id(snapshot_id), *numbers]
 
 
-def answer(told: str) -> dict[str, Any]:
+def answer(output: str) -> dict[str, Any]:
     """The program's one line. Raises what it says went wrong, `EngineUnavailableError` when it says nothing."""
-    lines = told.strip().splitlines()
+    lines = output.strip().splitlines()
     try:
         answered = json.loads(lines[-1])
     except (IndexError, ValueError) as error:

@@ -23,7 +23,7 @@ class FakeRuntime:
         self.workspaces: set[str] = set()
         self.archives = FakeArchives(self.workspaces)
         self.starts: list[SandboxSpec] = []
-        self.made_by = "recipe-1"
+        self.made_by = "fingerprint-1"
         self.fail_pause: DomainError | None = None
         self.fail_resume: DomainError | None = None
         self.hold: asyncio.Event | None = None
@@ -45,7 +45,7 @@ class FakeRuntime:
         if self.unavailable is not None:
             raise self.unavailable
 
-    async def start(self, spec: SandboxSpec) -> Started:
+    async def start_sandbox(self, spec: SandboxSpec) -> Started:
         await self.check()
         identity = spec.identity
         self.starts.append(spec)
@@ -79,7 +79,7 @@ class FakeRuntime:
         self.workspaces.remove(pool_session(identity.sandbox_id))
         self.workspaces.add(identity.session_id)
 
-    async def recipe(self) -> str:
+    async def fingerprint(self) -> str:
         await self.check()
         return self.made_by
 

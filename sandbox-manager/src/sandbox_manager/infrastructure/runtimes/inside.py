@@ -76,9 +76,9 @@ def report_of(line: str) -> Report:
     try:
         if len(line) > LONGEST_ANSWER:
             raise MalformedJsonError("It is too long.")
-        told = read_json(_KEPT_ALIVE, line.removeprefix(KEPT_LINE), most_values=100)
+        report = read_json(_KEPT_ALIVE, line.removeprefix(KEPT_LINE), most_values=100)
         return Report(
-            unused_s=told.unused_s, disk_bytes=told.disk_bytes, disk_files=told.disk_files, resting=told.resting
+            unused_s=report.unused_s, disk_bytes=report.disk_bytes, disk_files=report.disk_files, resting=report.resting
         )
     except (MalformedJsonError, ValueError) as error:
         raise EngineUnavailableError("The sandbox answered something else than it was asked.") from error

@@ -19,7 +19,7 @@ class Threads:
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
 
-    async def run(self, call: Callable[[], _T]) -> _T:
+    async def run_call(self, call: Callable[[], _T]) -> _T:
         future = asyncio.get_running_loop().run_in_executor(self._pool, call)
         try:
             return await asyncio.shield(future)

@@ -57,10 +57,10 @@ def main() -> None:
         answer = {"code": "too_large", "detail": "The files are too many, or their names too long, for a snapshot."}
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        told = error.strerror or type(error).__name__
+        message = error.strerror or type(error).__name__
         answer = {
             "code": "full" if full else "failed",
-            "detail": f"{told}: {error.filename}" if error.filename else told,
+            "detail": f"{message}: {error.filename}" if error.filename else message,
         }
     if isinstance(detail := answer.get("detail"), str):
         # It may name a file, and a file may have any name.

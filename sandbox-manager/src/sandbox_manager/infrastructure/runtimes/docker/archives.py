@@ -32,7 +32,7 @@ class DockerArchives:
 
     async def pack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> Packed:
         whose = _identity(session_id, user_id)
-        if not await self._pools.calls.run(lambda: self._engine.has_volume(self._workspace(whose))):
+        if not await self._pools.calls.run_call(lambda: self._engine.has_volume(self._workspace(whose))):
             raise SnapshotRefusedError("There are no files yet.")
         return archiving.packed(await self._run("pack", whose, snapshot_id, bounds))
 
@@ -41,12 +41,12 @@ class DockerArchives:
 
     async def mend(self, session_id: str, user_id: str) -> None:
         whose = _identity(session_id, user_id)
-        if await self._pools.calls.run(lambda: self._engine.has_volume(self._workspace(whose))):
+        if await self._pools.calls.run_call(lambda: self._engine.has_volume(self._workspace(whose))):
             await self._run("mend", whose, "none", archiving.NO_BOUNDS)
 
     async def drop(self, session_id: str, user_id: str, snapshot_id: str) -> None:
         whose = _identity(session_id, user_id)
-        if await self._pools.calls.run(lambda: self._engine.has_volume(self._archives(whose))):
+        if await self._pools.calls.run_call(lambda: self._engine.has_volume(self._archives(whose))):
             await self._run("drop", whose, snapshot_id, archiving.NO_BOUNDS)
 
     async def remove(self, session_id: str, user_id: str) -> None:
@@ -58,7 +58,7 @@ class DockerArchives:
             self._engine.remove_volume(self._workspace(whose))
 
         try:
-            await self._pools.waiting.run(both)
+            await self._pools.waiting.run_call(both)
         except StartFailedError as error:
             raise EngineUnavailableError(f"{error.detail} The removal is tried again.") from error
 
@@ -72,8 +72,8 @@ class DockerArchives:
         return f"{self._options.stack}-archive-{whose.session_id}"
 
     async def _run(self, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> dict[str, Any]:
-        told = await self._pools.packing.run(lambda: self._program(verb, whose, snapshot_id, bounds))
-        return archiving.answer(told)
+        output = await self._pools.packing.run_call(lambda: self._program(verb, whose, snapshot_id, bounds))
+        return archiving.answer(output)
 
     def _program(self, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> str:
         name, stack = self._name(whose), self._options.stack

@@ -63,6 +63,6 @@ def container_config(options: DockerOptions, spec: SandboxSpec, seccomp: str) ->
 def why_ended(engine: Engine, name: str) -> str:
     """What to tell of a container that was to become ready."""
     container = engine.container(name)
-    told = engine.last_errors(name) if container else ""
-    _log.warning("sandbox container ended early", extra={"container": name, "output": told[-2000:]})
+    output = engine.last_errors(name) if container else ""
+    _log.warning("sandbox container ended early", extra={"container": name, "output": output[-2000:]})
     return f"The sandbox's container ended before it was ready (exit code {dig(container, 'State', 'ExitCode')})."

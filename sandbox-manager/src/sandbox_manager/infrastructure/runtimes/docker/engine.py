@@ -66,12 +66,12 @@ def engine_errors() -> Generator[None]:
     try:
         yield
     except APIError as error:
-        told = str(error.explanation or error)
-        if any(sign in told.lower() for sign in _FULL):
-            raise EngineUnavailableError(f"The Docker engine is out of room: {told}") from error
+        explanation = str(error.explanation or error)
+        if any(sign in explanation.lower() for sign in _FULL):
+            raise EngineUnavailableError(f"The Docker engine is out of room: {explanation}") from error
         if error.status_code is not None and error.status_code < 500:
-            raise StartFailedError(f"The Docker engine refused: {told}", retryable=False) from error
-        raise EngineUnavailableError(f"The Docker engine failed: {told}") from error
+            raise StartFailedError(f"The Docker engine refused: {explanation}", retryable=False) from error
+        raise EngineUnavailableError(f"The Docker engine failed: {explanation}") from error
     except requests.exceptions.Timeout as error:
         raise EngineUnavailableError("The Docker engine is too slow to answer; try again later.") from error
     except (DockerException, requests.exceptions.RequestException, OSError) as error:
@@ -291,16 +291,16 @@ class Engine:
 
     def last_errors(self, name: str) -> str:
         """The last lines of its output, bounded: what is in there decides how long a line is."""
-        told = bytearray()
+        tail = bytearray()
         with engine_errors():
             pieces = self._api.logs(name, stdout=True, stderr=True, stream=True, follow=False, tail=_LAST_LINES)
             try:
                 for piece in pieces:
-                    told += piece
-                    del told[:-_LAST_BYTES]
+                    tail += piece
+                    del tail[:-_LAST_BYTES]
             finally:
                 pieces._response.close()
-        return told.decode(errors="replace")
+        return tail.decode(errors="replace")
 
 
 def dig(found: Json | None, *path: str) -> Any:

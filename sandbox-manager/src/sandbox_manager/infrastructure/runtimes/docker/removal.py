@@ -21,7 +21,7 @@ async def remove_all(engine: Engine, pool: Threads, stack: str, identity: Identi
     """
     network = naming.network_name(stack, identity)
     archives = [] if keep_workspace else [lambda: engine.remove_volume(naming.archives_name(stack, identity))]
-    is_empty = await pool.run(lambda: _is_emptied(engine, network))
+    is_empty = await pool.run_call(lambda: _is_emptied(engine, network))
     early = [lambda: engine.remove_network(network)] if is_empty else []
     await _side_by_side(
         pool,
@@ -35,8 +35,8 @@ async def remove_all(engine: Engine, pool: Threads, stack: str, identity: Identi
 
 
 async def _side_by_side(pool: Threads, *calls: Callable[[], None]) -> None:
-    """All of them end before the first trouble is told."""
-    for outcome in await asyncio.gather(*(pool.run(call) for call in calls), return_exceptions=True):
+    """All of them end before the first error is raised."""
+    for outcome in await asyncio.gather(*(pool.run_call(call) for call in calls), return_exceptions=True):
         if isinstance(outcome, StartFailedError):
             raise EngineUnavailableError(f"{outcome.detail} The removal is tried again.") from outcome
         if outcome is not None:

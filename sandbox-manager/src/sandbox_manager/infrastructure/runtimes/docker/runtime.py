@@ -53,11 +53,11 @@ class DockerRuntime:
 
     async def place(self) -> str:
         if self._place is None:
-            self._place = f"docker:{await self._threads.run(self._engine.identity)}"
+            self._place = f"docker:{await self._threads.run_call(self._engine.identity)}"
         return self._place
 
     async def check(self) -> None:
-        await self._threads.run(self._check)
+        await self._threads.run_call(self._check)
 
     def _check(self) -> None:
         self._engine.ping()
@@ -67,23 +67,23 @@ class DockerRuntime:
             )
         self._seccomp()
 
-    async def start(self, spec: SandboxSpec) -> Started:
+    async def start_sandbox(self, spec: SandboxSpec) -> Started:
         identity = spec.identity
         name = naming.container_name(self._options.stack, identity)
-        subnet = await self._threads.run(lambda: self._make_surroundings(identity))
+        subnet = await self._threads.run_call(lambda: self._make_surroundings(identity))
         phase_reached("network")
         config = container_config(self._options, spec, self._seccomp())
-        await self._threads.run(lambda: self._engine.create_container(name, config))
+        await self._threads.run_call(lambda: self._engine.create_container(name, config))
         phase_reached("created")
         with self._guard.starting(identity):
-            await self._threads.run(lambda: self._engine.start_container(name))
+            await self._threads.run_call(lambda: self._engine.start_container(name))
             phase_reached("started")
-            await self._threads.run(lambda: self._guard.close(identity, subnet))
-        await self._threads.run(lambda: self._let_clients_in(identity, self._clients()))
+            await self._threads.run_call(lambda: self._guard.close(identity, subnet))
+        await self._threads.run_call(lambda: self._let_clients_in(identity, self._clients()))
         phase_reached("routed")
         line = await self._ready_line(name)
         phase_reached("ready")
-        address = await self._threads.run(lambda: self._address(name, identity))
+        address = await self._threads.run_call(lambda: self._address(name, identity))
         return Started(endpoint=f"http://{address}:{ENDPOINT_PORT}", has_desktop=desktop_of(line), has_network=True)
 
     def _seccomp(self) -> str:
@@ -121,7 +121,7 @@ class DockerRuntime:
             self._engine.connect(client, network)
 
     async def _ready_line(self, name: str) -> str:
-        output = await self._threads.run(lambda: self._engine.follow_output(name))
+        output = await self._threads.run_call(lambda: self._engine.follow_output(name))
         reading = asyncio.get_running_loop().run_in_executor(None, output.first_line, READY_LINE)
         try:
             line = await asyncio.shield(reading)
@@ -130,7 +130,7 @@ class DockerRuntime:
             await asyncio.wait({reading})
             output.release()
         if line is None:
-            raise StartFailedError(await self._threads.run(lambda: why_ended(self._engine, name)), retryable=True)
+            raise StartFailedError(await self._threads.run_call(lambda: why_ended(self._engine, name)), retryable=True)
         return line
 
     def _address(self, name: str, identity: Identity) -> str:
@@ -142,7 +142,7 @@ class DockerRuntime:
 
     async def keep_alive(self, identity: Identity, endpoint: str, token: str) -> Report:
         name = naming.container_name(self._options.stack, identity)
-        line = await self._waiting.run(lambda: self._ask(name, keep_line(token)))
+        line = await self._waiting.run_call(lambda: self._ask(name, keep_line(token)))
         return report_of(line)
 
     def _ask(self, name: str, question: str) -> str:
@@ -154,19 +154,21 @@ class DockerRuntime:
     async def usage(self, identity: Identity) -> Usage | None:
         name = naming.container_name(self._options.stack, identity)
         with _refusals():
-            told = await self._threads.run(lambda: self._engine.usage(name) if self._engine.container(name) else None)
-        limit = dig(told, "memory_stats", "limit")
+            stats = await self._threads.run_call(
+                lambda: self._engine.usage(name) if self._engine.container(name) else None
+            )
+        limit = dig(stats, "memory_stats", "limit")
         if limit is None:
             return None
         return Usage(
-            cpu_s=dig(told, "cpu_stats", "cpu_usage", "total_usage") / 1e9,
-            memory_bytes=dig(told, "memory_stats", "usage"),
+            cpu_s=dig(stats, "cpu_stats", "cpu_usage", "total_usage") / 1e9,
+            memory_bytes=dig(stats, "memory_stats", "usage"),
             memory_limit_bytes=limit,
-            pids=dig(told, "pids_stats", "current"),
+            pids=dig(stats, "pids_stats", "current"),
         )
 
     async def endings(self) -> AsyncGenerator[str]:
-        endings = await self._threads.run(lambda: self._engine.endings(f"{naming.STACK}={self._options.stack}"))
+        endings = await self._threads.run_call(lambda: self._engine.endings(f"{naming.STACK}={self._options.stack}"))
         loop = asyncio.get_running_loop()
         reading = loop.run_in_executor(None, endings.next_labels)
         try:
@@ -181,7 +183,7 @@ class DockerRuntime:
             endings.release()
 
     async def found(self) -> list[Found]:
-        return await self._threads.run(self._found)
+        return await self._threads.run_call(self._found)
 
     def _found(self) -> list[Found]:
         stack = self._options.stack
@@ -215,15 +217,15 @@ class DockerRuntime:
     async def pause(self, identity: Identity) -> None:
         name = naming.container_name(self._options.stack, identity)
         with _refusals():
-            await self._threads.run(lambda: self._engine.pause(name))
+            await self._threads.run_call(lambda: self._engine.pause(name))
 
     async def resume(self, identity: Identity) -> None:
         name = naming.container_name(self._options.stack, identity)
         with _refusals():
-            await self._threads.run(lambda: self._engine.unpause(name))
+            await self._threads.run_call(lambda: self._engine.unpause(name))
 
     async def hand_over(self, identity: Identity) -> None:
-        stack, engine, run = self._options.stack, self._engine, self._threads.run
+        stack, engine, run = self._options.stack, self._engine, self._threads.run_call
         pooled, name = naming.pool_volume_name(stack, identity), naming.volume_name(stack, identity)
         with _refusals():
             is_taken, folder = await asyncio.gather(
@@ -236,8 +238,8 @@ class DockerRuntime:
             labels = naming.workspace_labels(identity, stack)
             await run(lambda: engine.name_volume(name, labels, same_as=pooled, folder=folder))
 
-    async def recipe(self) -> str:
-        image = await self._threads.run(lambda: self._engine.image_id(self._options.image))
+    async def fingerprint(self) -> str:
+        image = await self._threads.run_call(lambda: self._engine.image_id(self._options.image))
         return fingerprint(image, self._options, self._seccomp())
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:

@@ -33,7 +33,7 @@ class ProcessArchives:
         return archiving.packed(await self._run("pack", session_id, snapshot_id, bounds))
 
     async def unpack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> None:
-        await self._pools.calls.run(lambda: self._store.make_workspace(session_id))
+        await self._pools.calls.run_call(lambda: self._store.make_workspace(session_id))
         await self._run("unpack", session_id, snapshot_id, bounds)
 
     async def mend(self, session_id: str, user_id: str) -> None:
@@ -46,7 +46,7 @@ class ProcessArchives:
 
     async def remove(self, session_id: str, user_id: str) -> None:
         try:
-            await self._pools.waiting.run(lambda: self._store.remove_workspace(session_id))
+            await self._pools.waiting.run_call(lambda: self._store.remove_workspace(session_id))
         except OSError as error:
             raise EngineUnavailableError(f"The workspace could not be removed: {error.strerror}.") from error
 
@@ -55,7 +55,7 @@ class ProcessArchives:
         inside = ("/workspace", "/archives") if self._isolated else (str(workspace), str(archives))
         program = [str(self._options.python), *archiving.arguments(verb, *inside, snapshot_id, bounds)]
         command = [*self._walls(workspace, archives), "--", *program] if self._isolated else program
-        return archiving.answer(await self._pools.packing.run(lambda: _output(command, archives)))
+        return archiving.answer(await self._pools.packing.run_call(lambda: _output(command, archives)))
 
     def _walls(self, workspace: Path, archives: Path) -> list[str]:
         # As root without a user namespace, so that files keep their owners; else as the one user there is.

@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class _Look(Generic[_T]):
-    """In a thread of its own."""
+    """The work of one thread, and its outcome."""
 
     work: Callable[[], _T]
     result: _T | None = None

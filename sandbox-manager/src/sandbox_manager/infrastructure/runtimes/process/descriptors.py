@@ -29,7 +29,7 @@ _STATUS_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class MemoryFiles:
-    """What tells memory that is held by descriptors and has no name: its device and its mount."""
+    """The device and the mount by which unnamed memory files (`memfd_create`) are recognised."""
 
     device: int
     mount: bytes
@@ -45,18 +45,18 @@ def memory_files() -> MemoryFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """Memory that each process holds by descriptors, by inode, those that hide it and were not found out in time, how
-    many seconds it took to find out, and what kept us from asking."""
+class DescriptorMemory:
+    """Bytes of memory files that each process holds open, by pid and inode; the processes that hide their descriptors
+    and were not probed in time; how many seconds the probe took; and the fault that kept it from running."""
 
     by_process: dict[int, dict[int, int]]
-    untold: list[int]
-    asked_s: float
+    unanswered: list[int]
+    probe_s: float
     fault: str | None = None
 
 
-def bytes_held(pids: Iterable[int], memory: MemoryFiles) -> Held:
-    """It looks at `MOST` descriptors."""
+def bytes_held(pids: Iterable[int], memory: MemoryFiles) -> DescriptorMemory:
+    """Looks at no more than `MOST` descriptors."""
     found: dict[int, dict[int, int]] = {}
     hiding: list[int] = []
     left = MOST
@@ -75,16 +75,16 @@ def bytes_held(pids: Iterable[int], memory: MemoryFiles) -> Held:
     return _with_hidden(found, hiding, memory)
 
 
-def _with_hidden(found: dict[int, dict[int, int]], hiding: Sequence[int], memory: MemoryFiles) -> Held:
+def _with_hidden(found: dict[int, dict[int, int]], hiding: Sequence[int], memory: MemoryFiles) -> DescriptorMemory:
     began = time.monotonic()
     try:
-        hidden, untold = hidden_files(hiding, _TIMEOUT_S)
+        hidden, unanswered = hidden_files(hiding, _TIMEOUT_S)
     except ProbeError as error:
-        return Held(found, [], time.monotonic() - began, str(error))
+        return DescriptorMemory(found, [], time.monotonic() - began, str(error))
     for one in hidden:
         if one.device == memory.device:
             found[one.pid][one.inode] = one.bytes
-    return Held(found, untold, time.monotonic() - began)
+    return DescriptorMemory(found, unanswered, time.monotonic() - began)
 
 
 def _hides_memory(folder: str, mount: bytes, most: int) -> tuple[int, bool]:

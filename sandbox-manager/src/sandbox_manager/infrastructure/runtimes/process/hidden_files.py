@@ -1,4 +1,4 @@
-"""What processes have open that let nobody but root look into it, asked of a program that may be ended over it."""
+"""Open files of undumpable processes, whose descriptors only root may read, by a probe program that can be killed."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _PYTHON_PATH = ":".join(
 
 
 class ProbeError(Exception):
-    """A program that looks for the manager could not: a fault of its own or of the machine, of no sandbox."""
+    """A probe of the manager failed by a fault of its own or of the machine, not of a sandbox."""
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenFile:
-    """A file without a name that a process has open."""
+    """An unlinked file that a process has open."""
 
     pid: int
     device: int
@@ -74,19 +74,19 @@ def hidden_files(
         program = Popen(command, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
     except OSError as error:
         raise ProbeError(f"What looks into closed processes could not be started: {error.strerror}.") from error
-    told, is_late = _told(program, timeout_s, timeout_s * starved)
+    output, is_late = _output_of(program, timeout_s, timeout_s * starved)
     assert program.stdout is not None
     program.stdout.close()
-    begun, _, answers = told.partition(b"\n")
+    begun, _, answers = output.partition(b"\n")
     if begun != _BEGUN and is_late:
         raise ProbeError("What looks into closed processes did not begin.")
-    found, untold = _parsed(answers, pids)
-    return found, untold if is_late else []
+    found, unanswered = _parsed(answers, pids)
+    return found, unanswered if is_late else []
 
 
-def _told(program: Popen[bytes], timeout_s: float, most_s: float) -> tuple[bytes, bool]:
-    """What it says until it ends, and whether it could have said all: time it only waits for a processor in is none of
-    its timeout, up to a bound."""
+def _output_of(program: Popen[bytes], timeout_s: float, most_s: float) -> tuple[bytes, bool]:
+    """Its output until it ends, and whether it had all its time: time in which it only waits for a processor does not
+    count against the timeout, up to a bound."""
     waited_s = 0.0
     until = time.monotonic() + most_s
     while True:
@@ -114,10 +114,10 @@ def _is_starved(pid: int, timeout_s: float) -> bool:
         return False
 
 
-def _parsed(told: bytes, pids: Sequence[int]) -> tuple[list[HiddenFile], list[int]]:
+def _parsed(output: bytes, pids: Sequence[int]) -> tuple[list[HiddenFile], list[int]]:
     found: list[HiddenFile] = []
     through = 0
-    for line in told.splitlines(keepends=True):
+    for line in output.splitlines(keepends=True):
         if not line.endswith(b"\n") or through == len(pids):
             break
         one = json.loads(line)

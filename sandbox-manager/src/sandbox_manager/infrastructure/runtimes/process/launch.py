@@ -65,8 +65,8 @@ class Launch:
         """Rules of what it may reach are there exactly where there is one."""
         return self.rules is not None
 
-    def run(self) -> tuple[Live, ProcessRef, Log]:
-        """Start it; answers its folder, the process outside that waits for it, and its log.
+    def start_processes(self) -> tuple[Live, ProcessRef, Log]:
+        """Start the processes. Returns the folder, the process outside that waits for them, and the log.
 
         Raises `DeadlineError`, `OSError`.
         """
@@ -119,8 +119,8 @@ class Launch:
             for pipe in (sync, info):
                 pipe.close_writer()
             attached = self._attach(sync, go) if self.has_network else None
-            told = json.loads(info.read_until(b"}", _SETUP_S))
-        first = reference(int(told["child-pid"]))
+            written = json.loads(info.read_until(b"}", _SETUP_S))
+        first = reference(int(written["child-pid"]))
         if first is None:
             raise DeadlineError("its first process ended at once")
         return State(first=first, outer=outer, network=attached)

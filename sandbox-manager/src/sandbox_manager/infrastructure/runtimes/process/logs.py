@@ -49,8 +49,8 @@ class Log:
             self._offset += len(piece)
             *lines, rest = (self._rest + piece).split(b"\n")
             self._rest = rest[:_LONGEST_LINE]
-            told = (line[:_LONGEST_LINE].decode(errors="replace") for line in lines)
-            return next((line for line in told if line.startswith(READY_LINE)), None)
+            texts = (line[:_LONGEST_LINE].decode(errors="replace") for line in lines)
+            return next((line for line in texts if line.startswith(READY_LINE)), None)
         return None
 
     def last_words(self) -> str:

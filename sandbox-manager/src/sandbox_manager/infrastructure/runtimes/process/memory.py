@@ -87,7 +87,7 @@ def spared(root: ProcessRef, members: list[Member]) -> set[ProcessRef]:
 def own_bytes(pid: int) -> int | None:
     """Memory and swap of a process that is no file's, pages it shares counted by its share.
 
-    None when it can't be told.
+    None when the kernel does not report it.
     """
     for task in (pid, *tasks(pid)):
         found = _own_bytes(task)
@@ -99,45 +99,45 @@ def own_bytes(pid: int) -> int | None:
 def _own_bytes(task: int) -> int | None:
     try:
         with open(f"/proc/{task}/smaps_rollup", "rb") as lines:
-            return own_bytes_told(lines)
+            return parse_own_bytes(lines)
     except (OSError, ValueError):
         return None
 
 
-def own_bytes_told(lines: Iterable[bytes]) -> int | None:
-    """Of what the kernel sums up for a process: in memory and swapped out. Raises `ValueError`."""
+def parse_own_bytes(lines: Iterable[bytes]) -> int | None:
+    """From the lines of `smaps_rollup`: in memory and swapped out. Raises `ValueError`."""
     found = [int(line.split()[1]) * _KIB for line in lines if line.startswith(_OWN)]
     return sum(found) if found else None
 
 
-class Beside(NamedTuple):
-    """What a process takes up besides what it has in memory; of swap what is shared counts for each who shares it."""
+class TablesAndSwap(NamedTuple):
+    """Bytes of page tables and of swap of a process; shared swap counts for each process that shares it."""
 
     tables: int
     swapped: int
 
 
-def bytes_beside(pid: int) -> Beside:
-    """Of the tables of its own, for as much as it has mapped, and of its swap."""
+def tables_and_swap(pid: int) -> TablesAndSwap:
+    """The page tables and the swap of a process; zeros when it is gone."""
     for task in (pid, *tasks(pid)):
         with contextlib.suppress(OSError, IndexError, ValueError):
             file = os.open(f"/proc/{task}/status", os.O_RDONLY | os.O_CLOEXEC)
             try:
-                told = os.read(file, _STATUS_BYTES)
+                status = os.read(file, _STATUS_BYTES)
             finally:
                 os.close(file)
-            if b"\nVmPTE:" in told:
-                return bytes_beside_told(told)
-    return Beside(0, 0)
+            if b"\nVmPTE:" in status:
+                return parse_tables_and_swap(status)
+    return TablesAndSwap(0, 0)
 
 
-def bytes_beside_told(status: bytes) -> Beside:
-    """Raises `IndexError`, `ValueError`."""
+def parse_tables_and_swap(status: bytes) -> TablesAndSwap:
+    """From the text of `/proc/<pid>/status`. Raises `IndexError`, `ValueError`."""
     tables, swapped = (
         int(status.partition(name)[2].split(None, 1)[0]) * _KIB if name in status else 0
         for name in (b"\nVmPTE:", b"\nVmSwap:")
     )
-    return Beside(tables, swapped)
+    return TablesAndSwap(tables, swapped)
 
 
 def file_bytes(pid: int) -> int:

@@ -28,13 +28,13 @@ from sandbox_manager.infrastructure.runtimes.process.descriptors import (
 )
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import ProbeError
 from sandbox_manager.infrastructure.runtimes.process.memory import (
-    Beside,
     Member,
+    TablesAndSwap,
     all_processes,
-    bytes_beside,
     file_bytes,
     own_bytes,
     spared,
+    tables_and_swap,
     trees,
 )
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
@@ -57,7 +57,7 @@ _COSTLY_CPU_S = 0.1
 _COSTLY_S = 1.0
 _OVER = "It took up more memory than it may."
 _HIDING = "What its first processes have open could not be found out."
-_UNTOLD = 3
+_MOST_UNANSWERED = 3
 """So many looks in a row that did not find out in time what processes hide end these."""
 
 
@@ -68,7 +68,7 @@ class _Known:
     descriptors: dict[int, dict[int, int]] = field(default_factory=dict[int, dict[int, int]])
     descriptors_at: float = float("-inf")
     descriptors_cost_s: float = 0.0
-    untold: int = 0
+    unanswered: int = 0
     fault: str | None = None
     exact_again_at: float = float("-inf")
     looked_at: float = float("-inf")
@@ -123,7 +123,7 @@ class MemoryWatch:
         try:
             self._is_unfinished = bool(self._sandboxes) and not self._round(hurried=self._is_hurried)
         finally:
-            self._tell()
+            self._log_kills()
         self._is_hurried &= self._is_unfinished
         self._ended_at = time.monotonic()
         self._took_s = self._ended_at - now
@@ -177,14 +177,14 @@ class MemoryWatch:
         for pid in [one.process.pid for one in members]:
             by_inode |= known.descriptors.get(pid, {})
         files = file_bytes(root.pid) + sum(by_inode.values())
-        beside = {one.process: bytes_beside(one.process.pid) for one in members}
-        most = files + sum(one.resident_bytes + sum(beside[one.process]) for one in members)
+        extra = {one.process: tables_and_swap(one.process.pid) for one in members}
+        most = files + sum(one.resident_bytes + sum(extra[one.process]) for one in members)
         if most <= self.memory_bytes:
             return
         if now < known.exact_again_at and not hurried:
             return
         began = time.thread_time()
-        sizes = {one: size + beside[one].tables for one, size in _sizes(members, beside).items()}
+        sizes = {one: size + extra[one].tables for one, size in _sizes(members, extra).items()}
         known.exact_again_at = time.monotonic() + (time.thread_time() - began) * _REST
         taken = files + sum(sizes.values())
         if taken > self.memory_bytes:
@@ -208,22 +208,22 @@ class MemoryWatch:
         held = bytes_held([one.process.pid for one in members], self._memory)
         known.descriptors = held.by_process
         known.descriptors_at = time.monotonic()
-        known.descriptors_cost_s = time.thread_time() - began + held.asked_s
+        known.descriptors_cost_s = time.thread_time() - began + held.probe_s
         known.fault = held.fault
         if held.fault is None:
-            known.untold = known.untold + 1 if held.untold else 0
-        if known.untold >= _UNTOLD and held.untold:
-            self._end_untold(sandbox_id, root, members, held.untold)
+            known.unanswered = known.unanswered + 1 if held.unanswered else 0
+        if known.unanswered >= _MOST_UNANSWERED and held.unanswered:
+            self._end_unanswered(sandbox_id, root, members, held.unanswered)
             members = self._left(members)
         return members
 
-    def _end_untold(self, sandbox_id: str, root: ProcessRef, members: list[Member], untold: list[int]) -> None:
+    def _end_unanswered(self, sandbox_id: str, root: ProcessRef, members: list[Member], unanswered: list[int]) -> None:
         """The first of them is the one that was not found out; of those after it nothing was asked."""
         kept = spared(root, members)
-        if any(process.pid == untold[0] for process in kept):
+        if any(process.pid == unanswered[0] for process in kept):
             self.end(sandbox_id, _HIDING)
             return
-        for process in {one.process for one in members if one.process.pid in untold} - kept:
+        for process in {one.process for one in members if one.process.pid in unanswered} - kept:
             self._kill(sandbox_id, process, "hidden descriptors")
 
     def _free(self, sandbox_id: str, sizes: dict[ProcessRef, int], known: _Known, over: int) -> None:
@@ -243,19 +243,19 @@ class MemoryWatch:
         self._ended[process] = time.monotonic() + _DYING_S
         self._killed[sandbox_id, over] += 1
 
-    def _tell(self) -> None:
+    def _log_kills(self) -> None:
         """In one line for a look: a sandbox may start hundreds of processes a second."""
         for (sandbox_id, over), count in self._killed.items():
             _log.warning("ended what took too much", extra={"sandbox_id": sandbox_id, "of": over, "count": count})
         self._killed.clear()
 
 
-def _sizes(members: list[Member], beside: Mapping[ProcessRef, Beside]) -> dict[ProcessRef, int]:
+def _sizes(members: list[Member], extra: Mapping[ProcessRef, TablesAndSwap]) -> dict[ProcessRef, int]:
     """What each has for itself, the largest first; for those there is no time left for, all that it has in memory and
     in swap."""
     until = time.thread_time() + _EXACT_CPU_S
     found: dict[ProcessRef, int] = {}
-    most = {one.process: one.resident_bytes + beside[one.process].swapped for one in members}
+    most = {one.process: one.resident_bytes + extra[one.process].swapped for one in members}
     for process in sorted(most, key=lambda one: most[one], reverse=True):
         own = own_bytes(process.pid) if time.thread_time() <= until else None
         found[process] = most[process] if own is None else own

@@ -1,4 +1,4 @@
-"""Who was started since a list of processes was made: what those that ended since had may have moved on to them."""
+"""Processes started after a listing: open files of processes that ended meanwhile may have been passed on to them."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ _SLACK_TICKS = 2
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time in ticks since boot, and the newest task there was (0: the kernel does not tell)."""
+    """Clock ticks since boot, and the id of the newest task then (0 where the kernel does not report it)."""
 
     tick: int
     newest: int
 
     @property
-    def is_last(self) -> bool:
+    def is_latest(self) -> bool:
         """Whether no task of the machine was started since."""
         return self.newest > 0 and _newest() == self.newest
 
-    def precedes(self, member: Member) -> bool:
-        """Whether this process, or a thread of it, was started since."""
-        if member.process.started >= self.tick:
-            return True
-        if member.tasks > 1:
-            for task in tasks(member.process.pid):
-                with contextlib.suppress(OSError, IndexError, ValueError):
-                    if int(stat_fields(task)[19]) >= self.tick:
-                        return True
-        return False
+
+def started_after(moment: Moment, member: Member) -> bool:
+    """Whether this process, or a thread of it, was started at or after that moment."""
+    if member.process.started >= moment.tick:
+        return True
+    if member.tasks > 1:
+        for task in tasks(member.process.pid):
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                if int(stat_fields(task)[19]) >= moment.tick:
+                    return True
+    return False
 
 
 def this_moment() -> Moment:
-    """To be asked for before the list is made."""
+    """The present; taken before the processes are listed."""
     return Moment(int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_S) - _SLACK_TICKS, _newest())
 
 

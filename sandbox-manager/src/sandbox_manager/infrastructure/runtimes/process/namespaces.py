@@ -20,20 +20,20 @@ _FLAGS = {"net": "--net", "mnt": "--mount"}
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
-    """A command prefix that enters, and the open files it takes."""
+class NamespaceEntry:
+    """A command prefix that enters a namespace, and the open files the command inherits for it."""
 
     prefix: list[str]
     files: list[int]
 
     def trouble(self, command: list[str]) -> str | None:
-        """What the command said there, if it failed."""
+        """What the command wrote to standard error there, if it failed."""
         return trouble([*self.prefix, *command], self.files)
 
 
 @contextlib.contextmanager
-def entrance(inside: ProcessRef, kind: Literal["net", "mnt"]) -> Generator[Entrance]:
-    """Into the namespace of a process. Raises `OSError`, also when the process is gone."""
+def namespace_entry(inside: ProcessRef, kind: Literal["net", "mnt"]) -> Generator[NamespaceEntry]:
+    """Entry into a namespace of the process. Raises `OSError`, also when the process is gone."""
     namespace = os.open(f"/proc/{inside.pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
     files = [namespace]
     try:
@@ -44,15 +44,15 @@ def entrance(inside: ProcessRef, kind: Literal["net", "mnt"]) -> Generator[Entra
         if os.geteuid() != 0:
             files.append(fcntl.ioctl(namespace, _NS_GET_USERNS))
             prefix += ["--preserve-credentials", f"--user=/proc/self/fd/{files[-1]}"]
-        yield Entrance(prefix, files)
+        yield NamespaceEntry(prefix, files)
     finally:
         for file in files:
             os.close(file)
 
 
 def trouble(command: list[str], files: Sequence[int] = ()) -> str | None:
-    """What a command said that failed. Of the manager's environment it has nothing but where programs are: what is
-    loaded into the manager (`LD_PRELOAD`) need not work in there, nor its secrets be known."""
+    """The error output of a command that failed, else None. Of the manager's environment it gets only the search path:
+    what is loaded into the manager (`LD_PRELOAD`) may not work in there, and secrets stay outside."""
     try:
         done = subprocess.run(
             command,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.packet_filter import HostNetworks, Ways, networks_of, rules
-from sandbox_manager.infrastructure.runtimes.process.namespaces import SEARCHED, entrance, trouble
+from sandbox_manager.infrastructure.runtimes.process.namespaces import SEARCHED, namespace_entry, trouble
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError, Pipe, spawn
 
@@ -104,8 +104,8 @@ class NetworkRules:
 def _set_rules(inside: ProcessRef, wanted: str) -> str | None:
     """In the network namespace of a process, with the rights of who made it; what went wrong, if anything did."""
     try:
-        with entrance(inside, "net") as way:
-            return way.trouble(["nft", wanted])
+        with namespace_entry(inside, "net") as entry:
+            return entry.trouble(["nft", wanted])
     except OSError as error:
         return str(error)
 

@@ -97,8 +97,8 @@ def _is_ours(folder: Path) -> bool:
             lines = file.read(_STATUS_BYTES).splitlines()
     except OSError:
         return False
-    told = {key: rest.split() for key, _, rest in (line.partition(b":") for line in lines)}
-    uid, pids = int(told[b"Uid"][0]), told.get(b"NSpid", [b"0"])
+    status = {key: rest.split() for key, _, rest in (line.partition(b":") for line in lines)}
+    uid, pids = int(status[b"Uid"][0]), status.get(b"NSpid", [b"0"])
     is_outside = len(pids) == 1 or (len(pids) == 2 and pids[1] == b"1")
     return is_outside and (uid == os.geteuid() or is_sandbox_uid(uid))
 

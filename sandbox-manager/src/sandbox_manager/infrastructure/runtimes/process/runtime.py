@@ -15,8 +15,8 @@ from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedErr
 from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.inside import desktop_of, fingerprint
-from sandbox_manager.infrastructure.runtimes.process import attendance, network
 from sandbox_manager.infrastructure.runtimes.process import endpoint as socket_file
+from sandbox_manager.infrastructure.runtimes.process import monitoring, network
 from sandbox_manager.infrastructure.runtimes.process.archives import ProcessArchives
 from sandbox_manager.infrastructure.runtimes.process.confinement import Confinement, confinement_here
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
@@ -75,12 +75,12 @@ class ProcessRuntime:
 
     async def place(self) -> str:
         if not self._place:
-            self._place = f"process:{await self._threads.run(self._store.place)}"
+            self._place = f"process:{await self._threads.run_call(self._store.place)}"
         return self._place
 
     async def free_unused(self) -> None:
         """Give back what managers that were cut off left taken."""
-        await self._threads.run(self._store.free_unused_uids)
+        await self._threads.run_call(self._store.free_unused_uids)
 
     async def check(self) -> None:
         if not self._options.python.exists():
@@ -90,10 +90,10 @@ class ProcessRuntime:
             if (trouble := watch.trouble()) is not None:
                 raise EngineUnavailableError(trouble)
 
-    async def start(self, spec: SandboxSpec) -> Started:
+    async def start_sandbox(self, spec: SandboxSpec) -> Started:
         await self.check()
         try:
-            live, outer, log = await self._threads.run(lambda: self._launch(spec))
+            live, outer, log = await self._threads.run_call(lambda: self._launch(spec))
             phase_reached("started")
         except DeadlineError as error:
             raise StartFailedError(f"The sandbox could not be started: {error}.", retryable=True) from error
@@ -101,7 +101,7 @@ class ProcessRuntime:
             reason = f"The sandbox could not be started: {error.strerror or error}."
             raise StartFailedError(reason, retryable=True) from error
         line = await self._ready_line(outer, log)
-        await self._threads.run(lambda: self._bound_terminals(spec.identity.sandbox_id))
+        await self._threads.run_call(lambda: self._bound_terminals(spec.identity.sandbox_id))
         phase_reached("ready")
         return Started(
             endpoint=f"unix:{live.endpoint / socket_file.NAME}",
@@ -119,7 +119,7 @@ class ProcessRuntime:
             isolated=self._isolated,
             confinement=self._confinement,
         )
-        return launch.run()
+        return launch.start_processes()
 
     def _bound_terminals(self, sandbox_id: str) -> None:
         """Before anything of an agent runs in it."""
@@ -135,33 +135,33 @@ class ProcessRuntime:
             if (line := log.ready_line()) is not None:
                 return line
             if not alive:
-                told = await self._threads.run(log.last_words)
-                _log.warning("sandbox process ended early", extra={"folder": log.path.parent.name, "output": told})
+                output = await self._threads.run_call(log.last_words)
+                _log.warning("sandbox process ended early", extra={"folder": log.path.parent.name, "output": output})
                 raise StartFailedError("The sandbox's processes ended before it was ready.", retryable=True)
             await asyncio.sleep(_LOOK_S)
 
     async def keep_alive(self, identity: Identity, endpoint: str, token: str) -> Report:
         endpoint_socket = self._store.live(identity.sandbox_id).endpoint / socket_file.NAME
-        return await attendance.keep_alive(identity.sandbox_id, endpoint_socket, token)
+        return await monitoring.keep_alive(identity.sandbox_id, endpoint_socket, token)
 
     async def usage(self, identity: Identity) -> Usage | None:
-        return await self._threads.run(lambda: self._usage(identity))
+        return await self._threads.run_call(lambda: self._usage(identity))
 
     def _usage(self, identity: Identity) -> Usage | None:
         state = self._store.state(identity.sandbox_id)
         if state is None or not state.root.lives:
             return None
-        return attendance.usage(self._limits, identity.sandbox_id, self._options.inside.memory_bytes)
+        return monitoring.usage(self._limits, identity.sandbox_id, self._options.inside.memory_bytes)
 
     def endings(self) -> AsyncGenerator[str]:
-        return attendance.endings(self._running_ids)
+        return monitoring.endings(self._running_ids)
 
     def _running_ids(self) -> set[str]:
         states = {one.sandbox_id: self._store.state(one.sandbox_id) for one in self._store.identities()}
         return {sandbox_id for sandbox_id, state in states.items() if state is not None and state.root.lives}
 
     async def found(self) -> list[Found]:
-        return await self._threads.run(self._found)
+        return await self._threads.run_call(self._found)
 
     def _found(self) -> list[Found]:
         # Marks first: what has a folder now had it when it was started.
@@ -194,10 +194,10 @@ class ProcessRuntime:
         return "The sandbox's processes ended."
 
     async def pause(self, identity: Identity) -> None:
-        await self._threads.run(lambda: self._running(identity).freeze())
+        await self._threads.run_call(lambda: self._running(identity).freeze())
 
     async def resume(self, identity: Identity) -> None:
-        await self._threads.run(lambda: self._running(identity).thaw())
+        await self._threads.run_call(lambda: self._running(identity).thaw())
 
     def _running(self, identity: Identity) -> Freezer:
         state = self._store.state(identity.sandbox_id)
@@ -211,7 +211,7 @@ class ProcessRuntime:
         )
 
     async def hand_over(self, identity: Identity) -> None:
-        await self._threads.run(lambda: self._hand_over(identity))
+        await self._threads.run_call(lambda: self._hand_over(identity))
 
     def _hand_over(self, identity: Identity) -> None:
         try:
@@ -220,15 +220,15 @@ class ProcessRuntime:
             reason = f"The sandbox's workspace could not be handed over: {error.strerror}."
             raise EngineUnavailableError(reason) from error
 
-    async def recipe(self) -> str:
-        return await self._threads.run(self._recipe)
+    async def fingerprint(self) -> str:
+        return await self._threads.run_call(self._fingerprint)
 
-    def _recipe(self) -> str:
+    def _fingerprint(self) -> str:
         changed = [file.stat().st_mtime_ns for folder in self._options.python_path for file in folder.rglob("*.py")]
         return fingerprint(self._options, self._limits.kind, self._confinement, max(changed, default=0))
 
     async def remove(self, identity: Identity, *, keep_workspace: bool) -> None:
-        await self._waiting.run(lambda: self._remove(identity, keep_workspace=keep_workspace))
+        await self._waiting.run_call(lambda: self._remove(identity, keep_workspace=keep_workspace))
 
     def _remove(self, identity: Identity, *, keep_workspace: bool) -> None:
         state = self._store.state(identity.sandbox_id)
@@ -256,17 +256,19 @@ async def process_runtime(options: ProcessOptions) -> AsyncGenerator[ProcessRunt
     """Raises `EngineUnavailableError` when this machine can't isolate and that was not waived."""
     async with pools("process-runtime", 8) as own:
         pool = own.calls
-        trouble = await pool.run(_isolation_trouble)
+        trouble = await pool.run_call(_isolation_trouble)
         if trouble is not None and not options.unsafe:
             raise EngineUnavailableError(
                 f"{trouble} Sandboxes as processes need it; install it, use Docker, or give up all isolation with "
                 "SANDBOX_PROCESS_UNSAFE=true."
             )
-        limits = await pool.run(lambda: limits_here(options.inside))
-        has_network = await pool.run(network.available)
+        limits = await pool.run_call(lambda: limits_here(options.inside))
+        has_network = await pool.run_call(network.available)
         confinement = Confinement()
         if trouble is None:
-            confinement = await pool.run(lambda: confinement_here(options.seccomp_profile, has_network=has_network))
+            confinement = await pool.run_call(
+                lambda: confinement_here(options.seccomp_profile, has_network=has_network)
+            )
         runtime = ProcessRuntime(
             options, limits, own, isolated=trouble is None, confinement=confinement, has_network=has_network
         )

@@ -14,8 +14,8 @@ _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:
 _TRY_S = 5.0
 _END_S = 2.0
 _LOOK_S = 0.01
-_TOLD_FD, _LIFE_FD = 3, 4
-_HOLDER = f'echo "$$" >&{_TOLD_FD}; exec {_TOLD_FD}>&-; exec cat'
+_READY_FD, _LIFE_FD = 3, 4
+_HOLDER = f'echo "$$" >&{_READY_FD}; exec {_READY_FD}>&-; exec cat'
 SANDBOX, SECCOMP = "--enable-sandbox", "--enable-seccomp"
 # A root of its own without capabilities, and a filter of system calls. An ordinary user's can't always have the first.
 CANDIDATES = ((SANDBOX, SECCOMP), (SECCOMP,), (SANDBOX,))
@@ -39,17 +39,17 @@ def unprivileged() -> list[str]:
 
 
 def _works(options: tuple[str, ...]) -> bool:
-    with Pipe() as hold, Pipe() as told, Pipe() as life:
-        files = {0: hold.reader, _TOLD_FD: told.writer, _LIFE_FD: life.writer}
+    with Pipe() as hold, Pipe() as ready, Pipe() as life:
+        files = {0: hold.reader, _READY_FD: ready.writer, _LIFE_FD: life.writer}
         command = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", _HOLDER]
         try:
             holder = spawn(command, _ENVIRONMENT, files=files)
         except (OSError, DeadlineError):
             return False
-        told.close_writer()
+        ready.close_writer()
         life.close_writer()
         try:
-            told.read_until(b"\n", _TRY_S)
+            ready.read_until(b"\n", _TRY_S)
             attached = network.attach(holder, unprivileged(), _ENVIRONMENT, _TRY_S, life=life.reader, options=options)
         except (OSError, DeadlineError):
             return False

@@ -1,20 +1,20 @@
-"""How many pseudo-terminals a sandbox may have: all of the machine share what its kernel has of them."""
+"""A limit on the pseudo-terminals of a sandbox: the kernel has a fixed number for the whole machine."""
 
 from __future__ import annotations
 
-from sandbox_manager.infrastructure.runtimes.process.namespaces import entrance
+from sandbox_manager.infrastructure.runtimes.process.namespaces import namespace_entry
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 
 MOST = 64
 """The tool API's shells are a quarter of it; the kernel has some 3,000 for all."""
-# But for the number as bubblewrap mounts it, which would be forgotten otherwise.
+# As bubblewrap mounts it, but for `max`: a remount resets every option that it does not name.
 _OPTIONS = f"remount,nosuid,noexec,mode=620,ptmxmode=666,max={MOST}"
 
 
 def bound_terminals(first: ProcessRef) -> str | None:
-    """Bound those of the sandbox with this first process; what went wrong, if anything did. Blocking."""
+    """Limit those of the sandbox with this first process. Returns the error, None on success. Blocking."""
     try:
-        with entrance(first, "mnt") as way:
-            return way.trouble(["mount", "-i", "-n", "-t", "devpts", "-o", _OPTIONS, "devpts", "/dev/pts"])
+        with namespace_entry(first, "mnt") as entry:
+            return entry.trouble(["mount", "-i", "-n", "-t", "devpts", "-o", _OPTIONS, "devpts", "/dev/pts"])
     except OSError as error:
         return str(error)

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 _JOIN_S = 5.0
 _TRY_AGAIN_S = 1.0
-_TOLD_AGAIN_S = 60.0
+_LOG_INTERVAL_S = 60.0
 _LASTING_S = 15.0
 _HANGING_S = 120.0
 
@@ -25,7 +25,7 @@ _HANGING_S = 120.0
 class FaultBoundary:
     """Keeps what goes wrong with one sandbox from ending a round over all; it is logged once a minute for each."""
 
-    _told_at: dict[str, float] = field(default_factory=dict[str, float])
+    _logged_at: dict[str, float] = field(default_factory=dict[str, float])
 
     @contextlib.contextmanager
     def around(self, sandbox_id: str) -> Generator[None]:
@@ -34,9 +34,9 @@ class FaultBoundary:
             yield
         except Exception:  # noqa: BLE001 - one of many; the others go on
             now = time.monotonic()
-            self._told_at = {one: at for one, at in self._told_at.items() if now - at < _TOLD_AGAIN_S}
-            if sandbox_id not in self._told_at:
-                self._told_at[sandbox_id] = now
+            self._logged_at = {one: at for one, at in self._logged_at.items() if now - at < _LOG_INTERVAL_S}
+            if sandbox_id not in self._logged_at:
+                self._logged_at[sandbox_id] = now
                 fields = {"sandbox_id": sandbox_id, "watch": threading.current_thread().name}
                 _log.exception("a watch failed with one sandbox", extra=fields)
 
@@ -49,7 +49,7 @@ class Watch:
     _thread: threading.Thread | None = None
     _failing_since: float | None = None
     _looking_since: float | None = None
-    _told_at: float = float("-inf")
+    _logged_at: float = float("-inf")
 
     def trouble(self) -> str | None:
         """What keeps it from being done for a while now, or for good."""
@@ -62,7 +62,7 @@ class Watch:
             return f"The watch over sandboxes' {self.name} has not come back from a look."
         return None
 
-    def start(self, lock: Path, work: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:
+    def start_thread(self, lock: Path, work: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:
         """In a thread of its own, until it is to stop."""
         arguments = (lock, work, pause_s, stopping)
         self._thread = threading.Thread(target=self._repeat, args=arguments, name=self.name, daemon=True)
@@ -74,7 +74,7 @@ class Watch:
 
     def _repeat(self, lock: Path, work: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:
         while True:
-            with self._faults_told():
+            with self._faults_logged():
                 self._repeat_locked(lock, work, pause_s, stopping)
             if stopping.wait(_TRY_AGAIN_S):
                 return
@@ -82,12 +82,12 @@ class Watch:
     def _repeat_locked(self, lock: Path, work: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:
         held = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            while not _taken(held):
+            while not _try_lock(held):
                 self._failing_since = None  # another manager sees to it
                 if stopping.wait(_TRY_AGAIN_S):
                     return
             while not stopping.wait(pause_s):
-                with self._faults_told():
+                with self._faults_logged():
                     self._looking_since = time.monotonic()
                     try:
                         work()
@@ -98,16 +98,16 @@ class Watch:
             os.close(held)
 
     @contextlib.contextmanager
-    def _faults_told(self) -> Generator[None]:
-        """Log what the block raises, once a minute while it lasts."""
+    def _faults_logged(self) -> Generator[None]:
+        """Log what the block raises instead of raising it, at most once a minute."""
         try:
             yield
         except Exception:  # noqa: BLE001 - edge of an owned thread
             now = time.monotonic()
             if self._failing_since is None:
                 self._failing_since = now
-            if now - self._told_at >= _TOLD_AGAIN_S:
-                self._told_at = now
+            if now - self._logged_at >= _LOG_INTERVAL_S:
+                self._logged_at = now
                 _log.exception("a watch over sandboxes failed", extra={"watch": self.name})
 
 
@@ -115,7 +115,7 @@ class Watch:
 def watching(name: str, lock: Path, work: Callable[[], None], pause_s: float) -> Generator[Watch]:
     """Do it for the length of the block; the lock is held by whichever manager does it and ends with that."""
     stopping, watch = threading.Event(), Watch(name)
-    watch.start(lock, work, pause_s, stopping)
+    watch.start_thread(lock, work, pause_s, stopping)
     try:
         yield watch
     finally:
@@ -123,7 +123,7 @@ def watching(name: str, lock: Path, work: Callable[[], None], pause_s: float) ->
         watch.join()
 
 
-def _taken(held: int) -> bool:
+def _try_lock(held: int) -> bool:
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

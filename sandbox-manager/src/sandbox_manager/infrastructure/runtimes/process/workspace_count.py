@@ -18,7 +18,7 @@ from sandbox_manager.infrastructure.runtimes.process.bounded_looks import Bounde
 from sandbox_manager.infrastructure.runtimes.process.freezer import Freezer
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import STARVED, ProbeError, hidden_files, hides
 from sandbox_manager.infrastructure.runtimes.process.memory import Member, all_processes, trees
-from sandbox_manager.infrastructure.runtimes.process.moments import Moment, this_moment
+from sandbox_manager.infrastructure.runtimes.process.moments import Moment, started_after, this_moment
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
 from service_kit import tree_size as program
 from service_kit.open_files import descriptor_folders, unlinked_files
@@ -120,12 +120,12 @@ def _deleted_size(one: Watched, listing: _Listing, device: int, bounds: CountBou
     members, moment = listing.of(one.root)
     timeout_s = min(bounds.timeout_s, _MOST_TIMEOUT_S)
     first = _deleted(one.root, members, device, bounds.deleted_cpu_s, timeout_s)
-    if one.freezer is None or moment.is_last:
+    if one.freezer is None or moment.is_latest:
         return TreeSize(sum(first.sizes.values()), len(first.sizes), first.complete), first.fault
     try:
         with one.freezer.held(_STOP_S) as is_held:
             now = trees(all_processes(), [one.root])[one.root]
-            new = [member for member in now if moment.precedes(member)]
+            new = [member for member in now if started_after(moment, member)]
             cpu_s = min(bounds.deleted_cpu_s, _HELD_CPU_S)
             more = _deleted(one.root, new, device, cpu_s, _HELD_TIMEOUT_S, starved=1)
     except (OSError, EngineUnavailableError):
@@ -157,10 +157,12 @@ def _deleted(
         return _Deleted({}, complete=False)
     sizes, complete, hiding = seen
     try:
-        found, untold = hidden_files(hiding, timeout_s, starved=starved)
+        found, unanswered = hidden_files(hiding, timeout_s, starved=starved)
     except ProbeError as error:
         return _Deleted(sizes, complete=False, fault=str(error))
-    return _Deleted(sizes | {one.inode: one.bytes for one in found if one.device == device}, complete and not untold)
+    return _Deleted(
+        sizes | {one.inode: one.bytes for one in found if one.device == device}, complete and not unanswered
+    )
 
 
 def _sum(one: TreeSize, other: TreeSize) -> TreeSize:
@@ -180,7 +182,7 @@ def _sizes(
     while counted < len(folders):
         fault = None
         try:
-            for size, took_s in told(command, folders[counted:], bounds.timeout_s):
+            for size, took_s in read_counts(command, folders[counted:], bounds.timeout_s):
                 counted += 1
                 yield size, took_s, None
         except ProbeError as error:
@@ -190,9 +192,9 @@ def _sizes(
             yield None, bounds.timeout_s, fault
 
 
-def told(command: list[str], folders: list[Path], timeout_s: float) -> Generator[tuple[TreeSize, float]]:
-    """What a program that answers a line for each folder says of them, and after how many seconds, until one takes it
-    longer than `timeout_s`.
+def read_counts(command: list[str], folders: list[Path], timeout_s: float) -> Generator[tuple[TreeSize, float]]:
+    """The size of each folder and the seconds its count took, from a program that writes a line for each; ends early at
+    a folder that takes longer than `timeout_s`.
 
     Raises:
         ProbeError: it could not be started, or ended before it answered.

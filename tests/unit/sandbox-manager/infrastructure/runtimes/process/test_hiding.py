@@ -14,7 +14,7 @@ import pytest
 
 from sandbox_manager.infrastructure.runtimes.process import limits as limits_module
 from sandbox_manager.infrastructure.runtimes.process import memory_watch, workspace_count, workspace_watch
-from sandbox_manager.infrastructure.runtimes.process.descriptors import Held
+from sandbox_manager.infrastructure.runtimes.process.descriptors import DescriptorMemory
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import HiddenFile, ProbeError
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.memory import Member
@@ -22,7 +22,7 @@ from sandbox_manager.infrastructure.runtimes.process.memory_watch import MemoryW
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
 from sandbox_manager.infrastructure.runtimes.process.store import Store
 from sandbox_manager.infrastructure.runtimes.process.watches import Watches
-from sandbox_manager.infrastructure.runtimes.process.workspace_count import CountBounds, Watched, told
+from sandbox_manager.infrastructure.runtimes.process.workspace_count import CountBounds, Watched, read_counts
 from sandbox_manager.infrastructure.runtimes.process.workspace_watch import WorkspaceWatch
 from support.sandboxes import inside
 
@@ -35,7 +35,7 @@ ROOT, TOOL_API, SHELL, OTHER = (ProcessRef(1 << 30 | number, number) for number 
 class Scene:
     """One sandbox whose memory is watched; `held` is what is found of its descriptors."""
 
-    def __init__(self, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, held: DescriptorMemory, monkeypatch: pytest.MonkeyPatch) -> None:
         self.killed: set[ProcessRef] = set()
         self.ended: list[str] = []
         self.held = held
@@ -61,7 +61,7 @@ class Scene:
 
 
 def test_one_whose_first_processes_are_not_found_out_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(Held({}, [TOOL_API.pid, SHELL.pid], 0), monkeypatch)
+    scene = Scene(DescriptorMemory({}, [TOOL_API.pid, SHELL.pid], 0), monkeypatch)
     for _ in range(2):
         scene.look()
     assert scene.ended == []
@@ -70,7 +70,7 @@ def test_one_whose_first_processes_are_not_found_out_ends(monkeypatch: pytest.Mo
 
 
 def test_of_other_processes_those_that_are_not_found_out_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(Held({}, [SHELL.pid], 0), monkeypatch)
+    scene = Scene(DescriptorMemory({}, [SHELL.pid], 0), monkeypatch)
     for _ in range(LOOKS):
         scene.look()
     assert (scene.killed, scene.ended) == ({SHELL}, [])
@@ -79,7 +79,7 @@ def test_of_other_processes_those_that_are_not_found_out_end(monkeypatch: pytest
 def test_what_keeps_the_memory_watch_from_asking_ends_nobody_and_is_no_look_that_worked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    scene = Scene(Held({}, [], 0, "no process to be had"), monkeypatch)
+    scene = Scene(DescriptorMemory({}, [], 0, "no process to be had"), monkeypatch)
     for _ in range(LOOKS):
         with pytest.raises(ProbeError, match="no process to be had"):
             scene.look()
@@ -87,7 +87,7 @@ def test_what_keeps_the_memory_watch_from_asking_ends_nobody_and_is_no_look_that
         scene.watch()
     assert (scene.killed, scene.ended) == (set(), [])
 
-    scene.held = Held({}, [], 0)
+    scene.held = DescriptorMemory({}, [], 0)
     scene.look()
 
 
@@ -154,7 +154,7 @@ def test_a_counter_that_can_not_count_is_no_look_that_worked(
     with monkeypatch.context() as patch:
         patch.setattr(workspace_count, "Popen", Faulty)
         with pytest.raises(ProbeError):
-            list(told([], [tmp_path], 5))
+            list(read_counts([], [tmp_path], 5))
         with pytest.raises(ProbeError, match="What counts workspaces"):
             scene.look()
     scene.look()
@@ -167,12 +167,12 @@ def test_a_sandbox_that_is_waited_for_ends_the_round_and_comes_last_from_then_on
     roots = {name: ProcessRef(1 << 30 | number, number) for number, name in enumerate(("stuck", "other", "third"))}
     looked: list[str] = []
 
-    def held(pids: Sequence[int], _memory: object) -> Held:
+    def held(pids: Sequence[int], _memory: object) -> DescriptorMemory:
         (name,) = [name for name, root in roots.items() if root.pid in pids]
         looked.append(name)
         if name != "third":
             threading.Event().wait(0.1)  # as for a program that is stuck
-        return Held({}, [], 0)
+        return DescriptorMemory({}, [], 0)
 
     replaced = {
         "all_processes": dict,

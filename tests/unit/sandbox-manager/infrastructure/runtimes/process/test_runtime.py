@@ -36,7 +36,7 @@ async def test_the_addresses_of_the_host_are_read_apart_from_the_event_loop(
             options, Limits("rlimit", given), own, isolated=True, confinement=Confinement(), has_network=True
         )
         with pytest.raises(EngineUnavailableError, match="not known"):
-            await runtime.start(spec_of(identity))
+            await runtime.start_sandbox(spec_of(identity))
 
     assert [one is threading.main_thread() for one in readers] == [False]
     assert not (tmp_path / "live" / identity.sandbox_id).exists()

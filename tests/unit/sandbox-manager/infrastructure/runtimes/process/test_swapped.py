@@ -8,10 +8,10 @@ import pytest
 
 from sandbox_manager.infrastructure.runtimes.process import memory_watch
 from sandbox_manager.infrastructure.runtimes.process.memory import (
-    Beside,
     Member,
-    bytes_beside_told,
-    own_bytes_told,
+    TablesAndSwap,
+    parse_own_bytes,
+    parse_tables_and_swap,
 )
 from sandbox_manager.infrastructure.runtimes.process.memory_watch import MemoryWatch
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef
@@ -31,13 +31,13 @@ STATUS = b"Name:\tpython3\nVmRSS:\t    3000 kB\nVmPTE:\t      64 kB\nVmSwap:\t  
 
 
 def test_what_is_swapped_out_is_a_processs_own_by_its_share() -> None:
-    assert own_bytes_told(ROLLUP.splitlines(keepends=True)) == (1000 + 100 + 7000) * 1024
-    assert own_bytes_told([]) is None
+    assert parse_own_bytes(ROLLUP.splitlines(keepends=True)) == (1000 + 100 + 7000) * 1024
+    assert parse_own_bytes([]) is None
 
 
 def test_tables_and_swap_are_told_beside_what_is_in_memory() -> None:
-    assert bytes_beside_told(STATUS) == Beside(64 * 1024, 9000 * 1024)
-    assert bytes_beside_told(b"Name:\tx\nVmPTE:\t 8 kB\nThreads:\t1\n") == Beside(8 * 1024, 0)
+    assert parse_tables_and_swap(STATUS) == TablesAndSwap(64 * 1024, 9000 * 1024)
+    assert parse_tables_and_swap(b"Name:\tx\nVmPTE:\t 8 kB\nThreads:\t1\n") == TablesAndSwap(8 * 1024, 0)
 
 
 @pytest.mark.parametrize("can_be_told", [True, False])
@@ -52,7 +52,9 @@ def test_a_sandbox_whose_memory_is_swapped_out_is_over_it_all_the_same(
     monkeypatch.setattr(memory_watch, "all_processes", dict)
     monkeypatch.setattr(memory_watch, "trees", lambda *_: {root: members})
     monkeypatch.setattr(memory_watch, "file_bytes", lambda _: 0)
-    monkeypatch.setattr(memory_watch, "bytes_beside", lambda pid: Beside(0, 500 * MIB if pid == hog.pid else 0))
+    monkeypatch.setattr(
+        memory_watch, "tables_and_swap", lambda pid: TablesAndSwap(0, 500 * MIB if pid == hog.pid else 0)
+    )
     monkeypatch.setattr(
         memory_watch, "own_bytes", lambda pid: (501 if pid == hog.pid else 1) * MIB if can_be_told else None
     )

@@ -18,7 +18,7 @@ from sandbox_manager.infrastructure.runtimes.process import workspace_count
 from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.memory_watch import MemoryWatch
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
-from sandbox_manager.infrastructure.runtimes.process.workspace_count import Watched, told
+from sandbox_manager.infrastructure.runtimes.process.workspace_count import Watched, read_counts
 from sandbox_manager.infrastructure.runtimes.process.workspace_watch import WorkspaceWatch
 
 MIB = 1 << 20
@@ -172,7 +172,7 @@ def test_a_counter_that_does_not_end_when_it_is_told_to_is_not_waited_for(
     monkeypatch.setattr(workspace_count, "Popen", Stuck)
     began = time.monotonic()
 
-    assert list(told([sys.executable, "-I", "-S", "-c", MUTE], [tmp_path], 0.1)) == []
+    assert list(read_counts([sys.executable, "-I", "-S", "-c", MUTE], [tmp_path], 0.1)) == []
 
     assert time.monotonic() - began < 15
     (one,) = stuck

@@ -80,7 +80,7 @@ def test_a_lock_that_can_not_be_taken_once_is_tried_again(
 def test_a_lasting_failure_is_told_again_and_known_until_it_is_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(watching, "_TOLD_AGAIN_S", 0.3)
+    monkeypatch.setattr(watching, "_LOG_INTERVAL_S", 0.3)
     looks = Looks()
     with watching.watching("memory", tmp_path / "x.lock", looks, 0.01) as watch:
         becomes(lambda: looks.count > 1)
@@ -113,15 +113,15 @@ def test_a_look_that_does_not_come_back_is_known(tmp_path: Path, monkeypatch: py
 
 def test_who_waits_for_another_manager_is_in_no_trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, tried = Looks(), Looks(), Looks()
-    taken = watching._taken
+    try_lock = watching._try_lock
 
     def counted(held: int) -> bool:
         tried()
-        return taken(held)
+        return try_lock(held)
 
     with watching.watching("memory", tmp_path / "x.lock", first, 0.01):
         becomes(lambda: first.count > 0)
-        monkeypatch.setattr(watching, "_taken", counted)
+        monkeypatch.setattr(watching, "_try_lock", counted)
         with watching.watching("memory", tmp_path / "x.lock", second, 0.01) as waiting:
             becomes(lambda: tried.count > 20)
             assert waiting.trouble() is None

@@ -1,4 +1,4 @@
-"""Keeping process sandboxes alive, and hearing of their ends: through their sockets and /proc, as they are at hand."""
+"""Keep-alive calls, resource usage and ends of process sandboxes, through their sockets, cgroups and /proc."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ANSWER_S = 4.0
 _BOUNDS = Bounds(body_bytes=LONGEST_ANSWER, head_s=_ANSWER_S, whole_s=_ANSWER_S)
 _LOOK_S = 0.5
 _SILENT = "The sandbox does not answer."
-# No word of it is encrypted; the client would read all the certificates of the machine each time.
+# Nothing is encrypted here; without it the client would load the machine's certificates for each call.
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 async def keep_alive(sandbox_id: str, endpoint: Path, token: str) -> Report:
-    """Ask at the endpoint. Raises `EngineUnavailableError`."""
+    """Call the endpoint. Raises `EngineUnavailableError`."""
     try:
         held = os.open(endpoint, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -53,7 +53,7 @@ async def keep_alive(sandbox_id: str, endpoint: Path, token: str) -> Report:
 
 
 async def endings(running: Callable[[], set[str]]) -> AsyncGenerator[str]:
-    """Ids that run no more, by looking often: a glance at /proc is cheap."""
+    """Ids of sandboxes that have ended, found by polling: a look at /proc is cheap."""
     known = await asyncio.to_thread(running)
     while True:
         await asyncio.sleep(_LOOK_S)
