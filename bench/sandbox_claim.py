@@ -11,8 +11,8 @@ import sys
 import time
 from collections import defaultdict
 
-from computer import Manager, endpoint
 from contracts.sandboxes import Scope
+from sandbox import Manager, endpoint
 from setting import machine, plain_stack, summary
 
 ROUNDS = 11

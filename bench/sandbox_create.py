@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import time
 
-from computer import Manager
+from sandbox import Manager
 from setting import machine, plain_stack, summary
 
 ROUNDS = 8

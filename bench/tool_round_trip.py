@@ -9,8 +9,8 @@ import asyncio
 import sys
 import time
 
-from computer import Manager, endpoint
 from contracts.sandboxes import EndpointToken, Scope
+from sandbox import Manager, endpoint
 from setting import machine, plain_stack, summary
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from backend_api.domain.sandbox.entity import Computer, Scope
+from backend_api.domain.sandbox.entity import Sandbox, Scope
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from contracts.sandboxes import EndpointToken
@@ -28,14 +28,14 @@ class OneEndpoint:
 
     socket: Path
 
-    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
+    async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
         del scopes
         expires_at = datetime.now(UTC) + timedelta(seconds=300)
         return EndpointToken(
-            token="token", expires_at=expires_at, endpoint=f"unix:{self.socket}", sandbox_id=computer.id, generation=1
+            token="token", expires_at=expires_at, endpoint=f"unix:{self.socket}", sandbox_id=sandbox.id, generation=1
         )
 
-    def forget(self, computer: Computer) -> None:
+    def forget(self, sandbox: Sandbox) -> None:
         """It tells the same again."""
 
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from backend_api.domain.agent.tools import ToolCall
-from backend_api.domain.sandbox.entity import Computer, Scope
-from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
+from backend_api.domain.sandbox.entity import Sandbox, Scope
+from backend_api.domain.sandbox.errors import SandboxLostError, SandboxUnavailableError
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.infrastructure.tool_api.workspace import FILES, ToolApiWorkspace
 from contracts.sandboxes import EndpointToken
 from service_kit.bounded_http import BoundedHttp, Bounds
-from support.computers import a_computer
+from support.gateway_sandboxes import a_sandbox
 from support.hostile_endpoint import Wire, head, hostile_endpoint, result
 
 WAIT_S = 10.0
@@ -38,17 +38,17 @@ class Sandboxes:
     running: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     is_silent: bool = False
 
-    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
+    async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
         del scopes
         # As when the manager is asked, others come meanwhile.
         await asyncio.sleep(0)
         expires_at = datetime.now(UTC) + timedelta(seconds=300)
-        endpoint = self.addresses[computer.id]
+        endpoint = self.addresses[sandbox.id]
         return EndpointToken(
-            token="token", expires_at=expires_at, endpoint=endpoint, sandbox_id=computer.id, generation=1
+            token="token", expires_at=expires_at, endpoint=endpoint, sandbox_id=sandbox.id, generation=1
         )
 
-    def forget(self, computer: Computer) -> None:
+    def forget(self, sandbox: Sandbox) -> None:
         """It tells the same again."""
 
     async def behave(self, wire: Wire) -> None:
@@ -65,10 +65,10 @@ class Sandboxes:
                 await wire.send(head("Content-Length: 2") + b"[]")
 
     @asynccontextmanager
-    async def serve(self, name: str, at: str | None = None) -> AsyncGenerator[Computer]:
+    async def serve(self, name: str, at: str | None = None) -> AsyncGenerator[Sandbox]:
         async with hostile_endpoint(self.folder / (at or name), self.behave) as socket:
             self.addresses[name] = f"unix:{socket}"
-            yield a_computer(name, f"session-{name}")
+            yield a_sandbox(name, f"session-{name}")
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def sandboxes(tmp_path: Path) -> Sandboxes:
     return Sandboxes(tmp_path)
 
 
-async def command(endpoints: Endpoints, computer: Computer) -> str:
+async def command(endpoints: Endpoints, sandbox: Sandbox) -> str:
     async def on_output(_: str) -> None:
         return
 
@@ -89,13 +89,13 @@ async def command(endpoints: Endpoints, computer: Computer) -> str:
         arguments={"command": "x"},
         on_output=on_output,
     )
-    return (await ToolApiSandboxTools(endpoints).call(computer, call)).output
+    return (await ToolApiSandboxTools(endpoints).call(sandbox, call)).output
 
 
 @asynccontextmanager
-async def running_command(sandboxes: Sandboxes, endpoints: Endpoints, computer: Computer) -> AsyncGenerator[None]:
+async def running_command(sandboxes: Sandboxes, endpoints: Endpoints, sandbox: Sandbox) -> AsyncGenerator[None]:
     """It runs for the length of the block, and must come to its end after it."""
-    task = asyncio.create_task(command(endpoints, computer))
+    task = asyncio.create_task(command(endpoints, sandbox))
     async with asyncio.timeout(WAIT_S):
         await sandboxes.running.acquire()
         yield
@@ -112,7 +112,7 @@ async def test_a_slow_listing_ends_no_command(sandboxes: Sandboxes) -> None:
         sandboxes.is_silent = True
         async with running_command(sandboxes, endpoints, one):
             for _ in range(3):
-                with pytest.raises(ComputerLostError):
+                with pytest.raises(SandboxLostError):
                     await ToolApiWorkspace(endpoints, SLOW).list(one, "")
             sandboxes.is_silent = False
             assert await ToolApiWorkspace(endpoints).list(one, "") == []
@@ -126,29 +126,29 @@ async def test_a_sandbox_that_is_somewhere_else_now_ends_no_command_where_it_was
     ):
         async with sandboxes.serve("one", at="elsewhere"):
             assert await ToolApiWorkspace(endpoints).list(one, "") == []
-        with pytest.raises(ComputerUnavailableError):
+        with pytest.raises(SandboxUnavailableError):
             await ToolApiWorkspace(endpoints).list(one, "")
 
 
 async def test_many_sandboxes_at_once_end_no_command_of_another(sandboxes: Sandboxes) -> None:
     async with AsyncExitStack() as stack:
-        computers = [await stack.enter_async_context(sandboxes.serve(f"s{number}")) for number in range(MANY)]
+        served = [await stack.enter_async_context(sandboxes.serve(f"s{number}")) for number in range(MANY)]
         endpoints = await stack.enter_async_context(Endpoints(sandboxes, most=4))
-        async with running_command(sandboxes, endpoints, computers[0]):
-            for computer in computers[1:]:
-                assert await ToolApiWorkspace(endpoints).list(computer, "") == []
+        async with running_command(sandboxes, endpoints, served[0]):
+            for sandbox in served[1:]:
+                assert await ToolApiWorkspace(endpoints).list(sandbox, "") == []
             before = open_files()
-            for computer in computers[1:]:
-                assert await ToolApiWorkspace(endpoints).list(computer, "") == []
+            for sandbox in served[1:]:
+                assert await ToolApiWorkspace(endpoints).list(sandbox, "") == []
             assert open_files() <= before + 1, "those that are idle are closed"
 
 
 async def test_more_commands_than_endpoints_are_kept_all_run_to_their_end(sandboxes: Sandboxes) -> None:
     async with AsyncExitStack() as stack:
-        computers = [await stack.enter_async_context(sandboxes.serve(f"s{number}")) for number in range(MANY)]
+        served = [await stack.enter_async_context(sandboxes.serve(f"s{number}")) for number in range(MANY)]
         endpoints = await stack.enter_async_context(Endpoints(sandboxes, most=4))
-        for computer in computers:
-            await stack.enter_async_context(running_command(sandboxes, endpoints, computer))
+        for sandbox in served:
+            await stack.enter_async_context(running_command(sandboxes, endpoints, sandbox))
 
 
 async def test_those_who_come_at_once_open_one_endpoint_and_leave_nothing_open(sandboxes: Sandboxes) -> None:

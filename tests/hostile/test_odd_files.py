@@ -19,12 +19,12 @@ from backend_api.domain.errors import ConflictError, DomainError
 from backend_api.domain.sandbox.errors import FileMissingError
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
-from support.computers import a_computer
 from support.endpoint import RunningEndpoint, running_endpoint
 from support.endpoint_victim import FixedTokens
+from support.gateway_sandboxes import a_sandbox
 
 SOON_S = 5.0
-COMPUTER = a_computer()
+COMPUTER = a_sandbox()
 
 
 @pytest.fixture(scope="module")

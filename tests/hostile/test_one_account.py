@@ -14,7 +14,7 @@ import psutil
 import pytest
 import websockets
 
-from backend_api.application.conversation.answer_places import AT_ONCE
+from backend_api.application.conversation.answer_slots import AT_ONCE
 from backend_api.application.files.upload_files import UPLOADS_PER_USER
 from backend_api.bootstrap.slow_peers import WRITE_TIMEOUT_S
 from backend_api.domain.agent.events import Notice

@@ -28,7 +28,7 @@ from support.hostile_endpoint import (
 GROWTH_MB = 50
 HELD_S = 1.0
 ENDED_S = 20.0
-REFUSED = {"ComputerLostError", "ComputerUnavailableError"}
+REFUSED = {"SandboxLostError", "SandboxUnavailableError"}
 JSON = "Content-Type: application/json"
 CHUNKED = "Transfer-Encoding: chunked"
 
@@ -164,7 +164,7 @@ CALLS: dict[str, Behaviour] = {
 async def test_no_frame_of_a_call_harms_the_gateway(hurt: Victim, tmp_path: Path, name: str) -> None:
     harm = await harm_of(hurt, tmp_path, "call", CALLS[name])
     assert_unharmed(harm)
-    assert harm.outcome == "ComputerLostError", harm
+    assert harm.outcome == "SandboxLostError", harm
 
 
 async def test_output_is_shown_up_to_a_bound(hurt: Victim, tmp_path: Path) -> None:
@@ -203,14 +203,14 @@ ENTRIES: dict[str, object] = {
 @pytest.mark.parametrize("name", ENTRIES)
 async def test_an_entry_that_cannot_be_is_refused(hurt: Victim, tmp_path: Path, name: str) -> None:
     harm = await harm_of(hurt, tmp_path, "list", whole(json.dumps([ENTRIES[name]]).encode()))
-    assert harm.outcome == "ComputerLostError", harm
+    assert harm.outcome == "SandboxLostError", harm
 
 
 async def test_a_folder_of_a_million_entries_is_refused(hurt: Victim, tmp_path: Path) -> None:
     line = b'{"path":"a","name":"a","size":1,"modified_at":"2026-01-01T00:00:00Z","is_dir":false}'
     harm = await harm_of(hurt, tmp_path, "list", whole(b"[" + b",".join([line] * 1_000_000) + b"]"))
     assert_unharmed(harm)
-    assert harm.outcome == "ComputerLostError", harm
+    assert harm.outcome == "SandboxLostError", harm
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ async def test_a_screen_leads_nowhere_else(hurt: Victim) -> None:
         async with await asyncio.start_server(lead, "127.0.0.1", 0) as endpoint:
             address = f"http://127.0.0.1:{endpoint.sockets[0].getsockname()[1]}"
             harm = await asyncio.to_thread(hurt.obey, "screen", address)
-    assert harm.outcome == "ComputerUnavailableError"
+    assert harm.outcome == "SandboxUnavailableError"
     assert reached == []
 
 

@@ -140,7 +140,7 @@ async def redis_channels(uri: str) -> AsyncGenerator[LiveChannels]:
     redis = connect_redis(uri, connect_s=1, reads_for_s=1)
     listener = connect_redis(uri, connect_s=1, reads_for_s=None)
     hub = Hub(listener)
-    listening = asyncio.create_task(hub.run())
+    listening = asyncio.create_task(hub.receive_messages())
     try:
         async with RedisNotifier(redis, hub).listening() as notifier:
             yield LiveChannels(tail=RedisLiveTail(redis, hub), notifier=notifier)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from backend_api.domain.sandbox.entity import Computer, Scope
+from backend_api.domain.sandbox.entity import Sandbox, Scope
 from contracts.sandboxes import EndpointToken
 from support.endpoint import RunningEndpoint
 
@@ -19,16 +19,16 @@ class FixedTokens:
         self.stale = False
         self.forgotten = 0
 
-    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
+    async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
         claims = {"exp": 1} if self.stale else {}
         return EndpointToken(
             token=self._endpoint.keys.token(scopes=[scope.value for scope in scopes], **claims),
             expires_at=datetime.now(UTC) + timedelta(seconds=300),
             endpoint=self.address,
-            sandbox_id=computer.id,
-            generation=computer.generation,
+            sandbox_id=sandbox.id,
+            generation=sandbox.generation,
         )
 
-    def forget(self, computer: Computer) -> None:
+    def forget(self, sandbox: Sandbox) -> None:
         self.stale = False
         self.forgotten += 1

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from backend_api.domain.agent.tools import ToolCall
 from backend_api.domain.errors import DomainError
-from backend_api.domain.sandbox.entity import Computer, Scope
+from backend_api.domain.sandbox.entity import Sandbox, Scope
 from backend_api.domain.sandbox.ports import Upload
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_tools import CALL, ToolApiSandboxTools
@@ -31,13 +31,13 @@ from contracts.sandboxes import EndpointToken
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.monitoring import keep_alive
 from service_kit.bounded_http import Bounds
-from support.computers import a_computer
+from support.gateway_sandboxes import a_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 WATCHED_S = 4.0
 """Of a screen that never ends."""
 _MB = 1024 * 1024
-_COMPUTER = a_computer(has_desktop=True)
+_COMPUTER = a_sandbox(has_desktop=True)
 
 
 def hurried(bounds: Bounds) -> Bounds:
@@ -57,15 +57,15 @@ class FixedTokens:
     address: str
     told: str = "token"
 
-    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
+    async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
         del scopes
         expires_at = datetime.now(UTC) + timedelta(seconds=300)
         return EndpointToken(
-            token=self.told, expires_at=expires_at, endpoint=self.address, sandbox_id=computer.id, generation=1
+            token=self.told, expires_at=expires_at, endpoint=self.address, sandbox_id=sandbox.id, generation=1
         )
 
-    def forget(self, computer: Computer) -> None:
-        del computer
+    def forget(self, sandbox: Sandbox) -> None:
+        del sandbox
 
 
 async def _call(endpoints: Endpoints, _: str) -> str:

@@ -16,7 +16,7 @@ from backend_api.bootstrap.listening import server_for
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.sandbox.ports import Workspace
-from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryScreens, MemoryWorkspace
+from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
 from backend_api.infrastructure.memory.snapshots import MemorySnapshots
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
@@ -53,7 +53,7 @@ class Gateway:
     ports: Ports
     use_cases: UseCases
     database: Database
-    computers: MemoryComputers
+    sandboxes: MemorySandboxes
     workspace: MemoryWorkspace
     client: httpx.AsyncClient
     names: list[str] = field(default_factory=list[str])
@@ -88,7 +88,7 @@ async def run_gateway(
     options = options or WebOptions()
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
-    computers, workspace = MemoryComputers(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
+    sandboxes, workspace = MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
     async with (
         connect(mongo_uri, database_name) as database,
         redis_channels(redis_uri) as live,
@@ -112,9 +112,9 @@ async def run_gateway(
             feed=feed,
             tail=live.tail,
             notifier=live.notifier,
-            computers=computers,
+            sandboxes=sandboxes,
             workspace=files or workspace,
-            snapshots=MemorySnapshots(workspace, computers),
+            snapshots=MemorySnapshots(workspace, sandboxes),
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
@@ -127,7 +127,7 @@ async def run_gateway(
 
         @asynccontextmanager
         async def wire() -> AsyncGenerator[UseCases]:
-            async with going_on(use_cases.open_log_ins.run(), "log-ins"):
+            async with going_on(use_cases.connections.watch_log_ins(), "log-ins"):
                 yield use_cases
 
         app = create_app(wire, options)
@@ -140,7 +140,7 @@ async def run_gateway(
                 ports=ports,
                 use_cases=use_cases,
                 database=database,
-                computers=computers,
+                sandboxes=sandboxes,
                 workspace=workspace,
                 client=client,
             )

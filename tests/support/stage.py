@@ -14,7 +14,7 @@ from typing import Any
 from backend_api.application.conversation.send_message import Message, SendMessage
 from backend_api.application.conversation.stop_run import StopRun
 from backend_api.application.files.check_attachments import CheckAttachments
-from backend_api.application.files.own_computer import OwnComputer
+from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
@@ -27,11 +27,11 @@ from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, Run
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Subscription, Topic
-from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryWorkspace
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
+from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository
 from backend_api.infrastructure.memory.store import MemoryStore, utc_now
 from support.backend_stores import add_session
@@ -121,8 +121,8 @@ class Stage:
         self.tail = tail or RecordingTail()
         self.notifier = notifier or WatchedNotifier()
         limits = Limits(messages_per_minute=0)
-        own_computer = OwnComputer(self.sessions, MemoryComputers())
-        attached = CheckAttachments(own_computer, MemoryWorkspace())
+        own_sandbox = OwnSandbox(self.sessions, MemorySandboxes())
+        attached = CheckAttachments(own_sandbox, MemoryWorkspace())
         self._send = SendMessage(self.ledger, self.tail, self.notifier, MemoryRateLimiter(), limits, attached)
         self._stop = StopRun(self.sessions, self.ledger, self.log, self.tail, self.notifier)
 

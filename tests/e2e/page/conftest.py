@@ -16,7 +16,7 @@ async def sessions_of(api: ApiClient) -> set[str]:
 
 
 @pytest.fixture(autouse=True)
-async def _leaves_no_computer(request: pytest.FixtureRequest) -> AsyncIterator[None]:
+async def _leaves_no_sandbox(request: pytest.FixtureRequest) -> AsyncIterator[None]:
     """Conversations that a page began go with their computers, of which an account may have but so many."""
     if "stack" not in request.fixturenames:
         yield

@@ -158,7 +158,7 @@ async def test_who_has_no_token_that_holds_is_nobody(house: House) -> None:
                 wrong.append((route, case, answer.status_code))
     assert wrong == []
     untouched = (await gateway.client.get(f"/api/sessions/{things['session_id']}", headers=house.anna)).json()
-    assert (untouched["title"] != "mine now", gateway.computers.living) == (True, {})
+    assert (untouched["title"] != "mine now", gateway.sandboxes.living) == (True, {})
 
 
 async def test_what_belongs_to_another_does_not_exist(house: House) -> None:
@@ -174,7 +174,7 @@ async def test_what_belongs_to_another_does_not_exist(house: House) -> None:
     session = f"/api/sessions/{things['session_id']}"
     untouched = (await house.gateway.client.get(session, headers=house.anna)).json()
     assert (untouched["title"] != "mine now", untouched["status"]) == (True, "queued")
-    assert (house.gateway.computers.living, house.gateway.workspace.files) == ({}, {})
+    assert (house.gateway.sandboxes.living, house.gateway.workspace.files) == ({}, {})
 
 
 def _told(answer: httpx.Response) -> dict[str, Any]:

@@ -29,15 +29,15 @@ from backend_api.interfaces.http.user_content import content_headers
 from contracts.tools import ToolResult
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.inside import KEPT_LINE, report_of
-from support.computers import a_computer
 from support.endpoint_victim import FixedTokens
 from support.fuzzing import EXAMPLES, SEED
+from support.gateway_sandboxes import a_sandbox
 from support.hostile_endpoint import Wire, frame, head, hostile_endpoint
 
 ENDED_S = 20.0
 MANY = EXAMPLES * 25
 LARGEST = 2**63 - 1
-COMPUTER = a_computer(has_desktop=True)
+COMPUTER = a_sandbox(has_desktop=True)
 CALL = ToolCall(session_id="s", user_id="u", run_id="r", call_id="call-1", name="shell_exec")
 TYPES = ("shell", "file", "diff", "browser", "search", "image", "document", "what")
 FIELDS = (

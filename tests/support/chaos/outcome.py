@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from support.chaos.computers import computers_of
+from support.chaos.sandboxes import sandboxes_of
 from support.chaos.settings import crashes, say
 from support.chaos.trial import Trial
 from support.chaos.verdict import Verdict
@@ -47,11 +47,11 @@ async def tried(trial: Trial, go_through: Callable[[], Awaitable[None]]) -> Outc
         ids = trial.sandbox_ids()
         await trial.aclose()
         statuses = await fleet.stop()
-        left = [*trial.open_records(), *_services_left(fleet), *computers_of(fleet).left(ids)]
+        left = [*trial.open_records(), *_services_left(fleet), *sandboxes_of(fleet).left(ids)]
     finally:
         await trial.aclose()
         await fleet.stop()
-        computers_of(fleet).end_what_is_left()
+        sandboxes_of(fleet).end_what_is_left()
     return Outcome(verdict=verdict, generations=generations, left=left, statuses=statuses, crashes=crashes(fleet))
 
 

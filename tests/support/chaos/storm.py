@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import redis.asyncio
 
-from support.chaos.computers import computers_of
+from support.chaos.sandboxes import sandboxes_of
 from support.fleet import Fleet
 from support.fleet_member import Member
 
@@ -37,7 +37,7 @@ class Storm:
                 self.done[victim.name.split("-")[0]] += 1
                 self._hurt(victim)
             if self.chance.randrange(self.sandbox_every) == 0:
-                self.done["sandbox"] += await asyncio.to_thread(computers_of(self.fleet).kill_one, self.chance)
+                self.done["sandbox"] += await asyncio.to_thread(sandboxes_of(self.fleet).kill_one, self.chance)
 
     async def flush_redis(self) -> None:
         async with redis.asyncio.Redis.from_url(self.fleet.redis_uri) as client:  # pyright: ignore[reportUnknownMemberType]

@@ -15,9 +15,9 @@ import httpx
 import pymongo
 
 from support.api_client import register
-from support.chaos.computers import computers_of
 from support.chaos.person import Gateways, Person
 from support.chaos.reader import Reader
+from support.chaos.sandboxes import sandboxes_of
 from support.chaos.verdict import Evidence, Verdict
 from support.fleet import Fleet
 
@@ -125,9 +125,9 @@ class Trial:
             answer = await person.gateways.call("DELETE", f"/sessions/{person.session_id}")
             assert answer.status_code in (204, 404), answer.text
         # What a cut deletion left the managers' sweep removes.
-        computers = computers_of(self.fleet)
+        sandboxes = sandboxes_of(self.fleet)
         async with asyncio.timeout(SWEEP_S):
-            while await asyncio.to_thread(computers.workspaces):
+            while await asyncio.to_thread(sandboxes.workspaces):
                 await asyncio.sleep(0.2)
         for gateways in {id(person.gateways): person.gateways for person in self.people}.values():
             self.statuses += gateways.statuses
@@ -190,7 +190,7 @@ class Trial:
             stored=stored,
             runs=list(database["runs"].find(key)),
             session=session or {},
-            ledger=await asyncio.to_thread(computers_of(self.fleet).ledger, person.session_id),
+            ledger=await asyncio.to_thread(sandboxes_of(self.fleet).ledger, person.session_id),
         )
 
     async def _pages(self, person: Person, url: str) -> list[dict[str, Any]]:

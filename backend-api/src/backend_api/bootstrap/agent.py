@@ -27,7 +27,7 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, SessionRepository
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
-from backend_api.domain.sandbox.ports import Computers, SandboxTools
+from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
 from backend_api.infrastructure.search.registry import search_http, search_provider
 from backend_api.infrastructure.tools.ask_user import ask_user
@@ -49,7 +49,7 @@ class AgentPorts:
     tail: LiveTail
     notifier: Notifier
     sessions: SessionRepository
-    computers: Computers
+    sandboxes: Sandboxes
     sandbox_tools: SandboxTools
     link_file: LinkFile
 
@@ -99,7 +99,7 @@ async def open_agent(
         ]
         if search is not None:
             local.append(web_search(search))
-        sandbox = SandboxToolSource(manifest_tools(), ports.computers, ports.sandbox_tools)
+        sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools)
         table = capabilities(
             WatchedTools(LocalTools(local)), WatchedTools(sandbox), max_tokens=settings.max_token_budget
         )

@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from backend_api.application.computer.issue_ticket import IssueTicket
-from backend_api.application.computer.open_screen import OpenScreen
-from backend_api.application.conversation.answer_places import AnswerPlaces
 from backend_api.application.conversation.answer_question import AnswerQuestion
+from backend_api.application.conversation.answer_slots import AnswerSlots
 from backend_api.application.conversation.create_session import CreateSession
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
@@ -22,26 +20,28 @@ from backend_api.application.conversation.send_message import SendMessage
 from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.application.conversation.session_rules import OptionRules
 from backend_api.application.conversation.stop_run import StopRun
-from backend_api.application.conversation.stream_places import StreamPlaces
+from backend_api.application.conversation.stream_slots import StreamSlots
 from backend_api.application.conversation.update_session import UpdateSession
 from backend_api.application.files.check_attachments import CheckAttachments
 from backend_api.application.files.link_file import LinkFile
-from backend_api.application.files.own_computer import OwnComputer
+from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.files.restore_snapshot import RestoreSnapshot
 from backend_api.application.files.take_snapshot import TakeSnapshot
 from backend_api.application.files.upload_files import UploadFiles
 from backend_api.application.identity.authenticate import Authenticate
 from backend_api.application.identity.change_password import ChangePassword
+from backend_api.application.identity.connection_auth import AuthenticatedConnections
 from backend_api.application.identity.guesses import ChangeGuesses, LogInGuesses
 from backend_api.application.identity.issue_grant import IssueGrant
 from backend_api.application.identity.limits import Limits
 from backend_api.application.identity.log_in import LogIn
 from backend_api.application.identity.log_out import LogOut
-from backend_api.application.identity.open_log_ins import OpenLogIns
 from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
+from backend_api.application.sandbox.issue_ticket import IssueTicket
+from backend_api.application.sandbox.open_screen import OpenScreen
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.agent.tools import ToolSpec
@@ -65,7 +65,7 @@ from backend_api.domain.identity.ports import (
     Users,
 )
 from backend_api.domain.notifier import Notifier
-from backend_api.domain.sandbox.ports import Computers, Screens, Workspace
+from backend_api.domain.sandbox.ports import Sandboxes, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
 from backend_api.interfaces.http.use_cases import Metrics, Probe, UseCases, no_metrics
@@ -91,7 +91,7 @@ class Ports:
     feed: SessionFeed
     tail: LiveTail
     notifier: Notifier
-    computers: Computers
+    sandboxes: Sandboxes
     workspace: Workspace
     snapshots: Snapshots
     screens: Screens
@@ -130,13 +130,13 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     """Hand every use case its ports."""
     limiter, limits = ports.limiter, policy.limits
     issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
-    own_computer = OwnComputer(ports.sessions, ports.computers)
-    attached = CheckAttachments(own_computer, ports.workspace)
+    own_sandbox = OwnSandbox(ports.sessions, ports.sandboxes)
+    attached = CheckAttachments(own_sandbox, ports.workspace)
     send_message = SendMessage(ports.ledger, ports.tail, ports.notifier, limiter, limits, attached, ports.slots)
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, heads, policy.poll_s)
-    log_ins = OpenLogIns(ports.standings, ports.notifier, ports.clock)
-    places = StreamPlaces(policy.streams_per_user, log_ins)
+    connections = AuthenticatedConnections(ports.standings, ports.notifier, ports.clock)
+    slots = StreamSlots(policy.streams_per_user, connections)
     stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.notifier)
     get_job = GetJob(ports.ledger)
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
@@ -155,14 +155,14 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             ChangeGuesses(limiter, limits),
         ),
         log_out=log_out,
-        open_log_ins=log_ins,
+        connections=connections,
         authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
         users=ports.users,
         create_session=CreateSession(ports.sessions, rules, limiter, limits),
         update_session=UpdateSession(ports.sessions, ports.log, ports.tail, rules),
-        delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.computers),
+        delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
         sessions=ports.sessions,
-        read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.computers),
+        read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.sandboxes),
         mark_read=MarkRead(ports.markers),
         send_message=send_message,
         stop_run=stop_run,
@@ -173,20 +173,20 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         follow_events=follow_events,
         follow_run=FollowRun(send_message, follow_events),
         follow_sessions=FollowSessions(ports.sessions, ports.feed, policy.poll_s),
-        stream_places=places,
-        answer_places=AnswerPlaces(),
+        stream_slots=slots,
+        answer_slots=AnswerSlots(),
         log=ports.log,
-        own_computer=own_computer,
-        computers=ports.computers,
+        own_sandbox=own_sandbox,
+        sandboxes=ports.sandboxes,
         workspace=ports.workspace,
-        upload_files=UploadFiles(own_computer, ports.workspace, ports.log, ports.tail, limiter, limits),
+        upload_files=UploadFiles(own_sandbox, ports.workspace, ports.log, ports.tail, limiter, limits),
         snapshots=ports.snapshots,
         take_snapshot=TakeSnapshot(ports.sessions, ports.snapshots),
         restore_snapshot=RestoreSnapshot(ports.sessions, ports.snapshots, ports.log, ports.tail),
-        link_file=LinkFile(own_computer, ports.workspace, ports.links),
+        link_file=LinkFile(own_sandbox, ports.workspace, ports.links),
         links=ports.links,
         issue_ticket=IssueTicket(ports.sessions, ports.tickets, limiter, limits),
-        open_screen=OpenScreen(ports.tickets, log_ins, places, own_computer, ports.screens),
+        open_screen=OpenScreen(ports.tickets, connections, slots, own_sandbox, ports.screens),
         models=ports.models,
         tools=ports.tools,
         required=ports.required,

@@ -1,4 +1,4 @@
-"""What a gateway and a worker both stand on: stores, computers and the agent."""
+"""What a gateway and a worker both stand on: stores, sandboxes and the agent."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.application.files.link_file import LinkFile
-from backend_api.application.files.own_computer import OwnComputer
-from backend_api.application.runs.announced_computers import AnnouncedComputers
+from backend_api.application.files.own_sandbox import OwnSandbox
+from backend_api.application.runs.announced_sandboxes import AnnouncedSandboxes
 from backend_api.bootstrap.agent import Agent, AgentPorts, build_catalogue, open_agent
-from backend_api.bootstrap.computers import ComputerPorts, open_computers
 from backend_api.bootstrap.going_on import going_on
+from backend_api.bootstrap.sandboxes import SandboxPorts, open_sandboxes
 from backend_api.bootstrap.settings import Settings, SettingsError, signing_secret
 from backend_api.bootstrap.stores import Stores, open_stores
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.metrics import ProcessMetrics
+from backend_api.infrastructure.mongo.change_cursor import MongoChangeCursor
 from backend_api.infrastructure.mongo.clock import DatabaseClock
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
-from backend_api.infrastructure.mongo.news_marks import MongoNewsMarks
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
@@ -45,8 +45,8 @@ class Runtime:
     """Open until its block ends."""
 
     stores: Stores
-    computers: ComputerPorts
-    announced: AnnouncedComputers
+    sandboxes: SandboxPorts
+    announced: AnnouncedSandboxes
     sessions: MongoSessionRepository
     log: MongoEventLog
     ledger: MongoRunLedger
@@ -62,7 +62,7 @@ class Runtime:
     @property
     def optional(self) -> Mapping[str, Probe]:
         """What some things work without."""
-        return {"redis": self.stores.probe_redis, "sandbox_manager": self.computers.probe}
+        return {"redis": self.stores.probe_redis, "sandbox_manager": self.sandboxes.probe}
 
 
 def plan(settings: Settings) -> Plan:
@@ -83,7 +83,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     settings = planned.settings
     async with (
         open_stores(settings) as stores,
-        open_computers(settings, MongoNewsMarks(stores.database)) as computers,
+        open_sandboxes(settings, MongoChangeCursor(stores.database)) as sandboxes,
     ):
         database = stores.database
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
@@ -91,26 +91,30 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             database, runs_per_user=settings.max_runs_per_user, waiting_most=settings.max_waiting_messages
         )
         waits = MongoWaits(database)
-        announced = AnnouncedComputers(computers.computers, log, stores.tail)
+        announced = AnnouncedSandboxes(sandboxes.sandboxes, log, stores.tail)
         ports = AgentPorts(
             ledger=ledger,
             log=log,
             tail=stores.tail,
             notifier=stores.notifier,
             sessions=sessions,
-            computers=announced,
-            sandbox_tools=computers.tools,
-            link_file=LinkFile(OwnComputer(sessions, announced), computers.workspace, planned.links),
+            sandboxes=announced,
+            sandbox_tools=sandboxes.tools,
+            link_file=LinkFile(OwnSandbox(sessions, announced), sandboxes.workspace, planned.links),
         )
         async with (
             planned.clock.following(database),
             open_agent(settings, planned.catalogue, ports, planned.clock) as agent,
-            going_on(FinishDeletions(MongoDeletions(database), computers.computers).run(), "deletions"),
-            going_on(ExpireWaits(waits=waits, tail=stores.tail, notifier=stores.notifier).run(), "waits"),
+            going_on(
+                FinishDeletions(MongoDeletions(database), sandboxes.sandboxes).delete_until_cancelled(), "deletions"
+            ),
+            going_on(
+                ExpireWaits(waits=waits, tail=stores.tail, notifier=stores.notifier).expire_until_cancelled(), "waits"
+            ),
         ):
             yield Runtime(
                 stores=stores,
-                computers=computers,
+                sandboxes=sandboxes,
                 announced=announced,
                 sessions=sessions,
                 log=log,

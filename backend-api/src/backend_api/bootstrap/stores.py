@@ -46,7 +46,7 @@ async def open_stores(settings: Settings) -> AsyncGenerator[Stores]:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(redis.aclose)
             stack.push_async_callback(listener.aclose)
-            await stack.enter_async_context(going_on(hub.run(), "hub"))
+            await stack.enter_async_context(going_on(hub.receive_messages(), "hub"))
             notifier = await stack.enter_async_context(RedisNotifier(redis, hub).listening())
             yield Stores(
                 database=database,

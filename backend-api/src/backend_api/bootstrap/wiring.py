@@ -9,9 +9,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
-from backend_api.application.computer.tell_news import TellNews
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.worker import Worker
+from backend_api.application.sandbox.publish_changes import PublishSandboxChanges
 from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.closing import Closing
@@ -19,10 +19,10 @@ from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, named_hosts
 from backend_api.domain.conversation.feed import SessionFeed
-from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.run_records import MongoRunRecords
+from backend_api.infrastructure.mongo.sandbox_changes import MongoSandboxChangeLog
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.users import MongoUsers
@@ -76,11 +76,13 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
         async with open_runtime(planned) as runtime, MongoSessionFeed(runtime.stores.database) as feed:
             worker = None if settings.use_background_jobs else runtime.agent.worker
             use_cases = assemble(_ports(runtime, feed, planned, access_tokens, worker), policy)
-            closing.then(use_cases.stream_places.close)
-            news = TellNews(runtime.computers.news, MongoComputerNews(runtime.stores.database), runtime.stores.tail)
+            closing.then(use_cases.stream_slots.close)
+            changes = PublishSandboxChanges(
+                runtime.sandboxes.changes, MongoSandboxChangeLog(runtime.stores.database), runtime.stores.tail
+            )
             async with (
-                going_on(news.run(), "computer-news"),
-                going_on(use_cases.open_log_ins.run(), "log-ins"),
+                going_on(changes.publish_until_cancelled(), "sandbox-changes"),
+                going_on(use_cases.connections.watch_log_ins(), "log-ins"),
                 working(worker, closing),
             ):
                 settle_memory()
@@ -146,10 +148,10 @@ def _ports(
         feed=feed,
         tail=stores.tail,
         notifier=stores.notifier,
-        computers=runtime.announced,
-        workspace=runtime.computers.workspace,
-        snapshots=runtime.computers.snapshots,
-        screens=runtime.computers.screens,
+        sandboxes=runtime.announced,
+        workspace=runtime.sandboxes.workspace,
+        snapshots=runtime.sandboxes.snapshots,
+        screens=runtime.sandboxes.screens,
         tickets=RedisTickets(stores.redis),
         links=planned.links,
         clock=planned.clock,

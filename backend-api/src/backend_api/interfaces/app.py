@@ -12,12 +12,12 @@ from starlette.middleware.cors import CORSMiddleware
 from backend_api.interfaces.http import (
     auth,
     catalogue,
-    computer,
     events,
     files,
     health,
     jobs,
     messages,
+    sandbox,
     sessions,
     snapshots,
 )
@@ -89,7 +89,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         events.router,
         files.router,
         snapshots.router,
-        computer.router,
+        sandbox.router,
         catalogue.router,
         jobs.router,
         health.router,

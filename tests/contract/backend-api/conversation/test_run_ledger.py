@@ -445,13 +445,13 @@ async def test_a_deletion_stays_until_it_is_finished_and_is_worked_at_by_one_at_
 ) -> None:
     soon, later = stores.deletions(0.0), stores.deletions(30.0)
     session_id = await stores.session()
-    assert await soon.take() is None
+    assert await soon.claim_next() is None
     await stores.sessions.delete(session_id, ANNA)
-    assert await later.take() is None
-    assert await soon.take() == Deleted(session_id=session_id, user_id=ANNA)
-    assert await later.take() is None
+    assert await later.claim_next() is None
+    assert await soon.claim_next() == Deleted(session_id=session_id, user_id=ANNA)
+    assert await later.claim_next() is None
     await soon.finish(session_id)
-    assert await soon.take() is None
+    assert await soon.claim_next() is None
 
 
 async def test_whoever_runs_it_goes_on_under_its_messages_request_and_trace(stores: ConversationStores) -> None:

@@ -46,7 +46,7 @@ async def test_a_computer_left_by_a_dead_gateway_is_removed_by_the_next_process(
         session_id = await stores.session()
         await stores.sessions.delete(session_id, ANNA)  # and here the gateway died
         forgotten = stores.deletions(0.0)
-        assert await forgotten.take() == Deleted(session_id=session_id, user_id=ANNA)
+        assert await forgotten.claim_next() == Deleted(session_id=session_id, user_id=ANNA)
         await _let_time_pass(mongo_server.uri, mongo_database_name)
 
         settings = Settings(
@@ -60,7 +60,7 @@ async def test_a_computer_left_by_a_dead_gateway_is_removed_by_the_next_process(
         )
         async with asyncio.timeout(30), open_runtime(plan(settings)):
             assert await manager.asked.get() == f"DELETE /workspaces/{session_id}?user_id={ANNA}"
-            while await forgotten.take() is not None:
+            while await forgotten.claim_next() is not None:
                 await asyncio.sleep(0.05)
 
 

@@ -78,7 +78,7 @@ async def test_a_form_that_ends_before_its_end_is_refused_and_leaves_nothing(gat
 
 async def test_a_computer_that_cannot_be_had_gives_its_reason(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
-    gateway.computers.fault = "The engine is full."
+    gateway.sandboxes.fault = "The engine is full."
     answer = await gateway.client.get(f"/api/sessions/{await gateway.session(anna)}/files", headers=anna)
     assert (answer.status_code, answer.json()["detail"], answer.json()["retryable"]) == (
         503,
@@ -114,7 +114,7 @@ async def test_a_ticket_opens_the_screen_once(gateway: Gateway) -> None:
         other = await ticket(gateway, session_id, anna, "view")
         async with websockets.connect(other) as second:
             assert await second.recv() == b"RFB 003.008\n"
-    assert gateway.computers.activity[session_id] > 1
+    assert gateway.sandboxes.activity[session_id] > 1
 
 
 async def test_a_ticket_of_another_session_or_none_is_refused(gateway: Gateway) -> None:
@@ -127,7 +127,7 @@ async def test_a_ticket_of_another_session_or_none_is_refused(gateway: Gateway) 
 
 async def test_a_computer_without_desktop_closes_with_4404(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
-    gateway.computers.has_desktop = False
+    gateway.sandboxes.has_desktop = False
     assert await close_code(await ticket(gateway, await gateway.session(anna), anna, "view")) == 4404
 
 
@@ -145,7 +145,7 @@ async def test_a_computer_starts_when_asked_and_not_when_looked_at(gateway: Gate
     looked = await gateway.client.get(url, headers=anna)
     none = await gateway.client.post(f"{url}/renew", headers=anna)
     assert (looked.json()["status"], none.status_code) == ("none", 503)
-    assert not gateway.computers.living
+    assert not gateway.sandboxes.living
 
     started = await gateway.client.post(url, headers=anna)
     kept = await gateway.client.post(f"{url}/renew", headers=anna)

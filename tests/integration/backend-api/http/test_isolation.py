@@ -42,7 +42,7 @@ async def test_a_foreign_session_is_not_found_on_any_route(gateway: Gateway) -> 
         assert anonymous.status_code == 401, (method, path)
     untouched = (await gateway.client.get(f"/api/sessions/{session_id}", headers=anna)).json()
     assert (untouched["title"], untouched["last_seq"]) == ("", 0)
-    assert not gateway.computers.living
+    assert not gateway.sandboxes.living
 
 
 async def test_an_upload_to_a_foreign_session_is_not_found(gateway: Gateway) -> None:

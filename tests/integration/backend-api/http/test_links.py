@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from backend_api.domain.agent.tools import ToolCall
-from backend_api.domain.sandbox.errors import ComputerLostError
+from backend_api.domain.sandbox.errors import SandboxLostError
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
@@ -181,7 +181,7 @@ async def test_the_agents_tool_tells_that_the_file_is_missing(
 
     async def sign(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:
         if path == "lost":
-            raise ComputerLostError("It went away.")
+            raise SandboxLostError("It went away.")
         made = await gateway.use_cases.link_file(session_id, user_id, path, expires_s)  # type: ignore[arg-type]
         return SignedLink(url=f"/api/files/{made.token}", expires_at=made.expires_at)
 

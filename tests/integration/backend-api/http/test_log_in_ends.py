@@ -32,7 +32,7 @@ def socket_of(gateway: Gateway, path: str) -> str:
 
 async def screen_of(gateway: Gateway, at: Gateway, session_id: str, headers: dict[str, str]) -> str:
     """Address of the screen at one gateway by a ticket of another."""
-    gateway.computers.has_desktop = at.computers.has_desktop = True
+    gateway.sandboxes.has_desktop = at.sandboxes.has_desktop = True
     issued = await gateway.client.post(f"/api/sessions/{session_id}/vnc/ticket", headers=headers)
     assert issued.status_code == 201, issued.text
     return socket_of(at, issued.json()["url"])

@@ -13,7 +13,7 @@ from pymongo import monitoring
 
 from backend_api.application.conversation.send_message import Message, SendMessage
 from backend_api.application.files.check_attachments import CheckAttachments
-from backend_api.application.files.own_computer import OwnComputer
+from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
@@ -22,9 +22,9 @@ from backend_api.domain.agent.events import Event, MessageUser, RunFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.conversation.entity import Claimant, SessionId
 from backend_api.domain.conversation.ports import LiveTail
-from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryWorkspace
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.scripted import HandlerBox, OneModel, ScriptedModel
 from support.servers import Server
@@ -110,7 +110,7 @@ async def conversation(
             notifier=notifier,
             limiter=MemoryRateLimiter(),
             limits=Limits(),
-            check_attachments=CheckAttachments(OwnComputer(stores.sessions, MemoryComputers()), MemoryWorkspace()),
+            check_attachments=CheckAttachments(OwnSandbox(stores.sessions, MemorySandboxes()), MemoryWorkspace()),
             slots=worker if inside else None,
         )
         async with working(worker):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.domain.sandbox.entity import Computer
+from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
-from support.computers import a_computer
 from support.endpoint import RunningEndpoint, running_endpoint
 from support.endpoint_tokens import FixedTokens
+from support.gateway_sandboxes import a_sandbox
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,8 @@ async def endpoints(tokens: FixedTokens) -> AsyncIterator[Endpoints]:
 
 
 @pytest.fixture
-def computer() -> Computer:
-    return a_computer()
+def sandbox() -> Sandbox:
+    return a_sandbox()
 
 
 @pytest.fixture

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.runs.announced_computers import AnnouncedComputers
+from backend_api.application.runs.announced_sandboxes import AnnouncedSandboxes
 from backend_api.domain.agent.events import FilesChanged, SandboxUpdated, ToolFinished
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.sandbox.entity import Computer
+from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import (
-    ComputerLostError,
-    ComputerUnavailableError,
     FileMissingError,
     NoDesktopError,
     PathForbiddenError,
+    SandboxLostError,
+    SandboxUnavailableError,
     UploadTooLargeError,
 )
 from backend_api.domain.sandbox.ports import Upload
@@ -30,11 +30,11 @@ from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from support.endpoint import RunningEndpoint, await_true, processes_with
 from support.figures import TIMES, assert_median
-from support.same_computer import SameComputer
+from support.same_sandbox import SameSandbox
 from support.stage import Stage, worker_for, working
 
 
-async def run(endpoints: Endpoints, computer: Computer, call_id: str, command: str) -> tuple[Done, str]:
+async def run(endpoints: Endpoints, sandbox: Sandbox, call_id: str, command: str) -> tuple[Done, str]:
     seen: list[str] = []
 
     async def on_output(text: str) -> None:
@@ -49,12 +49,12 @@ async def run(endpoints: Endpoints, computer: Computer, call_id: str, command: s
         arguments={"command": command},
         on_output=on_output,
     )
-    outcome = await ToolApiSandboxTools(endpoints).call(computer, call)
+    outcome = await ToolApiSandboxTools(endpoints).call(sandbox, call)
     return outcome, "".join(seen)
 
 
-async def test_a_command_runs_and_its_output_is_seen_while_it_runs(endpoints: Endpoints, computer: Computer) -> None:
-    outcome, seen = await run(endpoints, computer, "one", "echo hello; echo 世界")
+async def test_a_command_runs_and_its_output_is_seen_while_it_runs(endpoints: Endpoints, sandbox: Sandbox) -> None:
+    outcome, seen = await run(endpoints, sandbox, "one", "echo hello; echo 世界")
     assert outcome.success
     assert "世界" in outcome.output
     assert "hello" in seen
@@ -62,16 +62,16 @@ async def test_a_command_runs_and_its_output_is_seen_while_it_runs(endpoints: En
     assert outcome.display["type"] == "shell"
 
 
-async def test_a_refused_token_is_renewed_once(endpoints: Endpoints, computer: Computer, tokens: Any) -> None:
+async def test_a_refused_token_is_renewed_once(endpoints: Endpoints, sandbox: Sandbox, tokens: Any) -> None:
     tokens.stale = True
-    outcome, _ = await run(endpoints, computer, "two", "echo again")
+    outcome, _ = await run(endpoints, sandbox, "two", "echo again")
     assert outcome.success
     assert tokens.forgotten == 1
 
 
-async def cancelled(endpoints: Endpoints, computer: Computer, number: int) -> float:
+async def cancelled(endpoints: Endpoints, sandbox: Sandbox, number: int) -> float:
     """How long a call takes to end, with its processes, once it is cancelled."""
-    running = asyncio.create_task(run(endpoints, computer, f"cancelled{number}", "echo up; sleep 54321"))
+    running = asyncio.create_task(run(endpoints, sandbox, f"cancelled{number}", "echo up; sleep 54321"))
     await asyncio.to_thread(await_true, lambda: processes_with("sleep 54321"))
     started = time.perf_counter()
     running.cancel()
@@ -82,42 +82,42 @@ async def cancelled(endpoints: Endpoints, computer: Computer, number: int) -> fl
     return took
 
 
-async def test_cancelling_a_call_leaves_no_process(endpoints: Endpoints, computer: Computer) -> None:
-    await cancelled(endpoints, computer, 0)
+async def test_cancelling_a_call_leaves_no_process(endpoints: Endpoints, sandbox: Sandbox) -> None:
+    await cancelled(endpoints, sandbox, 0)
 
 
 @pytest.mark.quiet
-async def test_a_call_is_cancelled_within_half_a_second(endpoints: Endpoints, computer: Computer) -> None:
-    assert_median([await cancelled(endpoints, computer, number) for number in range(1, TIMES + 1)], below_s=0.5)
+async def test_a_call_is_cancelled_within_half_a_second(endpoints: Endpoints, sandbox: Sandbox) -> None:
+    assert_median([await cancelled(endpoints, sandbox, number) for number in range(1, TIMES + 1)], below_s=0.5)
 
 
 async def test_an_endpoint_that_is_a_link_to_another_socket_is_refused(
-    endpoints: Endpoints, computer: Computer, tokens: Any, endpoint: RunningEndpoint, tmp_path: Path
+    endpoints: Endpoints, sandbox: Sandbox, tokens: Any, endpoint: RunningEndpoint, tmp_path: Path
 ) -> None:
     link = tmp_path / "door.sock"
     link.symlink_to(endpoint.socket)
     tokens.address = f"unix:{link}"
-    with pytest.raises(ComputerUnavailableError):
-        await run(endpoints, computer, "four", "true")
+    with pytest.raises(SandboxUnavailableError):
+        await run(endpoints, sandbox, "four", "true")
     tokens.address = f"unix:{tmp_path / 'missing'}"
-    with pytest.raises(ComputerUnavailableError):
-        await run(endpoints, computer, "five", "true")
+    with pytest.raises(SandboxUnavailableError):
+        await run(endpoints, sandbox, "five", "true")
 
 
 async def test_an_endpoint_replaced_after_it_was_opened_is_not_followed(
-    endpoints: Endpoints, computer: Computer, tokens: Any, tmp_path: Path
+    endpoints: Endpoints, sandbox: Sandbox, tokens: Any, tmp_path: Path
 ) -> None:
     path = tmp_path / "door.sock"
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(path))
     tokens.address = f"unix:{path}"
-    with pytest.raises(ComputerUnavailableError):
-        await run(endpoints, computer, "six", "true")
+    with pytest.raises(SandboxUnavailableError):
+        await run(endpoints, sandbox, "six", "true")
     assert tokens.forgotten == 1
 
 
 async def test_a_call_that_broke_inside_may_have_happened(
-    endpoints: Endpoints, computer: Computer, tokens: Any, tmp_path: Path
+    endpoints: Endpoints, sandbox: Sandbox, tokens: Any, tmp_path: Path
 ) -> None:
     asked = 0
 
@@ -131,8 +131,8 @@ async def test_a_call_that_broke_inside_may_have_happened(
     path = tmp_path / "door.sock"
     async with await asyncio.start_unix_server(answer, path):
         tokens.address = f"unix:{path}"
-        with pytest.raises(ComputerLostError):
-            await run(endpoints, computer, "seven", "true")
+        with pytest.raises(SandboxLostError):
+            await run(endpoints, sandbox, "seven", "true")
     assert asked == 1
 
 
@@ -140,60 +140,60 @@ async def one(name: str, chunks: AsyncIterator[bytes]) -> AsyncIterator[Upload]:
     yield Upload(name=name, chunks=chunks)
 
 
-async def test_files_go_in_and_out(endpoints: Endpoints, computer: Computer, folder: Path) -> None:
+async def test_files_go_in_and_out(endpoints: Endpoints, sandbox: Sandbox, folder: Path) -> None:
     workspace = ToolApiWorkspace(endpoints)
 
     async def chunks() -> AsyncIterator[bytes]:
         yield b"first "
         yield "zweite ✓".encode()
 
-    written = await workspace.upload(computer, "in", one('a "quoted" 名.txt', chunks()))
+    written = await workspace.upload(sandbox, "in", one('a "quoted" 名.txt', chunks()))
     assert len(written) == 1
-    entries = await workspace.list(computer, "in")
+    entries = await workspace.list(sandbox, "in")
     assert entries[0].path == written[0]
-    assert (await workspace.preview(computer, written[0])).content == "first zweite ✓"
-    async with workspace.download(computer, written[0]) as download:
+    assert (await workspace.preview(sandbox, written[0])).content == "first zweite ✓"
+    async with workspace.download(sandbox, written[0]) as download:
         content = b"".join([chunk async for chunk in download.chunks])
         assert download.name == entries[0].name
         assert download.size == len(content)
     assert content.decode() == "first zweite ✓"
     (folder / "in" / "more").mkdir()
-    async with workspace.download(computer, "in") as download:
+    async with workspace.download(sandbox, "in") as download:
         assert (await anext(aiter(download.chunks)))[:2] == b"PK"
 
 
-async def test_faults_of_files_become_the_domains(endpoints: Endpoints, computer: Computer, folder: Path) -> None:
+async def test_faults_of_files_become_the_domains(endpoints: Endpoints, sandbox: Sandbox, folder: Path) -> None:
     workspace = ToolApiWorkspace(endpoints)
     with pytest.raises(FileMissingError):
-        await workspace.preview(computer, "nowhere.txt")
+        await workspace.preview(sandbox, "nowhere.txt")
     (folder / "escape").symlink_to("/etc")
     for path in ("../outside", "/etc/passwd", "escape/passwd"):
         with pytest.raises(PathForbiddenError):
-            await workspace.preview(computer, path)
+            await workspace.preview(sandbox, path)
 
     async def large() -> AsyncIterator[bytes]:
         for _ in range(20):
             yield b"x" * 10_000
 
     with pytest.raises(UploadTooLargeError):
-        await workspace.upload(computer, "", one("large.bin", large()))
+        await workspace.upload(sandbox, "", one("large.bin", large()))
     assert not (folder / "large.bin").exists()
 
 
-async def test_a_computer_without_desktop_has_no_screen(endpoints: Endpoints, computer: Computer) -> None:
+async def test_a_computer_without_desktop_has_no_screen(endpoints: Endpoints, sandbox: Sandbox) -> None:
     with pytest.raises(NoDesktopError):
-        async with ToolApiScreens(endpoints).open(computer, control=False):
+        async with ToolApiScreens(endpoints).open(sandbox, control=False):
             pass
 
 
-def tool_box(stage: Stage, endpoints: Endpoints, computer: Computer) -> SandboxToolSource:
-    computers = AnnouncedComputers(SameComputer(computer), stage.log, stage.tail)
-    return SandboxToolSource(manifest_tools(), computers, ToolApiSandboxTools(endpoints))
+def tool_box(stage: Stage, endpoints: Endpoints, sandbox: Sandbox) -> SandboxToolSource:
+    sandboxes = AnnouncedSandboxes(SameSandbox(sandbox), stage.log, stage.tail)
+    return SandboxToolSource(manifest_tools(), sandboxes, ToolApiSandboxTools(endpoints))
 
 
-async def test_the_demo_tour_runs_to_its_end(endpoints: Endpoints, computer: Computer, folder: Path) -> None:
+async def test_the_demo_tour_runs_to_its_end(endpoints: Endpoints, sandbox: Sandbox, folder: Path) -> None:
     stage = Stage()
-    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, computer))):
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, sandbox))):
         session = await stage.open_session()
         finished = await stage.until_finished(await stage.say(session, "Show me what you can do"), within_s=20)
     assert finished.status == "completed"
@@ -220,14 +220,14 @@ async def stopped(stage: Stage) -> float:
     return took
 
 
-async def test_stopping_a_command_ends_the_run_and_its_processes(endpoints: Endpoints, computer: Computer) -> None:
+async def test_stopping_a_command_ends_the_run_and_its_processes(endpoints: Endpoints, sandbox: Sandbox) -> None:
     stage = Stage()
-    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, computer))):
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, sandbox))):
         await stopped(stage)
 
 
 @pytest.mark.quiet
-async def test_a_run_is_stopped_in_a_command_within_half_a_second(endpoints: Endpoints, computer: Computer) -> None:
+async def test_a_run_is_stopped_in_a_command_within_half_a_second(endpoints: Endpoints, sandbox: Sandbox) -> None:
     stage = Stage()
-    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, computer))):
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, sandbox))):
         assert_median([await stopped(stage) for _ in range(TIMES)], below_s=0.5)

@@ -12,12 +12,12 @@ import pytest
 from backend_api.domain.agent.events import RunFinished, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
 from backend_api.domain.agent.tools import ToolCall, ToolSpec
-from backend_api.domain.sandbox.entity import Computer
+from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from support.endpoint import processes_with
-from support.same_computer import SameComputer
+from support.same_sandbox import SameSandbox
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working
 
@@ -78,7 +78,7 @@ def request(name: str, arguments: dict[str, Any]) -> ToolCallPart:
 
 
 async def played(
-    endpoints: Endpoints, computer: Computer, calls: list[tuple[str, dict[str, Any]]]
+    endpoints: Endpoints, sandbox: Sandbox, calls: list[tuple[str, dict[str, Any]]]
 ) -> tuple[RunFinished, list[ToolFinished], list[ToolTurn]]:
     """A run whose model makes these calls at once and then says something: its end, and what the model was told."""
     model = ScriptedModel(
@@ -86,7 +86,7 @@ async def played(
         [TextPart("I see."), FinishPart("stop")],
     )
     stage = Stage()
-    box = SandboxToolSource(manifest_tools(), SameComputer(computer), ToolApiSandboxTools(endpoints))
+    box = SandboxToolSource(manifest_tools(), SameSandbox(sandbox), ToolApiSandboxTools(endpoints))
     async with working(worker_for(stage, model, box)):
         session = await stage.open_session()
         finished = await stage.until_finished(await stage.say(session, "go"))
@@ -96,12 +96,12 @@ async def played(
 
 @pytest.mark.parametrize("name", sorted(TOOLS))
 async def test_the_model_is_told_of_every_argument_that_does_not_fit_and_goes_on(
-    endpoints: Endpoints, computer: Computer, folder: Path, name: str
+    endpoints: Endpoints, sandbox: Sandbox, folder: Path, name: str
 ) -> None:
     calls = wrong_calls(TOOLS[name])
     before = sorted(path.name for path in folder.iterdir())
 
-    finished, results, told = await played(endpoints, computer, [(name, arguments) for _, arguments in calls])
+    finished, results, told = await played(endpoints, sandbox, [(name, arguments) for _, arguments in calls])
 
     assert finished.status == "completed", finished.reason
     assert len(told) == len(results) == len(calls)
@@ -115,9 +115,9 @@ async def test_the_model_is_told_of_every_argument_that_does_not_fit_and_goes_on
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-async def test_field_constraint_and_what_was_sent_are_named(endpoints: Endpoints, computer: Computer) -> None:
+async def test_field_constraint_and_what_was_sent_are_named(endpoints: Endpoints, sandbox: Sandbox) -> None:
     wrong = {"command": "echo 76543 > here", "timeout_s": 3600, "shell": "x" * 5_000}
-    finished, _, (turn,) = await played(endpoints, computer, [("shell_exec", wrong)])
+    finished, _, (turn,) = await played(endpoints, sandbox, [("shell_exec", wrong)])
     assert finished.status == "completed"
     assert "- timeout_s: Input should be less than or equal to 600 (sent: 3600)" in turn.output
     assert "- shell: String should match pattern" in turn.output
@@ -125,16 +125,16 @@ async def test_field_constraint_and_what_was_sent_are_named(endpoints: Endpoints
     assert not processes_with("76543")
 
 
-async def test_a_call_larger_than_any_may_be_is_told_as_such(endpoints: Endpoints, computer: Computer) -> None:
+async def test_a_call_larger_than_any_may_be_is_told_as_such(endpoints: Endpoints, sandbox: Sandbox) -> None:
     huge = {"path": "a", "content": "z" * (17 * 1024 * 1024)}
-    finished, _, (turn,) = await played(endpoints, computer, [("file_write", huge)])
+    finished, _, (turn,) = await played(endpoints, sandbox, [("file_write", huge)])
     assert finished.status == "completed"
     assert turn.output.startswith("Nothing was run: the arguments are larger than a call may be.")
 
 
-async def test_a_tool_this_computer_does_not_have_is_told_as_such(endpoints: Endpoints, computer: Computer) -> None:
+async def test_a_tool_this_computer_does_not_have_is_told_as_such(endpoints: Endpoints, sandbox: Sandbox) -> None:
     call = ToolCall(session_id="s", user_id="u", run_id="r", call_id="c", name="file_fold")
-    outcome = await ToolApiSandboxTools(endpoints).call(computer, call)
+    outcome = await ToolApiSandboxTools(endpoints).call(sandbox, call)
     assert not outcome.success
     assert "Nothing was run" in outcome.output
     assert "file_fold" in outcome.output
@@ -153,7 +153,7 @@ async def test_a_tool_this_computer_does_not_have_is_told_as_such(endpoints: End
     ],
 )
 async def test_a_refusal_that_makes_no_sense_is_bounded_and_ends_no_run(
-    endpoints: Endpoints, computer: Computer, tokens: Any, tmp_path: Path, body: bytes
+    endpoints: Endpoints, sandbox: Sandbox, tokens: Any, tmp_path: Path, body: bytes
 ) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -163,7 +163,7 @@ async def test_a_refusal_that_makes_no_sense_is_bounded_and_ends_no_run(
     path = tmp_path / "door.sock"
     async with await asyncio.start_unix_server(answer, path):
         tokens.address = f"unix:{path}"
-        finished, _, (turn,) = await played(endpoints, computer, [("shell_exec", {"command": "true"})])
+        finished, _, (turn,) = await played(endpoints, sandbox, [("shell_exec", {"command": "true"})])
     assert finished.status == "completed"
     assert turn.output.startswith("Nothing was run: ")
     assert len(turn.output) < 3_000

@@ -217,7 +217,7 @@ async def test_a_removed_session_and_an_ending_gateway_close_the_socket(gateway:
         assert await ask(left, type="ping") == {"type": "pong"}
         assert (await gateway.client.delete(f"/api/sessions/{first}", headers=anna)).status_code == 204
         assert await code_of(gone) == 4404
-        gateway.use_cases.stream_places.close()
+        gateway.use_cases.stream_slots.close()
         assert await code_of(left) == 1012
         async with asyncio.timeout(WAIT_S):
             assert [line async for line in lines if line.startswith("event: session.deleted")]

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.sandbox.errors import ComputerUnavailableError
-from backend_api.infrastructure.memory.computers import MemoryComputers
+from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
+from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from support.backend_stores import ANNA, ConversationStores, memory_stores
 
 
-class Managed(MemoryComputers):
+class Managed(MemorySandboxes):
     """`away`: the manager does not answer. `stuck`: sessions whose computers can't be removed."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Managed(MemoryComputers):
 
     async def delete(self, session_id: str, user_id: str) -> None:
         if self.away or session_id in self.stuck:
-            raise ComputerUnavailableError("The sandbox manager can't be reached.")
+            raise SandboxUnavailableError("The sandbox manager can't be reached.")
         assert user_id == ANNA
         await super().delete(session_id, user_id)
 
@@ -38,55 +38,55 @@ class Clock:
         return self.now
 
 
-async def deleted(stores: ConversationStores, computers: Managed) -> SessionId:
+async def deleted(stores: ConversationStores, sandboxes: Managed) -> SessionId:
     session_id = await stores.session()
-    await computers.ensure(session_id, ANNA)
-    await DeleteSession(stores.sessions, stores.ledger, MemoryNotifier(), computers)(session_id, ANNA)
+    await sandboxes.ensure(session_id, ANNA)
+    await DeleteSession(stores.sessions, stores.ledger, MemoryNotifier(), sandboxes)(session_id, ANNA)
     return session_id
 
 
 async def test_a_computer_that_was_not_reached_is_removed_later() -> None:
-    stores, computers = memory_stores(), Managed()
-    computers.away = True
-    session_id = await deleted(stores, computers)
-    await FinishDeletions(stores.deletions(30.0), computers)()
-    assert session_id in computers.living
-    computers.away = False
-    await FinishDeletions(stores.deletions(0.0), computers)()
-    assert session_id not in computers.living
-    assert await stores.deletions(0.0).take() is None
+    stores, sandboxes = memory_stores(), Managed()
+    sandboxes.away = True
+    session_id = await deleted(stores, sandboxes)
+    await FinishDeletions(stores.deletions(30.0), sandboxes)()
+    assert session_id in sandboxes.living
+    sandboxes.away = False
+    await FinishDeletions(stores.deletions(0.0), sandboxes)()
+    assert session_id not in sandboxes.living
+    assert await stores.deletions(0.0).claim_next() is None
 
 
 async def test_a_gateway_that_died_after_the_session_was_gone_leaves_no_computer() -> None:
-    stores, computers = memory_stores(), Managed()
+    stores, sandboxes = memory_stores(), Managed()
     session_id = await stores.session()
-    await computers.ensure(session_id, ANNA)
+    await sandboxes.ensure(session_id, ANNA)
     await stores.sessions.delete(session_id, ANNA)  # and nothing more
-    await FinishDeletions(stores.deletions(0.0), computers)()
-    assert computers.living == {}
+    await FinishDeletions(stores.deletions(0.0), sandboxes)()
+    assert sandboxes.living == {}
 
 
 async def test_a_computer_started_by_a_call_that_was_on_its_way_is_removed_too() -> None:
-    stores, computers = memory_stores(), Managed()
-    session_id = await deleted(stores, computers)
-    await computers.ensure(session_id, ANNA)
-    await FinishDeletions(stores.deletions(30.0), computers)()
-    assert session_id in computers.living, "too early"
-    await FinishDeletions(stores.deletions(0.0), computers)()
-    assert computers.living == {}
+    stores, sandboxes = memory_stores(), Managed()
+    session_id = await deleted(stores, sandboxes)
+    await sandboxes.ensure(session_id, ANNA)
+    await FinishDeletions(stores.deletions(30.0), sandboxes)()
+    assert session_id in sandboxes.living, "too early"
+    await FinishDeletions(stores.deletions(0.0), sandboxes)()
+    assert sandboxes.living == {}
 
 
 async def test_one_that_can_not_be_removed_does_not_hold_up_the_others() -> None:
     clock = Clock()
-    stores, computers = memory_stores(clock=clock), Managed()
-    computers.away = True
-    stuck, _ = await deleted(stores, computers), await deleted(stores, computers)
-    computers.away, computers.stuck = False, {stuck}
+    stores, sandboxes = memory_stores(clock=clock), Managed()
+    sandboxes.away = True
+    stuck, _ = await deleted(stores, sandboxes), await deleted(stores, sandboxes)
+    sandboxes.away, sandboxes.stuck = False, {stuck}
     clock.now += timedelta(seconds=30)
-    finish = FinishDeletions(stores.deletions(30.0), computers)
+    finish = FinishDeletions(stores.deletions(30.0), sandboxes)
     await finish()
-    assert set(computers.living) == {stuck}
-    computers.stuck.clear()
+    assert set(sandboxes.living) == {stuck}
+    sandboxes.stuck.clear()
     clock.now += timedelta(seconds=30)
     await finish()
-    assert computers.living == {}
+    assert sandboxes.living == {}

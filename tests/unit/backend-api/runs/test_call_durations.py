@@ -8,8 +8,8 @@ from typing import Any
 from backend_api.domain.agent.events import ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
 from backend_api.domain.agent.tools import Done, ToolSpec
-from backend_api.domain.sandbox.entity import Computer
-from backend_api.infrastructure.memory.computers import MemoryComputers
+from backend_api.domain.sandbox.entity import Sandbox
+from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working
@@ -21,8 +21,8 @@ CALL = [ToolCallPart(ToolRequest(call_id="x", name="write", arguments={})), Fini
 SAID = [TextPart("Well."), FinishPart("stop")]
 
 
-class Slow(MemoryComputers):
-    async def ensure(self, session_id: str, user_id: str) -> Computer:
+class Slow(MemorySandboxes):
+    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
         await asyncio.sleep(START_S)
         return await super().ensure(session_id, user_id)
 

@@ -10,9 +10,9 @@ import pytest
 from backend_api.domain.agent.events import ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn
 from backend_api.domain.agent.tools import Done, ToolSpec
-from backend_api.domain.sandbox.entity import Computer
-from backend_api.domain.sandbox.errors import ComputerLimitError, ComputerUnavailableError
-from backend_api.infrastructure.memory.computers import MemoryComputers
+from backend_api.domain.sandbox.entity import Sandbox
+from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
+from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource
 from support.scripted import ScriptedModel
 from support.stage import Stage, worker_for, working
@@ -22,7 +22,7 @@ CALL = [ToolCallPart(ToolRequest(call_id="x", name="write", arguments={})), Fini
 SAID = [TextPart("Well."), FinishPart("stop")]
 
 
-class Sandboxes(MemoryComputers):
+class Sandboxes(MemorySandboxes):
     """They fail, or never come."""
 
     def __init__(self, fault: Exception | None = None) -> None:
@@ -30,7 +30,7 @@ class Sandboxes(MemoryComputers):
         self.refusal = fault
         self.asked = asyncio.Event()
 
-    async def ensure(self, session_id: str, user_id: str) -> Computer:
+    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
         self.asked.set()
         if self.refusal is not None:
             raise self.refusal
@@ -51,11 +51,11 @@ class Unused:
 @pytest.mark.parametrize(
     "fault",
     [
-        ComputerLimitError("You have as many computers as you may.", retry_after_s=60),
-        ComputerUnavailableError("The engine is full."),
+        SandboxLimitError("You have as many computers as you may.", retry_after_s=60),
+        SandboxUnavailableError("The engine is full."),
     ],
 )
-async def test_a_computer_that_cannot_be_had_never_ran_the_call(fault: ComputerUnavailableError) -> None:
+async def test_a_computer_that_cannot_be_had_never_ran_the_call(fault: SandboxUnavailableError) -> None:
     stage, model = Stage(), ScriptedModel(CALL, SAID)
     async with working(worker_for(stage, model, SandboxToolSource([WRITE], Sandboxes(fault), Unused()))):
         session = await stage.open_session()
@@ -70,7 +70,7 @@ async def test_a_computer_that_cannot_be_had_never_ran_the_call(fault: ComputerU
 
 async def test_a_closed_endpoint_never_ran_the_call() -> None:
     stage = Stage()
-    box = SandboxToolSource([WRITE], MemoryComputers(), Unused(ComputerUnavailableError("Gone.")), rebuilt_within_s=0)
+    box = SandboxToolSource([WRITE], MemorySandboxes(), Unused(SandboxUnavailableError("Gone.")), rebuilt_within_s=0)
     async with working(worker_for(stage, ScriptedModel(CALL, SAID), box)):
         session = await stage.open_session()
         await stage.until_finished(await stage.say(session, "go"))

@@ -66,7 +66,7 @@ async def test_a_deadline_goes_on_without_an_answer() -> None:
     stage, model = Stage(), ScriptedModel(asking(), SAID)
     session, run_id = await ask(stage, model, expires_s=-1)
     expiry = ExpireWaits(waits=MemoryWaits(stage.store), tail=stage.tail, notifier=stage.notifier)
-    async with going_on(expiry.run(), "waits"):
+    async with going_on(expiry.expire_until_cancelled(), "waits"):
         assert await goes_on(stage, model, run_id) == "completed"
     assert [one.by for one in stage.payloads(session, QuestionAnswered)] == ["timeout"]
     assert not stage.payloads(session, ToolFinished)[0].success

@@ -37,7 +37,7 @@ from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import Lease, RunId
 from backend_api.domain.notifier import Topic
-from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.store import MemoryStore
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
@@ -259,7 +259,7 @@ async def test_a_computer_that_cannot_be_had_ends_the_run_with_the_reason() -> N
     box = HandlerBox()
 
     async def unavailable(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
-        raise ComputerUnavailableError("The engine is full.")
+        raise SandboxUnavailableError("The engine is full.")
 
     box.add("write", unavailable)
     box.add("read", unavailable, read_only=True)

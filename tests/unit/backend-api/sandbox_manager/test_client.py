@@ -9,21 +9,23 @@ from typing import Any
 import httpx
 import pytest
 
-from backend_api.application.runs.announced_computers import AnnouncedComputers
+from backend_api.application.runs.announced_sandboxes import AnnouncedSandboxes
 from backend_api.domain.agent.events import SandboxUpdated
-from backend_api.domain.sandbox.entity import ComputerStatus, Scope
-from backend_api.domain.sandbox.errors import ComputerLimitError, ComputerUnavailableError
-from backend_api.infrastructure.memory.computers import MemoryComputers
+from backend_api.domain.sandbox.entity import SandboxStatus, Scope
+from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
+from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
 from contracts.errors import Problem
-from contracts.sandboxes import EndpointToken, Sandbox, SandboxList, SandboxStatus
+from contracts.sandboxes import EndpointToken, SandboxList
+from contracts.sandboxes import Sandbox as WireSandbox
+from contracts.sandboxes import SandboxStatus as WireStatus
 from service_kit.problems import domain_problem
 from support.stage import Stage, until
 
 NOW = datetime.now(UTC)
 
 
-def sandbox(status: SandboxStatus = SandboxStatus.READY, **fields: Any) -> Sandbox:
+def sandbox(status: WireStatus = WireStatus.READY, **fields: Any) -> WireSandbox:
     values: dict[str, Any] = {
         "id": "b1",
         "session_id": "s",
@@ -36,13 +38,13 @@ def sandbox(status: SandboxStatus = SandboxStatus.READY, **fields: Any) -> Sandb
         "idle_expires_at": NOW + timedelta(hours=1),
         **fields,
     }
-    return Sandbox(**values)
+    return WireSandbox(**values)
 
 
 class Manager:
     """The manager's REST answers; `statuses` are given one a look."""
 
-    def __init__(self, *statuses: SandboxStatus) -> None:
+    def __init__(self, *statuses: WireStatus) -> None:
         self.statuses = list(statuses)
         self.calls: list[str] = []
         self.token_expires = timedelta(seconds=300)
@@ -77,12 +79,12 @@ class Manager:
         if request.method == "DELETE":
             return httpx.Response(204)
         status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
-        place = 2 if status is SandboxStatus.QUEUED else None
+        place = 2 if status is WireStatus.QUEUED else None
         told = sandbox(status, reason="No memory.", retryable=self.retryable, queue_position=place)
         return httpx.Response(200, content=told.model_dump_json())
 
 
-STARTING, READY, FAILED = SandboxStatus.STARTING, SandboxStatus.READY, SandboxStatus.FAILED
+STARTING, READY, FAILED = WireStatus.STARTING, WireStatus.READY, WireStatus.FAILED
 
 
 async def test_a_starting_computer_is_waited_for_and_then_believed() -> None:
@@ -97,10 +99,10 @@ async def test_a_starting_computer_is_waited_for_and_then_believed() -> None:
 
 
 async def test_a_computer_that_stands_in_line_is_waited_for_step_by_step() -> None:
-    manager = Manager(SandboxStatus.QUEUED, SandboxStatus.QUEUED, STARTING, READY)
+    manager = Manager(WireStatus.QUEUED, WireStatus.QUEUED, STARTING, READY)
     assert (await manager.client().ensure("s", "u")).id == "b1"
     assert manager.calls.count("GET /sandboxes/b1") == 3
-    manager.statuses = [SandboxStatus.QUEUED]
+    manager.statuses = [WireStatus.QUEUED]
     told = await manager.client().status("s")
     assert (told.status, told.queue_position) == ("starting", 2)
 
@@ -111,19 +113,19 @@ async def test_keeping_a_computer_is_told_at_once_and_needs_one() -> None:
     assert [(await client.renew("s")).status for _ in range(2)] == ["ready", "ready"]
     assert manager.calls.count("POST /sandboxes/b1/renew") == 2
     manager.statuses = []
-    with pytest.raises(ComputerUnavailableError):
+    with pytest.raises(SandboxUnavailableError):
         await client.renew("s")
 
 
 async def test_a_failed_start_gives_the_managers_reason() -> None:
-    with pytest.raises(ComputerUnavailableError, match="No memory"):
+    with pytest.raises(SandboxUnavailableError, match="No memory"):
         await Manager(STARTING, FAILED).client().ensure("s", "u")
 
 
 async def test_a_problem_of_the_manager_gives_its_detail() -> None:
     manager = Manager(READY)
     manager.problem = Problem(title="Full", status=503, detail="All places are taken.", code="full")
-    with pytest.raises(ComputerUnavailableError, match="All places"):
+    with pytest.raises(SandboxUnavailableError, match="All places"):
         await manager.client().ensure("s", "u")
 
 
@@ -132,7 +134,7 @@ async def test_an_unreachable_manager_is_unavailable() -> None:
         raise httpx.ConnectError("refused")
 
     http = httpx.AsyncClient(transport=httpx.MockTransport(refuse), base_url="http://manager")
-    with pytest.raises(ComputerUnavailableError, match="can't be reached"):
+    with pytest.raises(SandboxUnavailableError, match="can't be reached"):
         await SandboxManagerClient(http, reach_for_s=0.0).ensure("s", "u")
 
 
@@ -161,24 +163,24 @@ async def test_a_start_that_failed_for_a_passing_reason_is_begun_once_more() -> 
 async def test_tokens_are_kept_until_shortly_before_their_end() -> None:
     manager = Manager(READY)
     client = manager.client()
-    computer = await client.ensure("s", "u")
-    first = await client.token(computer, (Scope.EXEC, Scope.FILES))
-    assert await client.token(computer, (Scope.FILES, Scope.EXEC)) == first
-    assert (await client.token(computer, (Scope.VNC_VIEW,))).token.startswith("vnc:view")
+    sandbox = await client.ensure("s", "u")
+    first = await client.token(sandbox, (Scope.EXEC, Scope.FILES))
+    assert await client.token(sandbox, (Scope.FILES, Scope.EXEC)) == first
+    assert (await client.token(sandbox, (Scope.VNC_VIEW,))).token.startswith("vnc:view")
     manager.token_expires = timedelta(seconds=20)
-    client.forget(computer)
-    computer = await client.ensure("s", "u")
-    short = await client.token(computer, (Scope.EXEC,))
-    assert await client.token(computer, (Scope.EXEC,)) != short
+    client.forget(sandbox)
+    sandbox = await client.ensure("s", "u")
+    short = await client.token(sandbox, (Scope.EXEC,))
+    assert await client.token(sandbox, (Scope.EXEC,)) != short
 
 
 async def test_a_computer_whose_tokens_are_refused_is_asked_for_anew() -> None:
     manager = Manager(READY)
     client = manager.client()
-    computer = await client.ensure("s", "u")
+    sandbox = await client.ensure("s", "u")
     manager.refuse_tokens = True
-    with pytest.raises(ComputerUnavailableError):
-        await client.token(computer, (Scope.EXEC,))
+    with pytest.raises(SandboxUnavailableError):
+        await client.token(sandbox, (Scope.EXEC,))
     await client.ensure("s", "u")
     assert manager.calls.count("POST /sandboxes") == 2
 
@@ -200,7 +202,7 @@ async def test_status_and_delete_know_sessions_without_a_computer() -> None:
     assert manager.calls[-1] == "DELETE /workspaces/s"
 
 
-class SlowComputers(MemoryComputers):
+class SlowSandboxes(MemorySandboxes):
     def __init__(self, until: Callable[[], Any]) -> None:
         super().__init__()
         self._until = until
@@ -210,16 +212,16 @@ class SlowComputers(MemoryComputers):
         return await super().ensure(session_id, user_id)
 
 
-class QueuedComputers(SlowComputers):
+class QueuedSandboxes(SlowSandboxes):
     async def status(self, session_id: str) -> Any:
-        return ComputerStatus(status="starting", queue_position=3)
+        return SandboxStatus(status="starting", queue_position=3)
 
 
 async def test_the_place_in_the_line_is_told() -> None:
     stage = Stage()
     session = await stage.open_session()
     release = asyncio.Event()
-    announced = AnnouncedComputers(QueuedComputers(release.wait), stage.log, stage.tail)
+    announced = AnnouncedSandboxes(QueuedSandboxes(release.wait), stage.log, stage.tail)
     asking = asyncio.create_task(announced.ensure(session, "u"))
     await until(lambda: bool(stage.payloads(session, SandboxUpdated)))
     release.set()
@@ -232,15 +234,15 @@ async def test_starting_ready_and_failed_are_told_once() -> None:
     stage = Stage()
     session = await stage.open_session()
     release = asyncio.Event()
-    computers = SlowComputers(release.wait)
-    announced = AnnouncedComputers(computers, stage.log, stage.tail)
+    sandboxes = SlowSandboxes(release.wait)
+    announced = AnnouncedSandboxes(sandboxes, stage.log, stage.tail)
     asking = asyncio.gather(announced.ensure(session, "u"), announced.ensure(session, "u"))
     await until(lambda: bool(stage.payloads(session, SandboxUpdated)))
     release.set()
     await asking
     await announced.ensure(session, "u")
-    computers.fault = "No room."
-    with pytest.raises(ComputerUnavailableError):
+    sandboxes.fault = "No room."
+    with pytest.raises(SandboxUnavailableError):
         await announced.ensure(session, "u")
     told = [(event.status, event.reason) for event in stage.payloads(session, SandboxUpdated)]
     assert told == [("starting", None), ("ready", None), ("failed", "No room.")]
@@ -255,7 +257,7 @@ async def test_a_limit_of_the_manager_is_told_as_one_with_its_time(header: dict[
         return httpx.Response(429, headers=header, content=refused.model_dump_json())
 
     http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
-    with pytest.raises(ComputerLimitError) as raised:
+    with pytest.raises(SandboxLimitError) as raised:
         await SandboxManagerClient(http).ensure("s", "u")
     assert raised.value.detail == "You have 3 computers."
     assert raised.value.retry_after_s == seconds
@@ -270,6 +272,6 @@ async def test_a_manager_that_hangs_holds_up_no_page_that_opens() -> None:
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(hang), base_url="http://manager") as http:
         client = SandboxManagerClient(http, look_s=0.05)
-        with pytest.raises(ComputerUnavailableError, match="can't be reached"):
+        with pytest.raises(SandboxUnavailableError, match="can't be reached"):
             async with asyncio.timeout(10):
                 await client.status("s")

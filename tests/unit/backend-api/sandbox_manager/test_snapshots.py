@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.domain.sandbox.snapshots import SnapshotNotFoundError, SnapshotRefusedError
 from backend_api.infrastructure.sandbox_manager.snapshots import ManagerSnapshots
 
@@ -32,7 +32,7 @@ class Manager:
 async def test_each_call_goes_to_the_session_of_its_user() -> None:
     manager = Manager(200, KEPT)
     snapshots = manager.snapshots()
-    assert (await snapshots.take("s", "u", "one")).content_bytes == 5
+    assert (await snapshots.create("s", "u", "one")).content_bytes == 5
     assert (await snapshots.restore("s", "u", "n1")).name == "one"
     await snapshots.delete("s", "u", "n1")
     manager.body = {"items": [KEPT], "max_count": 10}
@@ -48,7 +48,7 @@ async def test_each_call_goes_to_the_session_of_its_user() -> None:
 
 @pytest.mark.parametrize(
     ("status", "error"),
-    [(404, SnapshotNotFoundError), (409, SnapshotRefusedError), (503, ComputerUnavailableError)],
+    [(404, SnapshotNotFoundError), (409, SnapshotRefusedError), (503, SandboxUnavailableError)],
 )
 async def test_a_problem_of_the_manager_keeps_its_meaning(status: int, error: type[Exception]) -> None:
     manager = Manager(status, {"title": "No", "status": status, "detail": "Because.", "code": "x"})
@@ -71,9 +71,9 @@ async def test_a_manager_of_another_engine_is_passed_by(answers_at: int | None) 
     async with http:
         snapshots = ManagerSnapshots(http, lambda _: None, reach_for_s=30 if answers_at else 0.05)
         if answers_at:
-            assert (await snapshots.take("s", "u", "one")).name == "one"
+            assert (await snapshots.create("s", "u", "one")).name == "one"
             assert len(calls) == answers_at
         else:
-            with pytest.raises(ComputerUnavailableError, match="Elsewhere"):
-                await snapshots.take("s", "u", "one")
+            with pytest.raises(SandboxUnavailableError, match="Elsewhere"):
+                await snapshots.create("s", "u", "one")
             assert len(calls) > 1

@@ -12,9 +12,9 @@ import pytest
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capability import tools_of
 from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec
-from backend_api.domain.sandbox.entity import Computer
-from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError, FileMissingError
-from backend_api.infrastructure.memory.computers import MemoryComputers
+from backend_api.domain.sandbox.entity import Sandbox
+from backend_api.domain.sandbox.errors import FileMissingError, SandboxLostError, SandboxUnavailableError
+from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
 from backend_api.infrastructure.search.provider import Hit, SearchProvider, SearchUnavailableError
 from backend_api.infrastructure.search.registry import SearchSettingError, search_provider
@@ -172,7 +172,7 @@ class Script:
     def __init__(self, *steps: Exception | Done) -> None:
         self.steps = list(steps)
 
-    async def call(self, computer: Computer, call: ToolCall) -> Done:
+    async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
         step = self.steps.pop(0)
         if isinstance(step, Exception):
             raise step
@@ -184,24 +184,24 @@ OK = Done(success=True, output="ok")
 
 
 async def test_a_closed_endpoint_is_tried_again_for_a_while_and_a_lost_call_is_told() -> None:
-    computers = MemoryComputers()
-    gone = ComputerUnavailableError("gone")
-    assert await call(SandboxToolSource([TOOL], computers, Script(gone, gone, OK)), "t") == OK
-    with pytest.raises(ComputerUnavailableError):
-        await call(SandboxToolSource([TOOL], computers, Script(gone), rebuilt_within_s=0), "t")
-    lost = await call(SandboxToolSource([TOOL], computers, Script(ComputerLostError("broke."), OK)), "t")
+    sandboxes = MemorySandboxes()
+    gone = SandboxUnavailableError("gone")
+    assert await call(SandboxToolSource([TOOL], sandboxes, Script(gone, gone, OK)), "t") == OK
+    with pytest.raises(SandboxUnavailableError):
+        await call(SandboxToolSource([TOOL], sandboxes, Script(gone), rebuilt_within_s=0), "t")
+    lost = await call(SandboxToolSource([TOOL], sandboxes, Script(SandboxLostError("broke."), OK)), "t")
     assert not lost.success
     assert "may have happened" in lost.output
-    computers.fault = "The engine is full."
-    with pytest.raises(ComputerUnavailableError, match="full"):
-        await call(SandboxToolSource([TOOL], computers, Script()), "t")
+    sandboxes.fault = "The engine is full."
+    with pytest.raises(SandboxUnavailableError, match="full"):
+        await call(SandboxToolSource([TOOL], sandboxes, Script()), "t")
 
 
 async def test_the_model_is_told_once_that_its_computer_is_another_one() -> None:
-    computers = MemoryComputers()
-    box = SandboxToolSource([TOOL], computers, Script(OK, OK, OK))
+    sandboxes = MemorySandboxes()
+    box = SandboxToolSource([TOOL], sandboxes, Script(OK, OK, OK))
     first = await call(box, "t")
-    computers.living["s"] = replace(computers.living["s"], generation=2)
+    sandboxes.living["s"] = replace(sandboxes.living["s"], generation=2)
 
     rebuilt, again = await call(box, "t"), await call(box, "t")
 
@@ -211,13 +211,13 @@ async def test_the_model_is_told_once_that_its_computer_is_another_one() -> None
 
 
 async def test_a_call_that_runs_for_long_counts_as_activity_all_the_while() -> None:
-    computers = MemoryComputers()
+    sandboxes = MemorySandboxes()
 
     class Long(Script):
-        async def call(self, computer: Computer, call: ToolCall) -> Done:
+        async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
             async with asyncio.timeout(30):
-                while computers.activity.get("s", 0) < 3:
+                while sandboxes.activity.get("s", 0) < 3:
                     await asyncio.sleep(0)
             return OK
 
-    assert await call(SandboxToolSource([TOOL], computers, Long(), keep_alive_s=0.01), "t") == OK
+    assert await call(SandboxToolSource([TOOL], sandboxes, Long(), keep_alive_s=0.01), "t") == OK

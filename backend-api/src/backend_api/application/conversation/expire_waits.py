@@ -23,7 +23,7 @@ class ExpireWaits:
     notifier: Notifier
     look_s: float = 5.0
 
-    async def run(self) -> None:
+    async def expire_until_cancelled(self) -> None:
         """Until cancelled."""
         while True:
             try:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from backend_api.domain.conversation.deletions import Deletions
 from backend_api.domain.errors import UnavailableError
-from backend_api.domain.sandbox.ports import Computers
+from backend_api.domain.sandbox.ports import Sandboxes
 
 logger = logging.getLogger(__name__)
 
@@ -17,14 +17,14 @@ SWEEP_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class FinishDeletions:
-    """Every gateway and worker sweeps; over faults of manager and stores it goes on. The computer is removed once
+    """Every gateway and worker sweeps; over faults of manager and stores it goes on. The sandbox is removed once
     more, also where the request saw to it: a call that was on its way then may have started another one."""
 
     deletions: Deletions
-    computers: Computers
+    sandboxes: Sandboxes
     sweep_s: float = SWEEP_S
 
-    async def run(self) -> None:
+    async def delete_until_cancelled(self) -> None:
         """For ever."""
         while True:
             try:
@@ -34,10 +34,10 @@ class FinishDeletions:
             await asyncio.sleep(self.sweep_s)
 
     async def __call__(self) -> None:
-        """All that are due. One whose computer is not reached is due again later."""
-        while (deleted := await self.deletions.take()) is not None:
+        """All that are due. One whose sandbox is not reached is due again later."""
+        while (deleted := await self.deletions.claim_next()) is not None:
             try:
-                await self.computers.delete(deleted.session_id, deleted.user_id)
+                await self.sandboxes.delete(deleted.session_id, deleted.user_id)
             except UnavailableError as error:
                 fields = {"session_id": deleted.session_id, "reason": error.detail}
                 logger.warning("computer of a deleted session not yet removed", extra=fields)

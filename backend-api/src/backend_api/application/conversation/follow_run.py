@@ -40,11 +40,13 @@ class FollowRun:
     send_message: SendMessage
     follow_events: FollowEvents
 
-    async def start(self, session_id: SessionId, user_id: UserId, message: Message) -> Accepted:
+    async def send_first(self, session_id: SessionId, user_id: UserId, message: Message) -> Accepted:
         """Raises what `SendMessage` raises."""
         return await self.send_message(session_id, user_id, message)
 
-    async def follow(self, session_id: SessionId, user_id: UserId, accepted: Accepted) -> AsyncGenerator[Event | None]:
+    async def follow_events_of(
+        self, session_id: SessionId, user_id: UserId, accepted: Accepted
+    ) -> AsyncGenerator[Event | None]:
         """None while nothing happens."""
         run_id = accepted.run_id
         events = self.follow_events(session_id, user_id, accepted.seq - 1)
@@ -66,12 +68,14 @@ class FollowRun:
         queued = [event.payload for event in events if isinstance(event.payload, RunQueued)]
         return RunId(queued[0].run_id) if queued and queued[0].message_id == message_id else None
 
-    async def wait(self, session_id: SessionId, user_id: UserId, message: Message, *, timeout_s: float) -> RunResult:
+    async def wait_for_result(
+        self, session_id: SessionId, user_id: UserId, message: Message, *, timeout_s: float
+    ) -> RunResult:
         """The result once it has ended. Raises `RunTakesTooLongError`."""
-        accepted = await self.start(session_id, user_id, message)
+        accepted = await self.send_first(session_id, user_id, message)
         said: list[Event] = []
         end: RunFinished | None = None
-        events = self.follow(session_id, user_id, accepted)
+        events = self.follow_events_of(session_id, user_id, accepted)
         try:
             async with asyncio.timeout(timeout_s):
                 async for event in events:

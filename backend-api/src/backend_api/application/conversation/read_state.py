@@ -9,8 +9,8 @@ from backend_api.domain.conversation.entity import Run, Session, SessionId
 from backend_api.domain.conversation.ports import RunLedger, SessionRepository, Transcripts
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
-from backend_api.domain.sandbox.entity import ComputerStatus
-from backend_api.domain.sandbox.ports import Computers
+from backend_api.domain.sandbox.entity import SandboxStatus
+from backend_api.domain.sandbox.ports import Sandboxes
 
 MESSAGES = 500
 MESSAGE_BYTES = 2_000_000
@@ -27,7 +27,7 @@ class State:
     """Whether older messages stand before them."""
     run: Run | None
     usage: Usage
-    sandbox: ComputerStatus
+    sandbox: SandboxStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ReadState:
     sessions: SessionRepository
     transcripts: Transcripts
     ledger: RunLedger
-    computers: Computers
+    sandboxes: Sandboxes
 
     async def __call__(self, session_id: SessionId, user_id: UserId) -> State:
         session = await self.sessions.get(session_id, user_id)
@@ -47,9 +47,9 @@ class ReadState:
         usage = await self.transcripts.usage(session_id)
         run = await self.ledger.get(session.active_run_id) if session.active_run_id else None
         try:
-            sandbox = await self.computers.status(session_id)
+            sandbox = await self.sandboxes.status(session_id)
         except UnavailableError as error:
-            sandbox = ComputerStatus(status="failed", reason=error.detail, retryable=True, has_desktop=False)
+            sandbox = SandboxStatus(status="failed", reason=error.detail, retryable=True, has_desktop=False)
         return State(session=session, messages=messages, has_more=has_more, run=run, usage=usage, sandbox=sandbox)
 
     async def _is_more_before(self, messages: list[Event], session_id: SessionId) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backend_api.application.files.own_computer import OwnComputer
+from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
@@ -16,18 +16,18 @@ from backend_api.domain.sandbox.ports import Workspace
 @dataclass(frozen=True, slots=True)
 class CheckAttachments:
     """Raises `InvalidError` that names the first path which is no file of the session's workspace, and what
-    `OwnComputer` raises."""
+    `OwnSandbox` raises."""
 
-    own_computer: OwnComputer
+    own_sandbox: OwnSandbox
     workspace: Workspace
 
     async def __call__(self, session_id: SessionId, user_id: UserId, paths: Sequence[str]) -> None:
         if not paths:
             return
-        computer = await self.own_computer(session_id, user_id)
+        sandbox = await self.own_sandbox(session_id, user_id)
         for index, path in enumerate(paths):
             try:
-                await self.workspace.preview(computer, path)
+                await self.workspace.preview(sandbox, path)
             except (FileMissingError, PathForbiddenError, InvalidError) as error:
                 detail = f"{path!r} is no file of this session: upload it first. {error.detail}"
                 raise InvalidError(detail, field=f"body.attachments.{index}") from error

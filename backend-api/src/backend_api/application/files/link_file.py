@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from backend_api.application.files.own_computer import OwnComputer
+from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.ports import Workspace
@@ -24,18 +24,18 @@ class SignedLink:
 class LinkFile:
     """A link is made of what is there: of a file, or of a folder where one is asked for.
 
-    Raises `FileMissingError`, `PathForbiddenError` and what `OwnComputer` raises.
+    Raises `FileMissingError`, `PathForbiddenError` and what `OwnSandbox` raises.
     """
 
-    own_computer: OwnComputer
+    own_sandbox: OwnSandbox
     workspace: Workspace
     links: FileLinks
 
     async def __call__(
         self, session_id: SessionId, user_id: UserId, path: str, expires_s: int, *, is_folder: bool = False
     ) -> SignedLink:
-        computer = await self.own_computer(session_id, user_id)
-        await (self.workspace.list(computer, path) if is_folder else self.workspace.preview(computer, path))
+        sandbox = await self.own_sandbox(session_id, user_id)
+        await (self.workspace.list(sandbox, path) if is_folder else self.workspace.preview(sandbox, path))
         link = FileLink(user_id=user_id, session_id=session_id, path=path, is_folder=is_folder)
         token = self.links.sign(link, expires_s=expires_s)
         return SignedLink(token=token, expires_at=datetime.now(UTC) + timedelta(seconds=expires_s))

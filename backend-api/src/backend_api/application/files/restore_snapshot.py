@@ -16,7 +16,7 @@ class RestoreSnapshot:
     """All files or none, and everyone who watches is told.
 
     Raises `SessionNotFoundError`, `SessionBusyError`, `SnapshotNotFoundError`, `SnapshotRefusedError`,
-    `ComputerUnavailableError`.
+    `SandboxUnavailableError`.
     """
 
     sessions: SessionRepository

@@ -12,11 +12,11 @@ from backend_api.domain.sandbox.snapshots import Snapshot, Snapshots
 
 @dataclass(frozen=True, slots=True)
 class TakeSnapshot:
-    """What runs goes on. Raises `SessionNotFoundError`, `SnapshotRefusedError`, `ComputerUnavailableError`."""
+    """What runs goes on. Raises `SessionNotFoundError`, `SnapshotRefusedError`, `SandboxUnavailableError`."""
 
     sessions: SessionRepository
     snapshots: Snapshots
 
     async def __call__(self, session_id: SessionId, user_id: UserId, name: str) -> Snapshot:
         await self.sessions.get(session_id, user_id)
-        return await self.snapshots.take(session_id, user_id, name)
+        return await self.snapshots.create(session_id, user_id, name)

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from backend_api.application.files.own_computer import OwnComputer
+from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import FilesChanged
 from backend_api.domain.conversation.entity import SessionId
@@ -26,9 +26,9 @@ RETRY_AFTER_S = 5
 
 @dataclass(frozen=True, slots=True)
 class UploadFiles:
-    """Raises `UploadTooLargeError`, `PathForbiddenError` and what `OwnComputer` raises."""
+    """Raises `UploadTooLargeError`, `PathForbiddenError` and what `OwnSandbox` raises."""
 
-    own_computer: OwnComputer
+    own_sandbox: OwnSandbox
     workspace: Workspace
     log: EventLog
     tail: LiveTail
@@ -61,8 +61,8 @@ class UploadFiles:
     async def __call__(
         self, session_id: SessionId, user_id: UserId, subdir: str, files: AsyncIterable[Upload]
     ) -> list[str]:
-        computer = await self.own_computer(session_id, user_id)
-        paths = await self.workspace.upload(computer, subdir, files)
+        sandbox = await self.own_sandbox(session_id, user_id)
+        paths = await self.workspace.upload(sandbox, subdir, files)
         events = await self.log.append(session_id, [FilesChanged(paths=paths, origin="user")])
         await self.tail.publish(session_id, events)
         return paths

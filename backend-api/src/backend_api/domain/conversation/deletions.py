@@ -11,7 +11,7 @@ from backend_api.domain.identity.entity import UserId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deleted:
-    """A session nobody has any more, whose computer may still be there."""
+    """A session nobody has any more, whose sandbox may still be there."""
 
     session_id: SessionId
     user_id: UserId
@@ -20,7 +20,7 @@ class Deleted:
 class Deletions(Protocol):
     """`SessionRepository.delete` leaves the wish here, with the session's id and its last user."""
 
-    async def take(self) -> Deleted | None:
+    async def claim_next(self) -> Deleted | None:
         """One that nobody has worked at for a while, for the caller to work at next; None when there is none."""
         ...
 

@@ -45,9 +45,9 @@ _ENDS = frozenset({RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.STOPPED, Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A conversation with its own computer. `last_seq` is the number of its last stored event, 0 for none; `unread`
+    """A conversation with its own sandbox. `last_seq` is the number of its last stored event, 0 for none; `unread`
     counts the agent's messages after `read_seq`, the user's read marker; `sandbox` is what was told last of its
-    computer."""
+    sandbox."""
 
     id: SessionId
     user_id: UserId

@@ -51,7 +51,7 @@ class SessionRepository(Protocol):
         ...
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
-        """Remove the session with its events, bodies and runs, and leave the wish to remove its computer."""
+        """Remove the session with its events, bodies and runs, and leave the wish to remove its sandbox."""
         ...
 
 

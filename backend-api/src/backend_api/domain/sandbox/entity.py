@@ -1,4 +1,4 @@
-"""The computer of a session as the gateway knows it."""
+"""The sandbox of a session as the gateway knows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Computer:
+class Sandbox:
     """A sandbox that is ready. `generation` tells a rebuilt one from its predecessor."""
 
     id: str
@@ -30,7 +30,7 @@ class Computer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComputerStatus:
+class SandboxStatus:
     """Present state for the UI: none, starting, ready, paused, failed or gone, with the reason.
 
     One that waits for room is `starting` with a `queue_position`, 1 for the next one to be let in; `notice` tells of an

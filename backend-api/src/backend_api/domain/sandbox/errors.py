@@ -1,4 +1,4 @@
-"""What can go wrong with a session's computer."""
+"""What can go wrong with a session's sandbox."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from backend_api.domain.errors import (
 )
 
 
-class ComputerUnavailableError(UnavailableError):
-    """The computer can't be had: engine missing, full or slow. The detail gives the reason."""
+class SandboxUnavailableError(UnavailableError):
+    """The sandbox can't be had: engine missing, full or slow. The detail gives the reason."""
 
     code = "computer_unavailable"
 
 
-class ComputerLimitError(LimitError, ComputerUnavailableError):
-    """The user has as many computers as one may have."""
+class SandboxLimitError(LimitError, SandboxUnavailableError):
+    """The user has as many sandboxes as one may have."""
 
     code = "computer_limit"
 
 
-class ComputerLostError(UnavailableError):
-    """The computer went away in the middle of a call; what the call did is unknown."""
+class SandboxLostError(UnavailableError):
+    """The sandbox went away in the middle of a call; what the call did is unknown."""
 
     code = "computer_lost"
 
 
 class NoDesktopError(ConflictError):
-    """This computer has no desktop."""
+    """This sandbox has no desktop."""
 
     code = "no_desktop"
 
@@ -48,8 +48,8 @@ class FileMissingError(NotFoundError):
     code = "file_not_found"
 
 
-class ComputerFullError(TooLargeError):
-    """The files of the computer take up all they may."""
+class SandboxFullError(TooLargeError):
+    """The files of the sandbox take up all they may."""
 
     code = "disk_full"
 

@@ -1,4 +1,4 @@
-"""What the gateway needs from a session's computer."""
+"""What the gateway needs from a session's sandbox."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from datetime import datetime
 from typing import Protocol
 
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.sandbox.entity import Computer, ComputerStatus
+from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
 
 
-class Computers(Protocol):
+class Sandboxes(Protocol):
     """The sandbox manager. Creating and deleting are idempotent."""
 
-    async def ensure(self, session_id: str, user_id: str) -> Computer:
-        """The session's computer, started if need be and waited for. Raises `ComputerUnavailableError`."""
+    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
+        """The session's sandbox, started if need be and waited for. Raises `SandboxUnavailableError`."""
         ...
 
-    async def status(self, session_id: str) -> ComputerStatus: ...
+    async def status(self, session_id: str) -> SandboxStatus: ...
 
-    async def renew(self, session_id: str) -> ComputerStatus:
-        """Count as activity at once, waking a paused one. Raises `ComputerUnavailableError`."""
+    async def renew(self, session_id: str) -> SandboxStatus:
+        """Count as activity at once, waking a paused one. Raises `SandboxUnavailableError`."""
         ...
 
     async def keep_alive(self, session_id: str) -> None:
@@ -30,7 +30,7 @@ class Computers(Protocol):
         ...
 
     async def delete(self, session_id: str, user_id: str) -> None:
-        """Remove the computer, its workspace and its snapshots. Raises `ComputerUnavailableError`."""
+        """Remove the sandbox, its workspace and its snapshots. Raises `SandboxUnavailableError`."""
         ...
 
 
@@ -74,30 +74,30 @@ class Upload:
 
 
 class Workspace(Protocol):
-    """Files of a computer. Raises `PathForbiddenError`, `FileMissingError`, `UploadTooLargeError`,
-    `ComputerFullError`, `ComputerUnavailableError`, `ComputerLostError`."""
+    """Files of a sandbox. Raises `PathForbiddenError`, `FileMissingError`, `UploadTooLargeError`,
+    `SandboxFullError`, `SandboxUnavailableError`, `SandboxLostError`."""
 
-    async def list(self, computer: Computer, path: str) -> list[FileEntry]: ...
+    async def list(self, sandbox: Sandbox, path: str) -> list[FileEntry]: ...
 
-    async def preview(self, computer: Computer, path: str) -> FilePreview: ...
+    async def preview(self, sandbox: Sandbox, path: str) -> FilePreview: ...
 
-    def download(self, computer: Computer, path: str) -> AbstractAsyncContextManager[Download]: ...
+    def download(self, sandbox: Sandbox, path: str) -> AbstractAsyncContextManager[Download]: ...
 
-    async def upload(self, computer: Computer, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
+    async def upload(self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
         """Write the files; answers their paths. Nothing is left of a file that was over the limit."""
         ...
 
 
 class SandboxTools(Protocol):
-    """Tools that run inside a computer."""
+    """Tools that run inside a sandbox."""
 
-    async def call(self, computer: Computer, call: ToolCall) -> Done:
-        """Raises `ComputerLostError` when the connection broke in the middle."""
+    async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
+        """Raises `SandboxLostError` when the connection broke in the middle."""
         ...
 
 
 class Screen(Protocol):
-    """A live RFB connection to the desktop of a computer; bytes both ways."""
+    """A live RFB connection to the desktop of a sandbox; bytes both ways."""
 
     async def send(self, data: bytes) -> None: ...
 
@@ -105,8 +105,8 @@ class Screen(Protocol):
 
 
 class Screens(Protocol):
-    """Opens screens. View-only is enforced inside the computer by the token's scope."""
+    """Opens screens. View-only is enforced inside the sandbox by the token's scope."""
 
-    def open(self, computer: Computer, *, control: bool) -> AbstractAsyncContextManager[Screen]:
-        """Raises `NoDesktopError`, `ComputerUnavailableError`."""
+    def open(self, sandbox: Sandbox, *, control: bool) -> AbstractAsyncContextManager[Screen]:
+        """Raises `NoDesktopError`, `SandboxUnavailableError`."""
         ...

@@ -48,16 +48,16 @@ class KeptSnapshots:
 
 
 class Snapshots(Protocol):
-    """Kept beside the workspaces. Every call may raise `ComputerUnavailableError`."""
+    """Kept beside the workspaces. Every call may raise `SandboxUnavailableError`."""
 
     async def kept(self, session_id: str, user_id: str) -> KeptSnapshots: ...
 
-    async def take(self, session_id: str, user_id: str, name: str) -> Snapshot:
+    async def create(self, session_id: str, user_id: str, name: str) -> Snapshot:
         """What runs goes on running. Raises `SnapshotRefusedError`."""
         ...
 
     async def restore(self, session_id: str, user_id: str, snapshot_id: str) -> Snapshot:
-        """All files or none; the computer ends and starts again when it is used.
+        """All files or none; the sandbox ends and starts again when it is used.
 
         Raises `SnapshotNotFoundError`, `SnapshotRefusedError`.
         """

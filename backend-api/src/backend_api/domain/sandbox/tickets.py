@@ -1,4 +1,4 @@
-"""One-use tickets that open a socket to a computer, so that no token stands in an address."""
+"""One-use tickets that open a socket to a sandbox, so that no token stands in an address."""
 
 from __future__ import annotations
 

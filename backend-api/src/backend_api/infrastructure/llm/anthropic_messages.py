@@ -74,7 +74,7 @@ class AnthropicModel:
             async with aclosing(data_lines(chunks)) as batches:
                 async for batch in batches:
                     for data in batch:
-                        for part in state.take(parse(data, PROVIDER)):
+                        for part in state.parts_of(parse(data, PROVIDER)):
                             yield part
                     if state.is_done:
                         break
@@ -100,7 +100,7 @@ class _State:
     reason: str = ""
     is_done: bool = False
 
-    def take(self, event: dict[str, Any]) -> list[Part]:
+    def parts_of(self, event: dict[str, Any]) -> list[Part]:
         match event.get("type"):
             case "content_block_delta":
                 return self._take_delta(event)

@@ -77,12 +77,12 @@ class OpenAiChatModel:
                         if data == b"[DONE]":
                             state.is_done = True
                             continue
-                        for part in state.take(parse(data, PROVIDER)):
+                        for part in state.parts_of(parse(data, PROVIDER)):
                             yield part
                     if state.is_done:
                         break
             await drain(chunks)
-        for part in state.close():
+        for part in state.closing_parts():
             yield part
 
 
@@ -103,7 +103,7 @@ class _State:
     is_done: bool = False
     is_refused: bool = False
 
-    def take(self, chunk: dict[str, Any]) -> list[Part]:
+    def parts_of(self, chunk: dict[str, Any]) -> list[Part]:
         if error := chunk.get("error"):
             raise fault_in_stream(error, provider=PROVIDER, key_setting=KEY_SETTING)
         parts: list[Part] = []
@@ -125,7 +125,7 @@ class _State:
             parts.append(UsagePart(_usage(usage)))
         return parts
 
-    def close(self) -> list[Part]:
+    def closing_parts(self) -> list[Part]:
         """Calls and ending. A stream without either of its closing marks was cut."""
         if self.reason is None and not self.is_done:
             raise cut(PROVIDER)

@@ -16,7 +16,7 @@ class MemoryDeletions:
         self._store = store
         self._due = timedelta(seconds=due_s)
 
-    async def take(self) -> Deleted | None:
+    async def claim_next(self) -> Deleted | None:
         """Under the lock."""
         async with self._store.lock:
             now = self._store.clock()

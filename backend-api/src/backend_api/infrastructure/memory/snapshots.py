@@ -6,7 +6,7 @@ import secrets
 from datetime import UTC, datetime
 
 from backend_api.domain.sandbox.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
-from backend_api.infrastructure.memory.computers import MemoryComputers, MemoryWorkspace
+from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 
 MAX_COUNT = 3
 
@@ -14,8 +14,8 @@ MAX_COUNT = 3
 class MemorySnapshots:
     """`Snapshots` of a `MemoryWorkspace`."""
 
-    def __init__(self, workspace: MemoryWorkspace, computers: MemoryComputers) -> None:
-        self._workspace, self._computers = workspace, computers
+    def __init__(self, workspace: MemoryWorkspace, sandboxes: MemorySandboxes) -> None:
+        self._workspace, self._sandboxes = workspace, sandboxes
         self._kept: dict[tuple[str, str], list[tuple[Snapshot, dict[str, bytes]]]] = {}
 
     async def kept(self, session_id: str, user_id: str) -> KeptSnapshots:
@@ -23,7 +23,7 @@ class MemorySnapshots:
         items = [snapshot for snapshot, _ in self._kept.get((session_id, user_id), [])]
         return KeptSnapshots(items=items, max_count=MAX_COUNT)
 
-    async def take(self, session_id: str, user_id: str, name: str) -> Snapshot:
+    async def create(self, session_id: str, user_id: str, name: str) -> Snapshot:
         """A copy."""
         files = dict(self._workspace.files.get(session_id, {}))
         kept = self._kept.setdefault((session_id, user_id), [])
@@ -44,11 +44,11 @@ class MemorySnapshots:
         return snapshot
 
     async def restore(self, session_id: str, user_id: str, snapshot_id: str) -> Snapshot:
-        """And the computer ends."""
+        """And the sandbox ends."""
         for snapshot, files in self._kept.get((session_id, user_id), []):
             if snapshot.id == snapshot_id:
                 self._workspace.files[session_id] = dict(files)
-                await self._computers.end(session_id)
+                await self._sandboxes.end(session_id)
                 return snapshot
         raise SnapshotNotFoundError("There is no such snapshot.")
 

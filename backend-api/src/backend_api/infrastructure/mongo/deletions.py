@@ -19,7 +19,7 @@ class MongoDeletions:
         self._database = database
         self._due_ms = round(due_s * 1000)
 
-    async def take(self) -> Deleted | None:
+    async def claim_next(self) -> Deleted | None:
         long_ago = {"$subtract": ["$$NOW", self._due_ms]}
         async with store_errors():
             found = await self._database["sessions"].find_one_and_update(

@@ -166,7 +166,7 @@ class MongoSessionFeed:
         if len(self._kept) > self._kept_changes:
             self._floor = self._kept.popleft().seq
         for reader in self._readers.get(user_id, ()):
-            reader.take(change)
+            reader.deliver(change)
 
     def _number(self, at: Timestamp) -> int:
         """Changes of one transaction have one time; they keep their order."""
@@ -209,7 +209,7 @@ class _Reader:
         self._ready = asyncio.Event()
         self._is_slow = self._is_lost = False
 
-    def take(self, change: SessionChange) -> None:
+    def deliver(self, change: SessionChange) -> None:
         if change.seq <= self._last:
             return
         if len(self._buffer) >= self._limit:

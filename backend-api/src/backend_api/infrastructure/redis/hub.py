@@ -75,7 +75,7 @@ class Hub:
             except (TimeoutError, RedisError, OSError):
                 logger.warning("live channel is away; nothing to unsubscribe")
 
-    async def run(self) -> None:
+    async def receive_messages(self) -> None:
         """Read until cancelled."""
         backoff = 0.05
         was_lost = False

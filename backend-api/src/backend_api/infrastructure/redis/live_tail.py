@@ -99,7 +99,7 @@ class RedisLiveTail:
     def _tell_here(self, session_id: str, events: Sequence[Event]) -> None:
         """Readers of this process first: they need no way through Redis."""
         for reader in self._readers.get(session_id, ()):
-            reader.take(events)
+            reader.deliver(events)
 
     def _message(self, events: Sequence[Event]) -> bytes:
         return self._me + dump([event_fields(event) for event in events]).encode()
@@ -164,9 +164,9 @@ class _Reader:
     def heard(self, data: bytes) -> None:
         """From another process."""
         if events := self._tail.heard(self._session_id, data):
-            self.take(events)
+            self.deliver(events)
 
-    def take(self, events: Sequence[Event]) -> None:
+    def deliver(self, events: Sequence[Event]) -> None:
         if len(self._buffer) >= READER_BUFFER or self._characters >= READER_CHARACTERS:
             self._is_slow = True
         if not self._is_slow:

@@ -1,4 +1,4 @@
-"""`Computers` and endpoint tokens from the sandbox manager over its REST contract."""
+"""`Sandboxes` and endpoint tokens from the sandbox manager over its REST contract."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from weakref import WeakValueDictionary
 import httpx
 from pydantic import ValidationError
 
-from backend_api.domain.sandbox.entity import Computer, ComputerStatus, Scope
-from backend_api.domain.sandbox.errors import ComputerLimitError, ComputerUnavailableError
+from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus, Scope
+from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
 from backend_api.infrastructure.passing_on import pass_on
 from contracts.errors import Problem
-from contracts.sandboxes import EndpointToken, Sandbox, SandboxList, SandboxStatus
+from contracts.sandboxes import EndpointToken, SandboxList
+from contracts.sandboxes import Sandbox as WireSandbox
+from contracts.sandboxes import SandboxStatus as WireStatus
 
 START_DEADLINE_S = 120.0
 RETRY_S = 60
@@ -39,7 +41,7 @@ _UNREACHED = "The service that runs the computers can't be reached. Try again in
 
 @dataclass(frozen=True, slots=True)
 class _Believed:
-    computer: Computer
+    sandbox: Sandbox
     until: float
 
 
@@ -58,60 +60,60 @@ class SandboxManagerClient:
         self._clock = clock
         self._reach_for_s = reach_for_s
         self._look_s = look_s
-        self._computers: dict[str, _Believed] = {}
+        self._sandboxes: dict[str, _Believed] = {}
         self._tokens: dict[tuple[str, int, frozenset[Scope]], EndpointToken] = {}
         self._kept_alive: dict[str, float] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def ensure(self, session_id: str, user_id: str) -> Computer:
-        believed = self._computers.get(session_id)
+    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
+        believed = self._sandboxes.get(session_id)
         if believed is not None and self._clock() < believed.until:
-            return believed.computer
+            return believed.sandbox
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
-            believed = self._computers.get(session_id)
+            believed = self._sandboxes.get(session_id)
             if believed is not None and self._clock() < believed.until:
-                return believed.computer
-            computer = _computer(await self._ready(session_id, user_id))
-            _bound(self._computers)
-            self._computers[session_id] = _Believed(computer, self._clock() + BELIEVE_FOR_S)
-            return computer
+                return believed.sandbox
+            sandbox = _sandbox(await self._ready(session_id, user_id))
+            _bound(self._sandboxes)
+            self._sandboxes[session_id] = _Believed(sandbox, self._clock() + BELIEVE_FOR_S)
+            return sandbox
 
-    async def status(self, session_id: str) -> ComputerStatus:
+    async def status(self, session_id: str) -> SandboxStatus:
         try:
             async with asyncio.timeout(self._look_s):
                 return await self._looked_at(session_id)
         except TimeoutError as error:
-            raise ComputerUnavailableError(_UNREACHED) from error
+            raise SandboxUnavailableError(_UNREACHED) from error
 
-    async def _looked_at(self, session_id: str) -> ComputerStatus:
+    async def _looked_at(self, session_id: str) -> SandboxStatus:
         found = await self._find(session_id, reach_for_s=0.0)
         if not found:
-            return ComputerStatus(status="none")
+            return SandboxStatus(status="none")
         sandbox = max(found, key=lambda one: one.generation)
-        if sandbox.status is SandboxStatus.QUEUED:
+        if sandbox.status is WireStatus.QUEUED:
             response = await self._send("GET", f"/sandboxes/{sandbox.id}")  # this one knows its place in the line
-            sandbox = Sandbox.model_validate_json(response.content) if response.is_success else sandbox
+            sandbox = WireSandbox.model_validate_json(response.content) if response.is_success else sandbox
         return _status(sandbox)
 
-    async def renew(self, session_id: str) -> ComputerStatus:
+    async def renew(self, session_id: str) -> SandboxStatus:
         for sandbox in await self._find(session_id):
             response = await self._send("POST", f"/sandboxes/{sandbox.id}/renew")
             if response.status_code in (404, 409):
                 self.forget_session(session_id)
             _raise_for(response)
-            return _status(Sandbox.model_validate_json(response.content))
-        raise ComputerUnavailableError("There is no computer to keep running. Start it first.")
+            return _status(WireSandbox.model_validate_json(response.content))
+        raise SandboxUnavailableError("There is no computer to keep running. Start it first.")
 
     async def keep_alive(self, session_id: str) -> None:
         now = self._clock()
-        believed = self._computers.get(session_id)
+        believed = self._sandboxes.get(session_id)
         if now - self._kept_alive.get(session_id, -KEEP_ALIVE_EVERY_S) < KEEP_ALIVE_EVERY_S:
             return
         _bound(self._kept_alive)
         self._kept_alive[session_id] = now
         ids = (
-            [believed.computer.id]
+            [believed.sandbox.id]
             if believed
             else [sandbox.id for sandbox in await self._find(session_id, reach_for_s=0.0)]
         )
@@ -126,46 +128,46 @@ class SandboxManagerClient:
         _raise_for(await self._send("DELETE", f"/workspaces/{session_id}", params={"user_id": user_id}))
         self.forget_session(session_id)
 
-    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
-        """An endpoint token, from the cache until shortly before it ends. Raises `ComputerUnavailableError`."""
+    async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
+        """An endpoint token, from the cache until shortly before it ends. Raises `SandboxUnavailableError`."""
         wanted = frozenset(scopes)
-        key = (computer.id, computer.generation, wanted)
+        key = (sandbox.id, sandbox.generation, wanted)
         cached = self._tokens.get(key)
         if cached is not None and (cached.expires_at - datetime.now(UTC)).total_seconds() > RENEW_TOKEN_BEFORE_S:
             return cached
         body = {"scopes": sorted(scope.value for scope in wanted), "ttl_s": TOKEN_TTL_S}
-        response = await self._send("POST", f"/sandboxes/{computer.id}/tokens", json=body)
+        response = await self._send("POST", f"/sandboxes/{sandbox.id}/tokens", json=body)
         if response.status_code in (404, 409):
-            self.forget(computer)
+            self.forget(sandbox)
         _raise_for(response)
         token = EndpointToken.model_validate_json(response.content)
-        if token.generation != computer.generation:
-            self.forget(computer)
-            raise ComputerUnavailableError("The computer was rebuilt in the meantime. Try again.")
+        if token.generation != sandbox.generation:
+            self.forget(sandbox)
+            raise SandboxUnavailableError("The computer was rebuilt in the meantime. Try again.")
         _bound(self._tokens)
         self._tokens[key] = token
         return token
 
-    def forget(self, computer: Computer) -> None:
-        """Believe nothing of this computer any more: its endpoint refused or did not answer."""
-        self._computers.pop(computer.session_id, None)
-        for key in [key for key in self._tokens if key[0] == computer.id]:
+    def forget(self, sandbox: Sandbox) -> None:
+        """Believe nothing of this sandbox any more: its endpoint refused or did not answer."""
+        self._sandboxes.pop(sandbox.session_id, None)
+        for key in [key for key in self._tokens if key[0] == sandbox.id]:
             del self._tokens[key]
 
-    async def _ready(self, session_id: str, user_id: str) -> Sandbox:
+    async def _ready(self, session_id: str, user_id: str) -> WireSandbox:
         """A start that failed for a passing reason, such as the end of the manager that made it, is begun once more."""
         sandbox = await self._started(session_id, user_id)
-        if sandbox.status is not SandboxStatus.READY and sandbox.retryable:
+        if sandbox.status is not WireStatus.READY and sandbox.retryable:
             sandbox = await self._started(session_id, user_id)
-        if sandbox.status is not SandboxStatus.READY:
-            raise ComputerUnavailableError(sandbox.reason or f"The computer is {sandbox.status.value}.")
+        if sandbox.status is not WireStatus.READY:
+            raise SandboxUnavailableError(sandbox.reason or f"The computer is {sandbox.status.value}.")
         return sandbox
 
-    async def _started(self, session_id: str, user_id: str) -> Sandbox:
+    async def _started(self, session_id: str, user_id: str) -> WireSandbox:
         deadline = self._clock() + START_DEADLINE_S
         response = await self._send("POST", "/sandboxes", json={"session_id": session_id, "user_id": user_id})
         _raise_for(response)
-        sandbox = Sandbox.model_validate_json(response.content)
+        sandbox = WireSandbox.model_validate_json(response.content)
         try:
             return await self._past_waiting(sandbox, deadline)
         except asyncio.CancelledError:
@@ -174,25 +176,25 @@ class SandboxManagerClient:
 
     async def _leave_line(self, session_id: str) -> None:
         """Nobody waits any more: the place in the line is given up, a sandbox that got its turn is not."""
-        with contextlib.suppress(ComputerUnavailableError, TimeoutError):
+        with contextlib.suppress(SandboxUnavailableError, TimeoutError):
             async with asyncio.timeout(LEAVE_S):
                 for sandbox in await self._find(session_id, reach_for_s=0.0):
-                    if sandbox.status is SandboxStatus.QUEUED:
+                    if sandbox.status is WireStatus.QUEUED:
                         params = {"only_queued": "true"}
                         await self._send("DELETE", f"/sandboxes/{sandbox.id}", reach_for_s=0.0, params=params)
 
-    async def _past_waiting(self, sandbox: Sandbox, deadline: float) -> Sandbox:
-        while sandbox.status in (SandboxStatus.QUEUED, SandboxStatus.STARTING):
-            if sandbox.status is SandboxStatus.QUEUED:
+    async def _past_waiting(self, sandbox: WireSandbox, deadline: float) -> WireSandbox:
+        while sandbox.status in (WireStatus.QUEUED, WireStatus.STARTING):
+            if sandbox.status is WireStatus.QUEUED:
                 deadline = self._clock() + START_DEADLINE_S  # how long it may stand in line is the manager's to say
             elif self._clock() >= deadline:
-                raise ComputerUnavailableError(f"The computer did not start within {START_DEADLINE_S:g} s.")
+                raise SandboxUnavailableError(f"The computer did not start within {START_DEADLINE_S:g} s.")
             response = await self._send("GET", f"/sandboxes/{sandbox.id}", params={"wait_ms": str(LONG_POLL_MS)})
             _raise_for(response)
-            sandbox = Sandbox.model_validate_json(response.content)
+            sandbox = WireSandbox.model_validate_json(response.content)
         return sandbox
 
-    async def _find(self, session_id: str, *, reach_for_s: float | None = None) -> list[Sandbox]:
+    async def _find(self, session_id: str, *, reach_for_s: float | None = None) -> list[WireSandbox]:
         params = {"session_id": session_id}
         response = await self._send("GET", "/sandboxes", reach_for_s=reach_for_s, params=params)
         _raise_for(response)
@@ -209,15 +211,15 @@ class SandboxManagerClient:
                     return response
             except httpx.TransportError as error:
                 if loop.time() >= until:
-                    raise ComputerUnavailableError(_UNREACHED) from error
+                    raise SandboxUnavailableError(_UNREACHED) from error
             await asyncio.sleep(pause)
             pause = min(pause * 2, 1.0)
 
     def forget_session(self, session_id: str) -> None:
-        """Believe nothing of a session's computer any more."""
-        believed = self._computers.get(session_id)
+        """Believe nothing of a session's sandbox any more."""
+        believed = self._sandboxes.get(session_id)
         if believed is not None:
-            self.forget(believed.computer)
+            self.forget(believed.sandbox)
 
 
 def manager_http(url: str, token: str) -> httpx.AsyncClient:
@@ -231,8 +233,8 @@ def manager_http(url: str, token: str) -> httpx.AsyncClient:
     )
 
 
-def _computer(sandbox: Sandbox) -> Computer:
-    return Computer(
+def _sandbox(sandbox: WireSandbox) -> Sandbox:
+    return Sandbox(
         id=sandbox.id,
         session_id=sandbox.session_id,
         generation=sandbox.generation,
@@ -251,9 +253,9 @@ def _is_passing(response: httpx.Response) -> bool:
         return False
 
 
-def _status(sandbox: Sandbox) -> ComputerStatus:
-    return ComputerStatus(
-        status="starting" if sandbox.status is SandboxStatus.QUEUED else sandbox.status.value,
+def _status(sandbox: WireSandbox) -> SandboxStatus:
+    return SandboxStatus(
+        status="starting" if sandbox.status is WireStatus.QUEUED else sandbox.status.value,
         reason=sandbox.reason,
         retryable=sandbox.retryable,
         has_desktop=sandbox.has_desktop,
@@ -273,8 +275,8 @@ def _raise_for(response: httpx.Response) -> None:
         detail = f"The service that runs the computers answered {response.status_code}."
     if response.status_code == 429:
         after = response.headers.get("retry-after", "")
-        raise ComputerLimitError(detail, retry_after_s=int(after) if after.isdecimal() and len(after) < 6 else RETRY_S)
-    raise ComputerUnavailableError(detail)
+        raise SandboxLimitError(detail, retry_after_s=int(after) if after.isdecimal() and len(after) < 6 else RETRY_S)
+    raise SandboxUnavailableError(detail)
 
 
 def _bound(cache: dict[Any, Any]) -> None:

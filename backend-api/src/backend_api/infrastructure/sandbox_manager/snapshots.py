@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from pydantic import ValidationError
 
-from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.domain.sandbox.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
 from backend_api.infrastructure.sandbox_manager.client import REACH_FOR_S
 from contracts.errors import Problem
@@ -22,7 +22,7 @@ _PAUSE_S = 0.1
 
 
 class ManagerSnapshots:
-    """`forget` is told of a session whose computer ended with a restore.
+    """`forget` is told of a session whose sandbox ended with a restore.
 
     Where managers of several engines answer behind one address, those of another one say so and nothing is done; the
     call is then repeated until it comes out at the right one.
@@ -39,7 +39,7 @@ class ManagerSnapshots:
         found = SnapshotList.model_validate_json((await self._send("GET", session_id, user_id)).content)
         return KeptSnapshots(items=[_snapshot(one) for one in found.items], max_count=found.max_count)
 
-    async def take(self, session_id: str, user_id: str, name: str) -> Snapshot:
+    async def create(self, session_id: str, user_id: str, name: str) -> Snapshot:
         return _read(await self._send("POST", session_id, user_id, json={"name": name}))
 
     async def restore(self, session_id: str, user_id: str, snapshot_id: str) -> Snapshot:
@@ -60,7 +60,7 @@ class ManagerSnapshots:
                 response = await self._http.request(method, url, params={"user_id": user_id}, timeout=timeout, **fields)
             except httpx.TransportError as error:
                 reason = "The service that runs the computers can't be reached. Try again in a moment."
-                raise ComputerUnavailableError(reason) from error
+                raise SandboxUnavailableError(reason) from error
             if response.is_success:
                 return response
             code, detail = _problem(response)
@@ -71,7 +71,7 @@ class ManagerSnapshots:
             raise SnapshotNotFoundError("There is no such snapshot.")
         if response.status_code == 409:
             raise SnapshotRefusedError(detail)
-        raise ComputerUnavailableError(detail)
+        raise SandboxUnavailableError(detail)
 
 
 def _problem(response: httpx.Response) -> tuple[str, str]:

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import httpx
 
-from backend_api.domain.sandbox.entity import Computer, Scope
-from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.domain.sandbox.entity import Sandbox, Scope
+from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.passing_on import pass_on
 from contracts.sandboxes import EndpointToken
 from service_kit.bounded_http import Answer, BoundedHttp, Bounds, StreamedAnswer
@@ -30,11 +30,11 @@ _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 class EndpointTokens(Protocol):
     """Where endpoint tokens come from."""
 
-    async def token(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
-        """Raises `ComputerUnavailableError`."""
+    async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
+        """Raises `SandboxUnavailableError`."""
         ...
 
-    def forget(self, computer: Computer) -> None:
+    def forget(self, sandbox: Sandbox) -> None:
         """The endpoint refused or did not answer: ask anew next time."""
         ...
 
@@ -46,10 +46,10 @@ class SafeSocket:
         try:
             self._fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
-            raise ComputerUnavailableError("The endpoint of the computer is not there.") from error
+            raise SandboxUnavailableError("The endpoint of the computer is not there.") from error
         if not stat.S_ISSOCK(os.fstat(self._fd).st_mode):
             os.close(self._fd)
-            raise ComputerUnavailableError("The endpoint of the computer is not a socket.")
+            raise SandboxUnavailableError("The endpoint of the computer is not a socket.")
 
     @property
     def path(self) -> str:
@@ -119,10 +119,10 @@ class Endpoints:
         await _close(pools)
 
     @asynccontextmanager
-    async def open(self, computer: Computer, scopes: Iterable[Scope]) -> AsyncGenerator[Endpoint]:
-        """For one call, which is over at the end of the block. Raises `ComputerUnavailableError`."""
-        token = await self._tokens.token(computer, scopes)
-        pool, idle = self._pool_at(token.endpoint, computer)
+    async def open(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> AsyncGenerator[Endpoint]:
+        """For one call, which is over at the end of the block. Raises `SandboxUnavailableError`."""
+        token = await self._tokens.token(sandbox, scopes)
+        pool, idle = self._pool_at(token.endpoint, sandbox)
         pool.users += 1
         try:
             await _close(idle)
@@ -132,22 +132,22 @@ class Endpoints:
             if pool.is_retired and not pool.users:
                 await pool.aclose()
 
-    async def address(self, computer: Computer, scopes: Iterable[Scope]) -> EndpointToken:
+    async def address(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
         """Token and address, for connections that are not HTTP calls."""
-        return await self._tokens.token(computer, scopes)
+        return await self._tokens.token(sandbox, scopes)
 
-    def refuse(self, computer: Computer) -> None:
+    def refuse(self, sandbox: Sandbox) -> None:
         """The endpoint refused the token: take a new one next time, over the same connections."""
-        self._tokens.forget(computer)
+        self._tokens.forget(sandbox)
 
-    async def forget(self, computer: Computer) -> None:
+    async def forget(self, sandbox: Sandbox) -> None:
         """The endpoint did not answer: the next call asks where it is, and opens connections of its own."""
-        self._tokens.forget(computer)
-        await _close(self._retire((computer.id, computer.generation)))
+        self._tokens.forget(sandbox)
+        await _close(self._retire((sandbox.id, sandbox.generation)))
 
-    def _pool_at(self, address: str, computer: Computer) -> tuple[_Pool, list[_Pool]]:
+    def _pool_at(self, address: str, sandbox: Sandbox) -> tuple[_Pool, list[_Pool]]:
         """The pool, and those to close for it. Without waiting, so that two who come at once get the same."""
-        key = (computer.id, computer.generation)
+        key = (sandbox.id, sandbox.generation)
         found, idle = self._pools.pop(key, None), list[_Pool]()
         if found is not None and found.address != address:
             found.is_retired = True
@@ -155,7 +155,7 @@ class Endpoints:
                 idle.append(found)
             found = None
         if found is None:
-            found = _open(address, computer)
+            found = _open(address, sandbox)
             idle += self._make_room()
         # The one used last stands last.
         self._pools[key] = found
@@ -182,7 +182,7 @@ async def _close(pools: Iterable[_Pool]) -> None:
             closing.push_async_callback(pool.aclose)
 
 
-def _open(address: str, computer: Computer) -> _Pool:
+def _open(address: str, sandbox: Sandbox) -> _Pool:
     limits = httpx.Limits(max_connections=100, max_keepalive_connections=10, keepalive_expiry=60.0)
     if address.startswith("unix:"):
         socket = SafeSocket(address.removeprefix("unix:"))
@@ -193,7 +193,7 @@ def _open(address: str, computer: Computer) -> _Pool:
         transport,
         base_url="http://endpoint" if socket is not None else address,
         connect_s=CONNECT_DEADLINE_S,
-        fields={"sandbox_id": computer.id, "session_id": computer.session_id},
+        fields={"sandbox_id": sandbox.id, "session_id": sandbox.session_id},
         hook=pass_on,
     )
     return _Pool(http, address, socket)

@@ -11,12 +11,12 @@ from backend_api.domain.agent.tools import Done
 from backend_api.domain.agent.wrong_arguments import ArgumentFault, wrong_arguments
 from backend_api.domain.errors import ConflictError, DomainError, InvalidError
 from backend_api.domain.sandbox.errors import (
-    ComputerFullError,
-    ComputerUnavailableError,
     FileMissingError,
     FolderTooLargeError,
     NoDesktopError,
     PathForbiddenError,
+    SandboxFullError,
+    SandboxUnavailableError,
     UploadTooLargeError,
 )
 from contracts.errors import Problem
@@ -28,7 +28,7 @@ _PROBLEM = TypeAdapter(Problem)
 BY_CODE: dict[str, type[DomainError]] = {
     error.code: error
     for error in (
-        ComputerFullError,
+        SandboxFullError,
         FileMissingError,
         FolderTooLargeError,
         NoDesktopError,
@@ -69,13 +69,13 @@ def error_of(status: int, content: bytes) -> DomainError:
     problem = _problem(content)
     if problem is None:
         detail = f"The computer answered {status}."
-        return BY_STATUS.get(status, ComputerUnavailableError)(detail)
+        return BY_STATUS.get(status, SandboxUnavailableError)(detail)
     detail = problem.detail[:MAX_DETAIL_CHARACTERS]
     if status == 422:
         first = problem.errors[0] if problem.errors else None
         told = first.message[:MAX_DETAIL_CHARACTERS] if first else detail
         return InvalidError(told, field=first.field[:200] if first else "path")
-    error = BY_CODE.get(problem.code) or BY_STATUS.get(status, ComputerUnavailableError)
+    error = BY_CODE.get(problem.code) or BY_STATUS.get(status, SandboxUnavailableError)
     return error(detail)
 
 

@@ -17,8 +17,8 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.sandbox.content import image_type
-from backend_api.domain.sandbox.entity import Computer, Scope
-from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
+from backend_api.domain.sandbox.entity import Sandbox, Scope
+from backend_api.domain.sandbox.errors import SandboxLostError, SandboxUnavailableError
 from backend_api.infrastructure.tool_api.endpoint_faults import endpoint_faults
 from backend_api.infrastructure.tool_api.endpoints import Endpoint, Endpoints
 from backend_api.infrastructure.tool_api.problems import REFUSED, error_of, refusal
@@ -58,33 +58,33 @@ _FRAME: TypeAdapter[OutputFrame | _ResultFrame] = TypeAdapter(
 
 
 class ToolApiSandboxTools:
-    """Runs tools inside computers."""
+    """Runs tools inside sandboxes."""
 
     def __init__(self, endpoints: Endpoints, bounds: Bounds = CALL) -> None:
         self._endpoints = endpoints
         self._bounds = bounds
 
-    async def call(self, computer: Computer, call: ToolCall) -> Done:
+    async def call(self, sandbox: Sandbox, call: ToolCall) -> Done:
         """A refused token is renewed once: nothing ran then. Cancelling ends the call's process group."""
         with span("endpoint call", kind=SpanKind.CLIENT, attributes={"tool.name": call.name}) as current:
-            outcome = await self._attempt(computer, call, current)
+            outcome = await self._attempt(sandbox, call, current)
             if outcome is None:
-                self._endpoints.refuse(computer)
-                outcome = await self._attempt(computer, call, current)
+                self._endpoints.refuse(sandbox)
+                outcome = await self._attempt(sandbox, call, current)
         if outcome is None:
-            raise ComputerUnavailableError("The computer refuses the connection.")
+            raise SandboxUnavailableError("The computer refuses the connection.")
         return outcome
 
-    async def _attempt(self, computer: Computer, call: ToolCall, current: Span) -> Done | None:
+    async def _attempt(self, sandbox: Sandbox, call: ToolCall, current: Span) -> Done | None:
         """None where the token is refused."""
         async with (
             endpoint_faults(
                 self._endpoints,
-                computer,
+                sandbox,
                 refused="The computer answered more than it may, or something else.",
                 broken="The connection to the computer broke in the middle of the call.",
             ),
-            self._endpoints.open(computer, SCOPES) as endpoint,
+            self._endpoints.open(sandbox, SCOPES) as endpoint,
         ):
             return await self._over(endpoint, call, current)
 
@@ -101,7 +101,7 @@ class ToolApiSandboxTools:
                         return refusal(answer.status, content, call.name, call.arguments)
                     error = error_of(answer.status, content)
                     # It broke in there, so nobody knows how far the call came: never simply called again.
-                    raise ComputerLostError(error.detail) if answer.status >= 500 else error
+                    raise SandboxLostError(error.detail) if answer.status >= 500 else error
                 frame = await _read(answer, call.on_output)
                 record_remote_spans(frame.spans, current, began)
                 return outcome_of(frame.result)
@@ -124,7 +124,7 @@ async def _read(answer: StreamedAnswer, on_output: Callable[[str], Awaitable[Non
         try:
             frame = read_json(_FRAME, line, most_values=_MOST_VALUES)
         except MalformedJsonError as error:
-            raise ComputerLostError("The computer answered something that is not a tool's result.") from error
+            raise SandboxLostError("The computer answered something that is not a tool's result.") from error
         if isinstance(frame, _ResultFrame):
             return frame
         if not frame.text or room < 0:
@@ -137,7 +137,7 @@ async def _read(answer: StreamedAnswer, on_output: Callable[[str], Awaitable[Non
             await on_output(NOT_SHOWN)
         else:
             await on_output(frame.text)
-    raise ComputerLostError("The computer ended the call without a result.")
+    raise SandboxLostError("The computer ended the call without a result.")
 
 
 async def _lines(answer: StreamedAnswer) -> AsyncIterator[bytes]:
@@ -156,7 +156,7 @@ async def _lines(answer: StreamedAnswer) -> AsyncIterator[bytes]:
             if count % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
         if len(rest) > MAX_LINE_BYTES:
-            raise ComputerLostError("The computer answered more than a result may hold.")
+            raise SandboxLostError("The computer answered more than a result may hold.")
     if rest.strip():
         yield bytes(rest)
 

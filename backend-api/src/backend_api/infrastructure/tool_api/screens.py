@@ -14,8 +14,8 @@ from websockets.frames import Frame
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
-from backend_api.domain.sandbox.entity import Computer, Scope
-from backend_api.domain.sandbox.errors import ComputerUnavailableError, NoDesktopError
+from backend_api.domain.sandbox.entity import Sandbox, Scope
+from backend_api.domain.sandbox.errors import NoDesktopError, SandboxUnavailableError
 from backend_api.infrastructure.passing_on import passed_on
 from backend_api.infrastructure.tool_api.endpoints import Endpoints, SafeSocket
 
@@ -81,9 +81,9 @@ class _Connect(connect):
 class ToolApiScreen:
     """One open screen."""
 
-    def __init__(self, connection: _ScreenConnection, computer: Computer) -> None:
+    def __init__(self, connection: _ScreenConnection, sandbox: Sandbox) -> None:
         self._connection = connection
-        self._computer = computer
+        self._sandbox = sandbox
 
     async def send(self, data: bytes) -> None:
         try:
@@ -92,7 +92,7 @@ class ToolApiScreen:
             raise _error_of(error) from error
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """Ends when the screen closes. Raises `NoDesktopError`, `ComputerUnavailableError`."""
+        """Ends when the screen closes. Raises `NoDesktopError`, `SandboxUnavailableError`."""
         try:
             while True:
                 # Piece by piece: of a message in endless pieces nothing is collected.
@@ -109,29 +109,29 @@ class ToolApiScreen:
     def _tell_refused(self, error: ConnectionClosed) -> None:
         sent = error.sent.reason if error.sent is not None and not error.rcvd_then_sent else None
         if (reason := self._connection.refused or sent) is not None:
-            fields = {"sandbox_id": self._computer.id, "session_id": self._computer.session_id, "reason": reason}
+            fields = {"sandbox_id": self._sandbox.id, "session_id": self._sandbox.session_id, "reason": reason}
             logger.warning("screen refused", extra=fields)
 
 
 class ToolApiScreens:
-    """Opens screens of computers."""
+    """Opens screens of sandboxes."""
 
     def __init__(self, endpoints: Endpoints) -> None:
         self._endpoints = endpoints
 
     @asynccontextmanager
-    async def open(self, computer: Computer, *, control: bool) -> AsyncGenerator[ToolApiScreen, None]:
-        if not computer.has_desktop:
+    async def open(self, sandbox: Sandbox, *, control: bool) -> AsyncGenerator[ToolApiScreen, None]:
+        if not sandbox.has_desktop:
             raise NoDesktopError("This computer has no desktop.")
         scope = Scope.VNC_CONTROL if control else Scope.VNC_VIEW
-        token = await self._endpoints.address(computer, (scope,))
-        connection = await self._connect(computer, token.endpoint, token.token)
+        token = await self._endpoints.address(sandbox, (scope,))
+        connection = await self._connect(sandbox, token.endpoint, token.token)
         try:
-            yield ToolApiScreen(connection, computer)
+            yield ToolApiScreen(connection, sandbox)
         finally:
             await _close(connection)
 
-    async def _connect(self, computer: Computer, endpoint: str, token: str) -> _ScreenConnection:
+    async def _connect(self, sandbox: Sandbox, endpoint: str, token: str) -> _ScreenConnection:
         socket = SafeSocket(endpoint.removeprefix("unix:")) if endpoint.startswith("unix:") else None
         options: dict[str, Any] = {
             "additional_headers": {"Authorization": f"Bearer {token}", **passed_on()},
@@ -150,13 +150,13 @@ class ToolApiScreens:
                 opened = await _Connect(endpoint.replace("http", "ws", 1) + "/vnc", proxy=None, **options)
             return cast("_ScreenConnection", opened)
         except InvalidStatus as error:
-            await self._endpoints.forget(computer)
+            await self._endpoints.forget(sandbox)
             if error.response.status_code == 404:
                 raise NoDesktopError("This computer has no desktop.") from error
-            raise ComputerUnavailableError("The computer does not let its screen be opened.") from error
+            raise SandboxUnavailableError("The computer does not let its screen be opened.") from error
         except (OSError, WebSocketException, TimeoutError) as error:
-            await self._endpoints.forget(computer)
-            raise ComputerUnavailableError("The computer's screen does not answer.") from error
+            await self._endpoints.forget(sandbox)
+            raise SandboxUnavailableError("The computer's screen does not answer.") from error
         finally:
             if socket is not None:
                 socket.close()
@@ -170,11 +170,11 @@ async def _close(connection: ClientConnection) -> None:
         connection.transport.abort()
 
 
-def _error_of(error: ConnectionClosed) -> NoDesktopError | ComputerUnavailableError:
+def _error_of(error: ConnectionClosed) -> NoDesktopError | SandboxUnavailableError:
     return _by_code(error.rcvd.code if error.rcvd is not None else 0)
 
 
-def _by_code(code: int) -> NoDesktopError | ComputerUnavailableError:
+def _by_code(code: int) -> NoDesktopError | SandboxUnavailableError:
     if code == NO_DESKTOP:
         return NoDesktopError("This computer has no desktop.")
-    return ComputerUnavailableError("The connection to the computer's screen ended.")
+    return SandboxUnavailableError("The connection to the computer's screen ended.")

@@ -11,8 +11,8 @@ from typing import Annotated, Any, TypeVar
 import httpx
 from pydantic import Field, TypeAdapter
 
-from backend_api.domain.sandbox.entity import Computer, Scope
-from backend_api.domain.sandbox.errors import ComputerLostError
+from backend_api.domain.sandbox.entity import Sandbox, Scope
+from backend_api.domain.sandbox.errors import SandboxLostError
 from backend_api.domain.sandbox.ports import Download, FileEntry, FilePreview, Upload
 from backend_api.infrastructure.tool_api.endpoint_faults import endpoint_faults
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileBounds:
-    """What each kind of answer may take. An upload is taken at the computer's own pace, then a few names come."""
+    """What each kind of answer may take. An upload is taken at the sandbox's own pace, then a few names come."""
 
     listing: Bounds
     preview: Bounds
@@ -49,16 +49,16 @@ FILES = FileBounds(
 
 
 class ToolApiWorkspace:
-    """Files of computers."""
+    """Files of sandboxes."""
 
     def __init__(self, endpoints: Endpoints, bounds: FileBounds = FILES) -> None:
         self._endpoints = endpoints
         self._bounds = bounds
 
-    async def list(self, computer: Computer, path: str) -> list[FileEntry]:
-        entries = await self._get(computer, "/files", {"path": path}, self._bounds.listing, _ENTRIES)
+    async def list(self, sandbox: Sandbox, path: str) -> list[FileEntry]:
+        entries = await self._get(sandbox, "/files", {"path": path}, self._bounds.listing, _ENTRIES)
         if not all(_is_named(entry) for entry in entries):
-            raise ComputerLostError(_NOT_ANSWERED)
+            raise SandboxLostError(_NOT_ANSWERED)
         return [
             FileEntry(
                 path=entry.path, name=entry.name, size=entry.size, modified_at=entry.modified_at, is_dir=entry.is_dir
@@ -66,14 +66,14 @@ class ToolApiWorkspace:
             for entry in entries
         ]
 
-    async def preview(self, computer: Computer, path: str) -> FilePreview:
-        found = await self._get(computer, "/files/content", {"path": path}, self._bounds.preview, _CONTENT)
+    async def preview(self, sandbox: Sandbox, path: str) -> FilePreview:
+        found = await self._get(sandbox, "/files/content", {"path": path}, self._bounds.preview, _CONTENT)
         return FilePreview(**found.model_dump())
 
     @asynccontextmanager
-    async def download(self, computer: Computer, path: str) -> AsyncGenerator[Download, None]:
+    async def download(self, sandbox: Sandbox, path: str) -> AsyncGenerator[Download, None]:
         async with self._stream(
-            computer, "GET", "/files/download", self._bounds.download, params={"path": path or "."}
+            sandbox, "GET", "/files/download", self._bounds.download, params={"path": path or "."}
         ) as answer:
             is_folder = answer.headers.get("content-type", "").startswith("application/zip")
             yield Download(
@@ -83,38 +83,38 @@ class ToolApiWorkspace:
                 is_folder=is_folder,
             )
 
-    async def upload(self, computer: Computer, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
+    async def upload(self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
         boundary = secrets.token_hex(16)
         headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
         params = {"subdir": subdir}
         content = _multipart(boundary, files)
         async with self._stream(
-            computer, "POST", "/files", self._bounds.upload, params=params, headers=headers, content=content
+            sandbox, "POST", "/files", self._bounds.upload, params=params, headers=headers, content=content
         ) as answer:
             return _read(_UPLOADED, await answer.whole()).uploaded
 
     async def _get(
-        self, computer: Computer, path: str, params: dict[str, str], bounds: Bounds, kind: TypeAdapter[_T]
+        self, sandbox: Sandbox, path: str, params: dict[str, str], bounds: Bounds, kind: TypeAdapter[_T]
     ) -> _T:
-        async with self._stream(computer, "GET", path, bounds, params=params) as answer:
+        async with self._stream(sandbox, "GET", path, bounds, params=params) as answer:
             return _read(kind, await answer.whole())
 
     @asynccontextmanager
     async def _stream(
-        self, computer: Computer, method: str, path: str, bounds: Bounds, **fields: Any
+        self, sandbox: Sandbox, method: str, path: str, bounds: Bounds, **fields: Any
     ) -> AsyncGenerator[StreamedAnswer, None]:
         # A body that is a stream can be sent once only, so an upload gets no second attempt.
         attempts = 1 if "content" in fields else 2
         for attempt in range(1, attempts + 1):
             async with (
                 endpoint_faults(
-                    self._endpoints, computer, refused=_NOT_ANSWERED, broken="The connection to the computer broke."
+                    self._endpoints, sandbox, refused=_NOT_ANSWERED, broken="The connection to the computer broke."
                 ),
-                self._endpoints.open(computer, SCOPES) as endpoint,
+                self._endpoints.open(sandbox, SCOPES) as endpoint,
                 endpoint.stream(method, path, bounds, **fields) as answer,
             ):
                 if answer.status == 401 and attempt < attempts:
-                    self._endpoints.refuse(computer)
+                    self._endpoints.refuse(sandbox)
                     continue
                 if not answer.is_success:
                     raise error_of(answer.status, await answer.problem())
@@ -129,7 +129,7 @@ def _read(kind: TypeAdapter[_T], content: bytes) -> _T:
     try:
         return read_json(kind, content, most_values=_MOST_VALUES)
     except MalformedJsonError as error:
-        raise ComputerLostError(_NOT_ANSWERED) from error
+        raise SandboxLostError(_NOT_ANSWERED) from error
 
 
 def _is_named(entry: WireEntry) -> bool:
@@ -143,7 +143,7 @@ async def _chunks(answer: StreamedAnswer) -> AsyncIterator[bytes]:
         async for piece in answer.pieces():
             yield piece
     except httpx.TransportError as error:
-        raise ComputerLostError("The connection to the computer broke in the middle of the file.") from error
+        raise SandboxLostError("The connection to the computer broke in the middle of the file.") from error
 
 
 async def _multipart(boundary: str, files: AsyncIterable[Upload]) -> AsyncIterator[bytes]:

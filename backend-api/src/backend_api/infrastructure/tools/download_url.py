@@ -10,7 +10,7 @@ from pydantic import Field
 
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.domain.errors import DomainError, UnavailableError
-from backend_api.domain.sandbox.errors import ComputerLostError
+from backend_api.domain.sandbox.errors import SandboxLostError
 from backend_api.infrastructure.tools.local import Arguments, local_tool
 
 
@@ -24,7 +24,7 @@ class LinkSigner(Protocol):
     """Makes download links for the user whose agent asks."""
 
     async def __call__(self, session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:
-        """Raises `FileMissingError`, `PathForbiddenError`, `ComputerUnavailableError`."""
+        """Raises `FileMissingError`, `PathForbiddenError`, `SandboxUnavailableError`."""
         ...
 
 
@@ -37,7 +37,7 @@ def generate_download_url(sign: LinkSigner) -> Tool:
     async def run(call: ToolCall, arguments: DownloadUrlArguments) -> Done:
         try:
             link = await sign(call.session_id, call.user_id, arguments.path, expires_s=arguments.expires_s)
-        except ComputerLostError as error:
+        except SandboxLostError as error:
             return Done(success=False, output=f"No link was made: {error.detail}")
         except UnavailableError:
             raise

@@ -1,4 +1,4 @@
-"""The tools of the session's computer, started when the first of them is called."""
+"""The tools of the session's sandbox, started when the first of them is called."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pydantic import TypeAdapter
 
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
-from backend_api.domain.sandbox.entity import Computer
-from backend_api.domain.sandbox.errors import ComputerLostError, ComputerUnavailableError
-from backend_api.domain.sandbox.ports import Computers, SandboxTools
+from backend_api.domain.sandbox.entity import Sandbox
+from backend_api.domain.sandbox.errors import SandboxLostError, SandboxUnavailableError
+from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools
 from contracts import tools as wire
 
 logger = logging.getLogger(__name__)
 
 START_ALLOWANCE_MS = 720_000
-"""A call may find the computer not yet started, or others in line before it; its own deadline counts inside."""
+"""A call may find the sandbox not yet started, or others in line before it; its own deadline counts inside."""
 
 REBUILT_WITHIN_S = 10.0
 REBUILT_LOOK_S = 0.3
@@ -56,12 +56,12 @@ def manifest_tools() -> list[ToolSpec]:
 
 
 class SandboxToolSource:
-    """`ToolSource` of the computers: each call runs in its session's, which is started for it where there is none."""
+    """`ToolSource` of the sandboxes: each call runs in its session's, which is started for it where there is none."""
 
     def __init__(
         self,
         specs: Sequence[ToolSpec],
-        computers: Computers,
+        sandboxes: Sandboxes,
         sandbox_tools: SandboxTools,
         *,
         keep_alive_s: float = 20.0,
@@ -70,7 +70,7 @@ class SandboxToolSource:
         self._rebuilt_within_s = rebuilt_within_s
         self._keep_alive_s = keep_alive_s
         self._tools = [Tool(spec=spec, run=self._run) for spec in specs]
-        self._computers = computers
+        self._sandboxes = sandboxes
         self._sandbox_tools = sandbox_tools
         self._last: dict[str, int] = {}
 
@@ -82,36 +82,36 @@ class SandboxToolSource:
     async def _run(self, call: ToolCall) -> Done:
         try:
             async with self._in_use(call.session_id):
-                outcome, computer = await self._called(call)
-        except ComputerLostError as error:
+                outcome, sandbox = await self._called(call)
+        except SandboxLostError as error:
             return Done(success=False, output=LOST.format(detail=error.detail))
-        if self._is_another(computer):
+        if self._is_another(sandbox):
             return replace(outcome, output=f"{RESTARTED}\n{outcome.output}")
         return outcome
 
-    async def _called(self, call: ToolCall) -> tuple[Done, Computer]:
+    async def _called(self, call: ToolCall) -> tuple[Done, Sandbox]:
         until = asyncio.get_running_loop().time() + self._rebuilt_within_s
         while True:
             call.mark_begun(False)
-            computer = await self._computers.ensure(call.session_id, call.user_id)
+            sandbox = await self._sandboxes.ensure(call.session_id, call.user_id)
             call.mark_begun(True)
             try:
-                return await self._sandbox_tools.call(computer, call), computer
-            except ComputerUnavailableError:
-                # Nothing ran: the endpoint was closed. The computer may have died, which its manager sees in a moment;
+                return await self._sandbox_tools.call(sandbox, call), sandbox
+            except SandboxUnavailableError:
+                # Nothing ran: the endpoint was closed. The sandbox may have died, which its manager sees in a moment;
                 # asked for then it is a new one.
                 call.mark_begun(False)
                 if asyncio.get_running_loop().time() >= until:
                     raise
             await asyncio.sleep(REBUILT_LOOK_S)
 
-    def _is_another(self, computer: Computer) -> bool:
+    def _is_another(self, sandbox: Sandbox) -> bool:
         """Whether the last call of this session was answered by one that is gone."""
-        known = self._last.pop(computer.session_id, computer.generation)
+        known = self._last.pop(sandbox.session_id, sandbox.generation)
         while len(self._last) >= MAX_REMEMBERED:
             del self._last[next(iter(self._last))]
-        self._last[computer.session_id] = computer.generation
-        return known != computer.generation
+        self._last[sandbox.session_id] = sandbox.generation
+        return known != sandbox.generation
 
     @asynccontextmanager
     async def _in_use(self, session_id: str) -> AsyncGenerator[None]:
@@ -130,7 +130,7 @@ class SandboxToolSource:
 
     async def _keep_alive(self, session_id: str) -> None:
         try:
-            await self._computers.keep_alive(session_id)
-        except ComputerUnavailableError:
+            await self._sandboxes.keep_alive(session_id)
+        except SandboxUnavailableError:
             # The endpoint may answer all the same; if not, the call says so.
             logger.warning("a computer's use could not be told to the manager", extra={"session_id": session_id})

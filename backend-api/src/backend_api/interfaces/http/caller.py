@@ -36,7 +36,7 @@ CurrentCaller = Annotated[Caller, Depends(_caller)]
 
 async def _answer_place(calls: Calls, caller: CurrentCaller) -> AsyncGenerator[None]:
     """For routes with long answers: so many of a user at once and no more, until they were sent."""
-    async with calls.answer_places.take(caller.user.id):
+    async with calls.answer_slots.claim_slot(caller.user.id):
         yield
 
 

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from backend_api.application import measures
 from backend_api.application.conversation.event_json import dump, event_fields
-from backend_api.application.identity.open_log_ins import HeldLogIn
+from backend_api.application.identity.connection_auth import ConnectionAuth
 from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.errors import SlowReaderError
 from backend_api.domain.errors import DomainError
@@ -37,7 +37,7 @@ def event_frame(event: Event) -> bytes:
 class EventStream(Response):
     """Streams items until they end, the client goes or does not take what is sent, or its log-in or the gateway ends.
 
-    Its place is taken before anything is answered, so that one too many is a problem like any other.
+    Its slot is claimed before anything is answered, so that one too many is a problem like any other.
     """
 
     def __init__(
@@ -45,21 +45,21 @@ class EventStream(Response):
         items: AsyncGenerator[_Item | None],
         render: Callable[[_Item], bytes],
         *,
-        place: AbstractContextManager[HeldLogIn],
+        slot: AbstractContextManager[ConnectionAuth],
         heartbeat_s: float,
     ) -> None:
         super().__init__(headers=_HEADERS, media_type="text/event-stream")
         del self.headers["content-length"]
-        self._place = place
+        self._slot = slot
         self._frames = _frames(items, render, heartbeat_s)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._place as held:
+        with self._slot as auth:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             streaming = asyncio.create_task(self._stream(send))
             leaving = asyncio.create_task(gone(receive))
             try:
-                await asyncio.wait({streaming, leaving, held.ended}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({streaming, leaving, auth.ended}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 streaming.cancel()
                 leaving.cancel()
@@ -68,7 +68,7 @@ class EventStream(Response):
             for result in results:
                 if isinstance(result, Exception):
                     raise result
-            if isinstance(results[0], asyncio.CancelledError) and held.ended.done():
+            if isinstance(results[0], asyncio.CancelledError) and auth.ended.done():
                 await _last(send)
 
     async def _stream(self, send: Send) -> None:

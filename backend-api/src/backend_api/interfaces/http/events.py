@@ -45,11 +45,11 @@ async def _page_place(
     caller: CurrentCaller,
     format: Annotated[Literal["sse", "json"], Query()] = "sse",  # noqa: A002 -- as on the wire
 ) -> AsyncGenerator[None]:
-    """A stream has a place of another kind."""
+    """A stream claims a slot of another kind."""
     if format == "sse":
         yield
     else:
-        async with calls.answer_places.take(caller.user.id):
+        async with calls.answer_slots.claim_slot(caller.user.id):
             yield
 
 
@@ -75,8 +75,8 @@ async def events(
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
     if format == "sse":
         followed = calls.follow_events(session.id, caller.user.id, start_of(after, last_event_id) or 0)
-        place = calls.stream_places.take(caller.claims, "sse")
-        return EventStream(followed, event_frame, place=place, heartbeat_s=options.heartbeat_s)
+        slot = calls.stream_slots.claim_slot(caller.claims, "sse")
+        return EventStream(followed, event_frame, slot=slot, heartbeat_s=options.heartbeat_s)
     if before is not None:
         page = await calls.log.read_back(session.id, before=before, limit=limit, most=PAGE_BYTES)
     else:
@@ -107,5 +107,5 @@ async def feed(
 ) -> Response:
     """What changes of all own sessions, from `Last-Event-ID` or `after` on; without either from now on."""
     followed = calls.follow_sessions(caller.user.id, start_of(after, last_event_id))
-    place = calls.stream_places.take(caller.claims, "sse")
-    return EventStream(followed, feed_frame, place=place, heartbeat_s=options.heartbeat_s)
+    slot = calls.stream_slots.claim_slot(caller.claims, "sse")
+    return EventStream(followed, feed_frame, slot=slot, heartbeat_s=options.heartbeat_s)

@@ -1,4 +1,4 @@
-"""Files of a session's computer."""
+"""Files of a session's sandbox."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ _BYTES = {200: {"content": {"*/*": {"schema": {"type": "string", "format": "bina
 @router.get("/sessions/{session_id}/files", responses=_OUTSIDE, dependencies=[ONE_PLACE])
 async def list_files(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> list[FileEntryBody]:
     """What is in a folder of the workspace."""
-    computer = await calls.own_computer(SessionId(session_id), caller.user.id)
-    return [FileEntryBody.model_validate(entry) for entry in await calls.workspace.list(computer, path)]
+    sandbox = await calls.own_sandbox(SessionId(session_id), caller.user.id)
+    return [FileEntryBody.model_validate(entry) for entry in await calls.workspace.list(sandbox, path)]
 
 
 @router.get("/sessions/{session_id}/files/content", responses=_OUTSIDE, dependencies=[ONE_PLACE])
 async def preview_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path) -> FilePreviewBody:
     """Text of a file, cut at 100 KB; null for a binary one."""
-    computer = await calls.own_computer(SessionId(session_id), caller.user.id)
-    return FilePreviewBody.model_validate(await calls.workspace.preview(computer, path))
+    sandbox = await calls.own_sandbox(SessionId(session_id), caller.user.id)
+    return FilePreviewBody.model_validate(await calls.workspace.preview(sandbox, path))
 
 
 @router.get("/sessions/{session_id}/files/download", response_class=Response, responses=_BYTES)
@@ -160,8 +160,8 @@ class _File:
 
 
 async def _opened(calls: UseCases, session_id: SessionId, user_id: UserId, path: str, opening: AsyncExitStack) -> _File:
-    computer = await calls.own_computer(session_id, user_id)
-    return _File(await opening.enter_async_context(calls.workspace.download(computer, path)))
+    sandbox = await calls.own_sandbox(session_id, user_id)
+    return _File(await opening.enter_async_context(calls.workspace.download(sandbox, path)))
 
 
 async def _linked(calls: UseCases, token: str, opening: AsyncExitStack) -> _File:

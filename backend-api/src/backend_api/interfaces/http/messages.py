@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from fastapi import APIRouter, Request, Response
 
 from backend_api.application.conversation.follow_run import RunTakesTooLongError
-from backend_api.application.identity.open_log_ins import HeldLogIn
+from backend_api.application.identity.connection_auth import ConnectionAuth
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame, gone
@@ -48,18 +48,18 @@ async def answer_question(
 async def run(
     session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options, request: Request
 ) -> RunResultBody:
-    """Say something and wait for the end of the run. Whoever leaves before gives up the place, not the run."""
-    following = calls.follow_run.wait(
+    """Say something and wait for the end of the run. Whoever leaves before gives up the slot, not the run."""
+    following = calls.follow_run.wait_for_result(
         SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
     )
-    with calls.stream_places.take(caller.claims, "run") as held:
+    with calls.stream_slots.claim_slot(caller.claims, "run") as auth:
         waiting, leaving = asyncio.ensure_future(following), asyncio.create_task(gone(request.receive))
         try:
-            await asyncio.wait({waiting, leaving, held.ended}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({waiting, leaving, auth.ended}, return_when=asyncio.FIRST_COMPLETED)
             if waiting.done():
                 return RunResultBody.of(waiting.result())
-            if held.ended.done():
-                raise held.ended.result() or RunTakesTooLongError(GATEWAY_ENDS)
+            if auth.ended.done():
+                raise auth.ended.result() or RunTakesTooLongError(GATEWAY_ENDS)
             raise RunTakesTooLongError(CALLER_LEFT)
         finally:
             waiting.cancel()
@@ -73,18 +73,18 @@ async def stream_run(
 ) -> Response:
     """Say something and read the events of the run until `run.finished`."""
     with ExitStack() as taking:
-        # Before the message: whoever is refused a place has said nothing.
-        held = taking.enter_context(calls.stream_places.take(caller.claims, "sse"))
-        accepted = await calls.follow_run.start(SessionId(session_id), caller.user.id, body.message())
-        events = calls.follow_run.follow(SessionId(session_id), caller.user.id, accepted)
-        return EventStream(events, event_frame, place=_kept(held, taking.pop_all()), heartbeat_s=options.heartbeat_s)
+        # Before the message: whoever is refused a slot has said nothing.
+        auth = taking.enter_context(calls.stream_slots.claim_slot(caller.claims, "sse"))
+        accepted = await calls.follow_run.send_first(SessionId(session_id), caller.user.id, body.message())
+        events = calls.follow_run.follow_events_of(SessionId(session_id), caller.user.id, accepted)
+        return EventStream(events, event_frame, slot=_kept(auth, taking.pop_all()), heartbeat_s=options.heartbeat_s)
 
 
 @contextmanager
-def _kept(held: HeldLogIn, taken: ExitStack) -> Generator[HeldLogIn]:
-    """The place that was taken before, given back at the end of the block."""
+def _kept(auth: ConnectionAuth, taken: ExitStack) -> Generator[ConnectionAuth]:
+    """The slot that was taken before, given back at the end of the block."""
     with taken:
-        yield held
+        yield auth
 
 
 @router.post("/stop", status_code=202, responses={204: {"description": "The session is idle."}}, response_model=None)

@@ -14,7 +14,7 @@ from backend_api.application.conversation.send_message import Message
 from backend_api.domain.agent.events import Event
 from backend_api.domain.agent.waits import MAX_ANSWER_CHARACTERS
 from backend_api.domain.conversation.entity import Run, Session
-from backend_api.domain.sandbox.entity import ComputerStatus
+from backend_api.domain.sandbox.entity import SandboxStatus
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
 
 _ONLY_NULL = "Not in effect on this server yet, so any value but null is refused."
@@ -194,7 +194,7 @@ class UsageBody(AnswerBody):
 
 class SandboxBody(AnswerBody):
     seq: int
-    """The session's last event before the computer was looked at: no event up to it tells anything newer."""
+    """The session's last event before the sandbox was looked at: no event up to it tells anything newer."""
     status: str
     reason: str | None
     retryable: bool
@@ -205,7 +205,7 @@ class SandboxBody(AnswerBody):
     notice: str | None
 
     @classmethod
-    def of(cls, status: ComputerStatus, *, seq: int) -> SandboxBody:
+    def of(cls, status: SandboxStatus, *, seq: int) -> SandboxBody:
         """The answer for a status that was read after event `seq` was stored."""
         return cls(
             seq=seq,

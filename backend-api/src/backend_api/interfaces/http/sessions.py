@@ -57,7 +57,7 @@ async def update_session(session_id: str, body: UpdateSessionBody, caller: Curre
 
 @router.delete("/{session_id}", status_code=204)
 async def delete_session(session_id: str, caller: CurrentCaller, calls: Calls) -> Response:
-    """Remove a session with its computer, files and events."""
+    """Remove a session with its sandbox, files and events."""
     await calls.delete_session(SessionId(session_id), caller.user.id)
     return Response(status_code=204)
 

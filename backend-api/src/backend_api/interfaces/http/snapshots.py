@@ -52,7 +52,7 @@ async def take_snapshot(session_id: str, body: TakeSnapshotBody, caller: Current
 async def restore_snapshot(
     session_id: str, snapshot_id: _SnapshotId, caller: CurrentCaller, calls: Calls
 ) -> SnapshotBody:
-    """Bring the files back, all or none. Refused while the agent works; the computer starts again at its next use."""
+    """Bring the files back, all or none. Refused while the agent works; the sandbox starts again at its next use."""
     restored = await calls.restore_snapshot(SessionId(session_id), caller.user.id, snapshot_id)
     return SnapshotBody.model_validate(restored)
 

@@ -10,10 +10,8 @@ from typing import Annotated, cast
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from backend_api.application.computer.issue_ticket import IssueTicket
-from backend_api.application.computer.open_screen import OpenScreen
-from backend_api.application.conversation.answer_places import AnswerPlaces
 from backend_api.application.conversation.answer_question import AnswerQuestion
+from backend_api.application.conversation.answer_slots import AnswerSlots
 from backend_api.application.conversation.create_session import CreateSession
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
@@ -23,28 +21,30 @@ from backend_api.application.conversation.mark_read import MarkRead
 from backend_api.application.conversation.read_state import ReadState
 from backend_api.application.conversation.send_message import SendMessage
 from backend_api.application.conversation.stop_run import StopRun
-from backend_api.application.conversation.stream_places import StreamPlaces
+from backend_api.application.conversation.stream_slots import StreamSlots
 from backend_api.application.conversation.update_session import UpdateSession
 from backend_api.application.files.link_file import LinkFile
-from backend_api.application.files.own_computer import OwnComputer
+from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.files.restore_snapshot import RestoreSnapshot
 from backend_api.application.files.take_snapshot import TakeSnapshot
 from backend_api.application.files.upload_files import UploadFiles
 from backend_api.application.identity.authenticate import Authenticate
 from backend_api.application.identity.change_password import ChangePassword
+from backend_api.application.identity.connection_auth import AuthenticatedConnections
 from backend_api.application.identity.log_in import LogIn
 from backend_api.application.identity.log_out import LogOut
-from backend_api.application.identity.open_log_ins import OpenLogIns
 from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
+from backend_api.application.sandbox.issue_ticket import IssueTicket
+from backend_api.application.sandbox.open_screen import OpenScreen
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import EventLog, SessionRepository
 from backend_api.domain.identity.ports import Users
-from backend_api.domain.sandbox.ports import Computers, Workspace
+from backend_api.domain.sandbox.ports import Sandboxes, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks
 
@@ -69,7 +69,7 @@ class UseCases:
     refresh: Refresh
     change_password: ChangePassword
     log_out: LogOut
-    open_log_ins: OpenLogIns
+    connections: AuthenticatedConnections
     authenticate: Authenticate
     users: Users
     create_session: CreateSession
@@ -87,11 +87,11 @@ class UseCases:
     follow_events: FollowEvents
     follow_run: FollowRun
     follow_sessions: FollowSessions
-    stream_places: StreamPlaces
-    answer_places: AnswerPlaces
+    stream_slots: StreamSlots
+    answer_slots: AnswerSlots
     log: EventLog
-    own_computer: OwnComputer
-    computers: Computers
+    own_sandbox: OwnSandbox
+    sandboxes: Sandboxes
     workspace: Workspace
     upload_files: UploadFiles
     snapshots: Snapshots

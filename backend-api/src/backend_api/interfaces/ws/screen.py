@@ -1,4 +1,4 @@
-"""The screen of a computer: bytes between the browser and its desktop, one viewer a socket."""
+"""The screen of a sandbox: bytes between the browser and its desktop, one viewer a socket."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import logging
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
 from backend_api.application import measures
-from backend_api.application.computer.open_screen import OpenedScreen
+from backend_api.application.sandbox.open_screen import OpenedScreen
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.errors import DomainError, UnavailableError
-from backend_api.domain.sandbox.ports import Computers, Screen
+from backend_api.domain.sandbox.ports import Sandboxes, Screen
 from backend_api.interfaces.http.use_cases import Calls
 from backend_api.interfaces.trust import trust_peer
 from backend_api.interfaces.ws.close_codes import TOO_SLOW, close_code, end_code
@@ -34,7 +34,7 @@ async def screen(socket: WebSocket, session_id: str, calls: Calls, ticket: str =
         async with calls.open_screen(SessionId(session_id), ticket) as opened:
             trust_peer(socket)
             with measures.SCREENS.track_inprogress():
-                code = await _proxy(socket, opened, calls.computers, session_id)
+                code = await _proxy(socket, opened, calls.sandboxes, session_id)
     except DomainError as error:
         logger.info("screen closed", extra={"session_id": session_id, "code": error.code})
         code = close_code(error)
@@ -43,12 +43,12 @@ async def screen(socket: WebSocket, session_id: str, calls: Calls, ticket: str =
     await _close(socket, code)
 
 
-async def _proxy(socket: WebSocket, opened: OpenedScreen, computers: Computers, session_id: str) -> int:
-    ended = opened.held.ended
+async def _proxy(socket: WebSocket, opened: OpenedScreen, sandboxes: Sandboxes, session_id: str) -> int:
+    ended = opened.auth.ended
     tasks = {
         asyncio.create_task(_down(socket, opened.screen)),
         asyncio.create_task(_up(socket, opened.screen)),
-        asyncio.create_task(_keep_alive(computers, session_id)),
+        asyncio.create_task(_keep_alive(sandboxes, session_id)),
     }
     try:
         await asyncio.wait({*tasks, ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -81,10 +81,10 @@ async def _up(socket: WebSocket, opened: Screen) -> None:
                 await opened.send(data)
 
 
-async def _keep_alive(computers: Computers, session_id: str) -> None:
+async def _keep_alive(sandboxes: Sandboxes, session_id: str) -> None:
     while True:
         try:
-            await computers.keep_alive(session_id)
+            await sandboxes.keep_alive(session_id)
         except UnavailableError:
             logger.warning("activity not reported", extra={"session_id": session_id})
         await asyncio.sleep(KEEP_ALIVE_S)

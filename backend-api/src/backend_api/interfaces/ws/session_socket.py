@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from backend_api.application import measures
 from backend_api.application.conversation.event_json import dump, event_fields, format_time
 from backend_api.application.identity.authenticate import Caller
-from backend_api.application.identity.open_log_ins import HeldLogIn
+from backend_api.application.identity.connection_auth import ConnectionAuth
 from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SlowReaderError
@@ -94,10 +94,10 @@ class _Conversation:
         user = caller.user
         await self._calls.sessions.get(self._session_id, user.id)
         events = self._calls.follow_events(self._session_id, user.id, after)
-        with self._calls.stream_places.take(caller.claims, "ws") as held:
-            tasks = {asyncio.create_task(self._down(events)), asyncio.create_task(self._up(user, held))}
+        with self._calls.stream_slots.claim_slot(caller.claims, "ws") as auth:
+            tasks = {asyncio.create_task(self._down(events)), asyncio.create_task(self._up(user, auth))}
             try:
-                await asyncio.wait({*tasks, held.ended}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({*tasks, auth.ended}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 for task in tasks:
                     task.cancel()
@@ -109,19 +109,19 @@ class _Conversation:
                 return TOO_SLOW
             if isinstance(result, Exception):
                 raise result
-        return end_code(held.ended) if held.ended.done() else TRY_AGAIN
+        return end_code(auth.ended) if auth.ended.done() else TRY_AGAIN
 
     async def _down(self, events: AsyncGenerator[Event | None]) -> None:
         async for event in events:
             if event is not None:
                 await self._send(event_fields(event))
 
-    async def _up(self, user: User, held: HeldLogIn) -> None:
+    async def _up(self, user: User, auth: ConnectionAuth) -> None:
         while True:
             try:
                 frame = await self._receive()
                 if isinstance(frame, AuthFrame):
-                    held.renew((await self._calls.authenticate(frame.token)).claims)
+                    auth.renew((await self._calls.authenticate(frame.token)).claims)
                     continue
                 said = await carry_out(frame, self._calls, self._session_id, user.id)
             except DomainError as error:

@@ -1,4 +1,4 @@
-"""The computer of a session: its state, starting it, keeping it, and tickets for its screen."""
+"""The sandbox of a session: its state, starting it, keeping it, and tickets for its screen."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ class IssuedTicketBody(AnswerBody):
 
 @router.get("/sandbox")
 async def get_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
-    """How the computer is; looking neither starts nor wakes it."""
+    """How the sandbox is; looking neither starts nor wakes it."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    return SandboxBody.of(await calls.computers.status(session.id), seq=session.last_seq)
+    return SandboxBody.of(await calls.sandboxes.status(session.id), seq=session.last_seq)
 
 
 @router.post("/sandbox")
 async def start_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
-    """Start or wake the computer and wait until it is ready; the stream tells how far it is."""
-    await calls.own_computer(SessionId(session_id), caller.user.id)
+    """Start or wake the sandbox and wait until it is ready; the stream tells how far it is."""
+    await calls.own_sandbox(SessionId(session_id), caller.user.id)
     return await get_sandbox(session_id, caller, calls)
 
 
 @router.post("/sandbox/renew")
 async def renew_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
-    """Keep the computer running for longer, as any use of it does."""
+    """Keep the sandbox running for longer, as any use of it does."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
-    return SandboxBody.of(await calls.computers.renew(session.id), seq=session.last_seq)
+    return SandboxBody.of(await calls.sandboxes.renew(session.id), seq=session.last_seq)
 
 
 @router.post("/vnc/ticket", status_code=201)

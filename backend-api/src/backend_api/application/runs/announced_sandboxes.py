@@ -1,4 +1,4 @@
-"""Computers whose starting, readiness and failure are told in the session's stream."""
+"""Sandboxes whose starting, readiness and failure are told in the session's stream."""
 
 from __future__ import annotations
 
@@ -9,47 +9,47 @@ from weakref import WeakValueDictionary
 from backend_api.domain.agent.events import SandboxUpdated
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog, LiveTail
-from backend_api.domain.sandbox.entity import Computer, ComputerStatus
-from backend_api.domain.sandbox.errors import ComputerUnavailableError
-from backend_api.domain.sandbox.ports import Computers
+from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
+from backend_api.domain.sandbox.errors import SandboxUnavailableError
+from backend_api.domain.sandbox.ports import Sandboxes
 
 SILENT_S = 0.15
 LOOK_S = 1.0
 MAX_REMEMBERED = 5_000
 
 
-class AnnouncedComputers:
-    """`Computers` around another one. What was told last is remembered only to keep the stream short."""
+class AnnouncedSandboxes:
+    """`Sandboxes` around another one. What was told last is remembered only to keep the stream short."""
 
-    def __init__(self, inner: Computers, log: EventLog, tail: LiveTail) -> None:
+    def __init__(self, inner: Sandboxes, log: EventLog, tail: LiveTail) -> None:
         self._inner = inner
         self._log = log
         self._tail = tail
         self._told: dict[str, tuple[str, int]] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def ensure(self, session_id: str, user_id: str) -> Computer:
+    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
         lock = self._locks.setdefault(session_id, asyncio.Lock())
         async with lock:
             ensuring = asyncio.ensure_future(self._inner.ensure(session_id, user_id))
             try:
                 await asyncio.wait({ensuring}, timeout=SILENT_S)
                 await self._tell_of_wait(session_id, ensuring)
-                computer = await ensuring
-            except ComputerUnavailableError as error:
+                sandbox = await ensuring
+            except SandboxUnavailableError as error:
                 await self._tell(session_id, SandboxUpdated(status="failed", reason=error.detail), None)
                 raise
             finally:
                 ensuring.cancel()
-            if self._told.get(session_id) != (computer.id, computer.generation):
-                ready = SandboxUpdated(status="ready", expires_at=computer.expires_at, has_desktop=computer.has_desktop)
-                await self._tell(session_id, ready, (computer.id, computer.generation))
-            return computer
+            if self._told.get(session_id) != (sandbox.id, sandbox.generation):
+                ready = SandboxUpdated(status="ready", expires_at=sandbox.expires_at, has_desktop=sandbox.has_desktop)
+                await self._tell(session_id, ready, (sandbox.id, sandbox.generation))
+            return sandbox
 
-    async def status(self, session_id: str) -> ComputerStatus:
+    async def status(self, session_id: str) -> SandboxStatus:
         return await self._inner.status(session_id)
 
-    async def renew(self, session_id: str) -> ComputerStatus:
+    async def renew(self, session_id: str) -> SandboxStatus:
         return await self._inner.renew(session_id)
 
     async def keep_alive(self, session_id: str) -> None:
@@ -59,7 +59,7 @@ class AnnouncedComputers:
         await self._inner.delete(session_id, user_id)
         self._told.pop(session_id, None)
 
-    async def _tell_of_wait(self, session_id: str, ensuring: asyncio.Future[Computer]) -> None:
+    async def _tell_of_wait(self, session_id: str, ensuring: asyncio.Future[Sandbox]) -> None:
         """Each step forward in the line is told, and that it starts."""
         told: SandboxUpdated | None = None
         while not ensuring.done():
@@ -70,7 +70,7 @@ class AnnouncedComputers:
             await asyncio.wait({ensuring}, timeout=LOOK_S)
 
     async def _waiting(self, session_id: str) -> SandboxUpdated:
-        with contextlib.suppress(ComputerUnavailableError):
+        with contextlib.suppress(SandboxUnavailableError):
             status = await self._inner.status(session_id)
             return SandboxUpdated(status="starting", queue_position=status.queue_position)
         return SandboxUpdated(status="starting")

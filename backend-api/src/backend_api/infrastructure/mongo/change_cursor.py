@@ -1,4 +1,4 @@
-"""How far the managers' news were heard, by any gateway."""
+"""The last change of a sandbox that any gateway read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from backend_api.infrastructure.mongo.transactions import store_errors
 _NEWS = "computer_news"
 
 
-class MongoNewsMarks:
-    """`NewsMarks`: one document. Gateways overwrite each other's; what is heard twice is told once."""
+class MongoChangeCursor:
+    """`ChangeCursor`: one document. Gateways overwrite each other's; what is read twice is stored once."""
 
     def __init__(self, database: Database) -> None:
         self._marks = database["marks"]
@@ -19,6 +19,6 @@ class MongoNewsMarks:
             found = await self._marks.find_one({"_id": _NEWS})
         return found["mark"] if found else None
 
-    async def store(self, mark: str) -> None:
+    async def store(self, cursor: str) -> None:
         async with store_errors():
-            await self._marks.update_one({"_id": _NEWS}, {"$set": {"mark": mark}}, upsert=True)
+            await self._marks.update_one({"_id": _NEWS}, {"$set": {"mark": cursor}}, upsert=True)

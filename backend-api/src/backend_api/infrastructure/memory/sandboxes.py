@@ -1,4 +1,4 @@
-"""Computers without an engine: files in dictionaries, a screen that echoes. For tests."""
+"""Sandboxes without an engine: files in dictionaries, a screen that echoes. For tests."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 
-from backend_api.domain.sandbox.entity import Computer, ComputerStatus
+from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
 from backend_api.domain.sandbox.errors import (
-    ComputerUnavailableError,
     FileMissingError,
     NoDesktopError,
     PathForbiddenError,
+    SandboxUnavailableError,
     UploadTooLargeError,
 )
 from backend_api.domain.sandbox.ports import Download, FileEntry, FilePreview, Screen, Upload
@@ -21,22 +21,22 @@ from backend_api.domain.sandbox.ports import Download, FileEntry, FilePreview, S
 MAX_PREVIEW = 100 * 1024
 
 
-class MemoryComputers:
-    """`Computers`. `fault` makes every start fail with that reason; `activity` counts `keep_alive`."""
+class MemorySandboxes:
+    """`Sandboxes`. `fault` makes every start fail with that reason; `activity` counts `keep_alive`."""
 
     def __init__(self, *, has_desktop: bool = True) -> None:
-        self.living: dict[str, Computer] = {}
+        self.living: dict[str, Sandbox] = {}
         self.has_desktop = has_desktop
         self.fault: str | None = None
         self.activity: dict[str, int] = {}
 
-    async def ensure(self, session_id: str, user_id: str) -> Computer:
+    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
         """The same one until it is deleted."""
         del user_id
         if self.fault is not None:
-            raise ComputerUnavailableError(self.fault)
+            raise SandboxUnavailableError(self.fault)
         if session_id not in self.living:
-            self.living[session_id] = Computer(
+            self.living[session_id] = Sandbox(
                 id=f"c-{session_id}",
                 session_id=session_id,
                 generation=1,
@@ -46,17 +46,17 @@ class MemoryComputers:
             )
         return self.living[session_id]
 
-    async def status(self, session_id: str) -> ComputerStatus:
+    async def status(self, session_id: str) -> SandboxStatus:
         """Ready or none."""
-        computer = self.living.get(session_id)
-        if computer is None:
-            return ComputerStatus(status="none")
-        return ComputerStatus(status="ready", has_desktop=computer.has_desktop, expires_at=computer.expires_at)
+        sandbox = self.living.get(session_id)
+        if sandbox is None:
+            return SandboxStatus(status="none")
+        return SandboxStatus(status="ready", has_desktop=sandbox.has_desktop, expires_at=sandbox.expires_at)
 
-    async def renew(self, session_id: str) -> ComputerStatus:
+    async def renew(self, session_id: str) -> SandboxStatus:
         """Counted."""
         if session_id not in self.living:
-            raise ComputerUnavailableError("There is no computer to keep running. Start it first.")
+            raise SandboxUnavailableError("There is no computer to keep running. Start it first.")
         await self.keep_alive(session_id)
         return await self.status(session_id)
 
@@ -81,11 +81,11 @@ class MemoryWorkspace:
         self.files: dict[str, dict[str, bytes]] = {}
         self._max_bytes = max_bytes
 
-    async def list(self, computer: Computer, path: str) -> list[FileEntry]:
+    async def list(self, sandbox: Sandbox, path: str) -> list[FileEntry]:
         """One level."""
         folder = _inside(path)
         entries: dict[str, FileEntry] = {}
-        for name, content in self.files.get(computer.session_id, {}).items():
+        for name, content in self.files.get(sandbox.session_id, {}).items():
             place = PurePosixPath(name)
             if folder not in ("", str(place.parent)) and not name.startswith(f"{folder}/"):
                 continue
@@ -96,9 +96,9 @@ class MemoryWorkspace:
             entries[at] = FileEntry(path=at, name=first, size=size, modified_at=datetime.now(UTC), is_dir=is_dir)
         return list(entries.values())
 
-    async def preview(self, computer: Computer, path: str) -> FilePreview:
+    async def preview(self, sandbox: Sandbox, path: str) -> FilePreview:
         """Text or nothing."""
-        content = self._content(computer, path)
+        content = self._content(sandbox, path)
         is_binary = b"\0" in content
         return FilePreview(
             path=_inside(path),
@@ -111,16 +111,16 @@ class MemoryWorkspace:
         )
 
     @asynccontextmanager
-    async def download(self, computer: Computer, path: str) -> AsyncGenerator[Download]:
+    async def download(self, sandbox: Sandbox, path: str) -> AsyncGenerator[Download]:
         """The whole in one piece."""
-        content = self._content(computer, path)
+        content = self._content(sandbox, path)
 
         async def chunks() -> AsyncIterator[bytes]:
             yield content
 
         yield Download(name=PurePosixPath(path).name, size=len(content), chunks=chunks())
 
-    async def upload(self, computer: Computer, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
+    async def upload(self, sandbox: Sandbox, subdir: str, files: AsyncIterable[Upload]) -> list[str]:
         """All or nothing."""
         written: dict[str, bytes] = {}
         async for file in files:
@@ -128,11 +128,11 @@ class MemoryWorkspace:
             if len(content) > self._max_bytes:
                 raise UploadTooLargeError(f"A file may have at most {self._max_bytes} bytes.")
             written[_inside(f"{subdir}/{file.name}")] = content
-        self.files.setdefault(computer.session_id, {}).update(written)
+        self.files.setdefault(sandbox.session_id, {}).update(written)
         return list(written)
 
-    def _content(self, computer: Computer, path: str) -> bytes:
-        content = self.files.get(computer.session_id, {}).get(_inside(path))
+    def _content(self, sandbox: Sandbox, path: str) -> bytes:
+        content = self.files.get(sandbox.session_id, {}).get(_inside(path))
         if content is None:
             raise FileMissingError("There is no such file.")
         return content
@@ -168,8 +168,8 @@ class MemoryScreens:
     """`Screens`."""
 
     @asynccontextmanager
-    async def open(self, computer: Computer, *, control: bool) -> AsyncGenerator[Screen]:
+    async def open(self, sandbox: Sandbox, *, control: bool) -> AsyncGenerator[Screen]:
         """An echo."""
-        if not computer.has_desktop:
+        if not sandbox.has_desktop:
             raise NoDesktopError("This computer has no desktop.")
         yield EchoScreen(control=control)

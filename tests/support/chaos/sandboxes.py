@@ -16,7 +16,7 @@ from support.fleet import Fleet
 LEDGER = "ledger.txt"
 
 
-class Computers(Protocol):
+class Sandboxes(Protocol):
     """Every call blocks."""
 
     def kill_one(self, chance: random.Random) -> bool:
@@ -40,11 +40,11 @@ class Computers(Protocol):
         ...
 
 
-def computers_of(fleet: Fleet) -> Computers:
-    return DockerComputers(fleet) if fleet.runtime == "docker" else ProcessComputers(fleet)
+def sandboxes_of(fleet: Fleet) -> Sandboxes:
+    return DockerSandboxes(fleet) if fleet.runtime == "docker" else ProcessSandboxes(fleet)
 
 
-class ProcessComputers:
+class ProcessSandboxes:
     def __init__(self, fleet: Fleet) -> None:
         self._stack, self._folder = fleet.stack, fleet.sandboxes
 
@@ -86,7 +86,7 @@ class ProcessComputers:
         return [one.name for one in folder.iterdir()] if folder.exists() else []
 
 
-class DockerComputers:
+class DockerSandboxes:
     def __init__(self, fleet: Fleet) -> None:
         self._stack = fleet.stack
 

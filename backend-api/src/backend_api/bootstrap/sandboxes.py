@@ -1,4 +1,4 @@
-"""The way to the computers: the manager for their lives, their endpoints for what is inside."""
+"""The way to the sandboxes: the manager for their lives, their endpoints for what is inside."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from backend_api.bootstrap.settings import Settings
-from backend_api.domain.sandbox.news import NewsMarks, NewsSource
-from backend_api.domain.sandbox.ports import Computers, SandboxTools, Screens, Workspace
+from backend_api.domain.sandbox.changes import ChangeCursor, SandboxChangeSource
+from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
+from backend_api.infrastructure.sandbox_manager.changes import ManagerSandboxChanges
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient, manager_http
-from backend_api.infrastructure.sandbox_manager.news import ManagerNews
 from backend_api.infrastructure.sandbox_manager.snapshots import ManagerSnapshots
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
@@ -21,20 +21,20 @@ from backend_api.interfaces.http.use_cases import Probe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComputerPorts:
-    """What the gateway and the agent need of computers."""
+class SandboxPorts:
+    """What the gateway and the agent need of sandboxes."""
 
-    computers: Computers
+    sandboxes: Sandboxes
     workspace: Workspace
     snapshots: Snapshots
     screens: Screens
     tools: SandboxTools
-    news: NewsSource
+    changes: SandboxChangeSource
     probe: Probe
 
 
 @asynccontextmanager
-async def open_computers(settings: Settings, marks: NewsMarks) -> AsyncGenerator[ComputerPorts]:
+async def open_sandboxes(settings: Settings, cursor: ChangeCursor) -> AsyncGenerator[SandboxPorts]:
     """Connections to the manager and the endpoints, closed at the end."""
     token = settings.sandbox_manager_token.get_secret_value()
     async with manager_http(settings.sandbox_manager_url, token) as http:
@@ -45,12 +45,12 @@ async def open_computers(settings: Settings, marks: NewsMarks) -> AsyncGenerator
             response.raise_for_status()
 
         async with Endpoints(client) as endpoints:
-            yield ComputerPorts(
-                computers=client,
+            yield SandboxPorts(
+                sandboxes=client,
                 workspace=ToolApiWorkspace(endpoints),
                 snapshots=ManagerSnapshots(http, client.forget_session),
                 screens=ToolApiScreens(endpoints),
                 tools=ToolApiSandboxTools(endpoints),
-                news=ManagerNews(http, marks),
+                changes=ManagerSandboxChanges(http, cursor),
                 probe=probe,
             )

@@ -6,50 +6,50 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from backend_api.application import measures
-from backend_api.application.identity.open_log_ins import HeldLogIn, OpenLogIns
+from backend_api.application.identity.connection_auth import AuthenticatedConnections, ConnectionAuth
 from backend_api.domain.conversation.errors import TooManyStreamsError
 from backend_api.domain.identity.entity import AccessClaims, UserId
 
 RETRY_AFTER_S = 5
 
 
-class StreamPlaces:
+class StreamSlots:
     """Counted here, not across gateways: a connection belongs to one process, and so does what it costs."""
 
-    def __init__(self, limit: int, log_ins: OpenLogIns) -> None:
+    def __init__(self, limit: int, connections: AuthenticatedConnections) -> None:
         self._limit = limit
-        self._log_ins = log_ins
+        self._connections = connections
         self._taken: dict[UserId, int] = {}
-        self._open: set[HeldLogIn] = set()
+        self._open: set[ConnectionAuth] = set()
         self._is_closed = False
 
     def check(self, user_id: UserId) -> None:
-        """Raises `TooManyStreamsError` when no place is free."""
+        """Raises `TooManyStreamsError` when no slot is free."""
         if 0 < self._limit <= self._taken.get(user_id, 0):
             raise TooManyStreamsError(
                 f"You have {self._limit} streams open, which is the most. Close one.", retry_after_s=RETRY_AFTER_S
             )
 
     @contextmanager
-    def take(self, claims: AccessClaims, transport: str) -> Generator[HeldLogIn]:
-        """A place for the length of the block; it is told to end, with the reason, when the log-in holds no longer, and
+    def claim_slot(self, claims: AccessClaims, transport: str) -> Generator[ConnectionAuth]:
+        """A slot for the length of the block; it is told to end, with the reason, when the log-in holds no longer, and
         without one when the gateway ends.
 
         Raises `TooManyStreamsError` on entering.
         """
         user_id = claims.user_id
         self.check(user_id)
-        with self._log_ins.hold(claims) as held:
+        with self._connections.register(claims) as auth:
             if self._is_closed:
-                held.end(None)
+                auth.end(None)
             self._taken[user_id] = self._taken.get(user_id, 0) + 1
-            self._open.add(held)
+            self._open.add(auth)
             measures.STREAM_READERS.labels(transport).inc()
             try:
-                yield held
+                yield auth
             finally:
                 measures.STREAM_READERS.labels(transport).dec()
-                self._open.discard(held)
+                self._open.discard(auth)
                 self._taken[user_id] -= 1
                 if not self._taken[user_id]:
                     del self._taken[user_id]
@@ -57,5 +57,5 @@ class StreamPlaces:
     def close(self) -> None:
         """Tell every stream that the gateway ends."""
         self._is_closed = True
-        for held in tuple(self._open):
-            held.end(None)
+        for auth in tuple(self._open):
+            auth.end(None)

@@ -9,19 +9,19 @@ from contextlib import AsyncExitStack
 import httpx
 import pytest
 
-from backend_api.application.computer.tell_news import TellNews
+from backend_api.application.sandbox.publish_changes import PublishSandboxChanges
 from backend_api.domain.agent.events import Notice
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.sandbox.errors import ComputerUnavailableError
+from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
-from backend_api.infrastructure.mongo.computer_news import MongoComputerNews
+from backend_api.infrastructure.mongo.change_cursor import MongoChangeCursor
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
-from backend_api.infrastructure.mongo.news_marks import MongoNewsMarks
+from backend_api.infrastructure.mongo.sandbox_changes import MongoSandboxChangeLog
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
-from backend_api.infrastructure.sandbox_manager.news import ManagerNews
-from contracts.sandboxes import Sandbox
+from backend_api.infrastructure.sandbox_manager.changes import ManagerSandboxChanges
+from contracts.sandboxes import Sandbox as WireSandbox
 from support.backend_stores import ANNA, add_session
 from support.servers import Server
 
@@ -29,7 +29,7 @@ ENDS = "2026-01-02T00:00:00Z"
 
 
 def frame(number: int, session_id: str, status: str, **fields: object) -> str:
-    sandbox = Sandbox.model_validate(
+    sandbox = WireSandbox.model_validate(
         {
             "id": "b1",
             "session_id": session_id,
@@ -74,8 +74,10 @@ class Manager:
         return httpx.Response(200, content=told())
 
 
-def teller(client: httpx.AsyncClient, database: Database) -> TellNews:
-    return TellNews(ManagerNews(client, MongoNewsMarks(database)), MongoComputerNews(database), MemoryLiveTail())
+def teller(client: httpx.AsyncClient, database: Database) -> PublishSandboxChanges:
+    return PublishSandboxChanges(
+        ManagerSandboxChanges(client, MongoChangeCursor(database)), MongoSandboxChangeLog(database), MemoryLiveTail()
+    )
 
 
 @pytest.mark.timeout(60)
@@ -105,8 +107,8 @@ async def test_each_news_is_told_once_by_two_gateways_and_only_what_is_worth_it(
         ]
         tellers = [teller(client, database) for client in clients]
 
-        await asyncio.gather(*(one.follow() for one in tellers))
-        await tellers[0].follow()
+        await asyncio.gather(*(one.publish_changes() for one in tellers))
+        await tellers[0].publish_changes()
 
         stored = await MongoEventLog(database).read(session_id, after=0, limit=100)
 
@@ -140,19 +142,19 @@ async def test_a_gateway_that_comes_back_hears_what_it_missed_and_so_it_does_whe
         client = await stack.enter_async_context(
             httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
         )
-        await teller(client, database).follow()
+        await teller(client, database).publish_changes()
 
         manager.frames.append(frame(2, session_id, "paused", reason="Nobody was there."))
-        await teller(client, database).follow()  # another one, or the same after a restart
+        await teller(client, database).publish_changes()  # another one, or the same after a restart
         assert manager.marks == [None, "01"]
         assert await told(database, session_id) == ["Soon.", "Nobody was there."]
 
         manager.frames.append(frame(3, session_id, "gone", reason="It died."))
         manager.forgot = True
         late = teller(client, database)
-        with pytest.raises(ComputerUnavailableError):
-            await late.follow()
-        await late.follow()
+        with pytest.raises(SandboxUnavailableError):
+            await late.publish_changes()
+        await late.publish_changes()
         assert await told(database, session_id) == ["Soon.", "Nobody was there.", "It died."]
 
 
@@ -183,7 +185,7 @@ async def test_files_that_take_up_nearly_all_they_may_are_told_once_for_each_tim
         client = await stack.enter_async_context(
             httpx.AsyncClient(transport=httpx.MockTransport(manager), base_url="http://manager")
         )
-        await teller(client, database).follow()
+        await teller(client, database).publish_changes()
         assert await told(database, session_id) == ["Over 80 %.", "Full.", "Over 80 %."]
         stored = await MongoEventLog(database).read(session_id, after=0, limit=100)
         notices = [event.payload for event in stored if isinstance(event.payload, Notice)]

@@ -7,24 +7,24 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from backend_api.application.conversation.answer_places import AT_ONCE, WAITING, AnswerPlaces
+from backend_api.application.conversation.answer_slots import AT_ONCE, WAITING, AnswerSlots
 from backend_api.domain.conversation.errors import TooManyAnswersError
 from support.backend_stores import ANNA, BERT
 
 
 async def test_one_beyond_those_at_once_comes_when_another_ends() -> None:
-    places, came = AnswerPlaces(), asyncio.Event()
+    slots, came = AnswerSlots(), asyncio.Event()
 
     async def late() -> None:
-        async with places.take(ANNA):
+        async with slots.claim_slot(ANNA):
             came.set()
 
     async with AsyncExitStack() as held:
         for _ in range(AT_ONCE - 1):
-            await held.enter_async_context(places.take(ANNA))
-        async with places.take(ANNA):
+            await held.enter_async_context(slots.claim_slot(ANNA))
+        async with slots.claim_slot(ANNA):
             waiting = asyncio.create_task(late())
-            async with places.take(BERT):
+            async with slots.claim_slot(BERT):
                 await asyncio.sleep(0)
             assert not came.is_set()
         await waiting
@@ -32,30 +32,30 @@ async def test_one_beyond_those_at_once_comes_when_another_ends() -> None:
 
 
 async def test_one_that_waited_in_vain_is_refused_and_leaves_nothing() -> None:
-    places = AnswerPlaces(wait_s=0)
+    slots = AnswerSlots(wait_s=0)
     async with AsyncExitStack() as held:
         for _ in range(AT_ONCE):
-            await held.enter_async_context(places.take(ANNA))
+            await held.enter_async_context(slots.claim_slot(ANNA))
         for _ in range(2 * WAITING):
             with pytest.raises(TooManyAnswersError):
-                async with places.take(ANNA):
+                async with slots.claim_slot(ANNA):
                     pass
     async with AsyncExitStack() as held:
         for _ in range(AT_ONCE):
-            await held.enter_async_context(places.take(ANNA))
+            await held.enter_async_context(slots.claim_slot(ANNA))
 
 
 async def test_so_many_wait_and_no_more() -> None:
-    places = AnswerPlaces()
+    slots = AnswerSlots()
 
     async def one() -> None:
-        async with places.take(ANNA):
+        async with slots.claim_slot(ANNA):
             await asyncio.Event().wait()
 
     tasks = [asyncio.create_task(one()) for _ in range(AT_ONCE + WAITING)]
     await asyncio.sleep(0)
     with pytest.raises(TooManyAnswersError):
-        async with places.take(ANNA):
+        async with slots.claim_slot(ANNA):
             pass
     tasks.pop().cancel()
     await asyncio.sleep(0)

@@ -17,38 +17,38 @@ RETRY_AFTER_S = 5
 
 
 @dataclass(slots=True)
-class _Places:
+class _Slots:
     users: int = 0
     free: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
 
-class AnswerPlaces:
+class AnswerSlots:
     """Counted for this gateway: memory belongs to one process. What is asked beyond waits its turn for a while."""
 
     def __init__(self, wait_s: float = WAIT_S) -> None:
         self._wait_s = wait_s
-        self._of: dict[UserId, _Places] = {}
+        self._of: dict[UserId, _Slots] = {}
 
     @asynccontextmanager
-    async def take(self, user_id: UserId) -> AsyncGenerator[None]:
+    async def claim_slot(self, user_id: UserId) -> AsyncGenerator[None]:
         """Read and answer inside. Raises `TooManyAnswersError` on entering."""
-        places = self._of.setdefault(user_id, _Places())
-        if places.users >= AT_ONCE + WAITING:
+        slots = self._of.setdefault(user_id, _Slots())
+        if slots.users >= AT_ONCE + WAITING:
             raise self._too_many()
-        places.users += 1
+        slots.users += 1
         try:
             try:
                 async with asyncio.timeout(self._wait_s):
-                    await places.free.acquire()
+                    await slots.free.acquire()
             except TimeoutError:
                 raise self._too_many() from None
             try:
                 yield
             finally:
-                places.free.release()
+                slots.free.release()
         finally:
-            places.users -= 1
-            if not places.users:
+            slots.users -= 1
+            if not slots.users:
                 del self._of[user_id]
 
     @staticmethod

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from backend_api.domain.sandbox.entity import Computer
+from backend_api.domain.sandbox.entity import Sandbox
 
 
-def a_computer(sandbox_id: str = "sandbox-1", session_id: str = "session-1", *, has_desktop: bool = False) -> Computer:
+def a_sandbox(sandbox_id: str = "sandbox-1", session_id: str = "session-1", *, has_desktop: bool = False) -> Sandbox:
     """Ready, with network, for an hour."""
-    return Computer(
+    return Sandbox(
         id=sandbox_id,
         session_id=session_id,
         generation=1,

@@ -1,4 +1,4 @@
-"""Trade a ticket for the screen of a computer."""
+"""Trade a ticket for the screen of a sandbox."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from backend_api.application.conversation.stream_places import StreamPlaces
-from backend_api.application.files.own_computer import OwnComputer
-from backend_api.application.identity.open_log_ins import HeldLogIn, OpenLogIns
+from backend_api.application.conversation.stream_slots import StreamSlots
+from backend_api.application.files.own_sandbox import OwnSandbox
+from backend_api.application.identity.connection_auth import AuthenticatedConnections, ConnectionAuth
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import AccessClaims, UserId
 from backend_api.domain.sandbox.errors import NoDesktopError
@@ -21,18 +21,18 @@ class OpenedScreen:
     """A screen, and the log-in that it is open under."""
 
     screen: Screen
-    held: HeldLogIn
+    auth: ConnectionAuth
 
 
 @dataclass(frozen=True, slots=True)
 class OpenScreen:
     """Raises `TicketInvalidError`, `TokenInvalidError`, `TooManyStreamsError`, `NoDesktopError`,
-    `ComputerUnavailableError`, `SessionNotFoundError`."""
+    `SandboxUnavailableError`, `SessionNotFoundError`."""
 
     tickets: Tickets
-    log_ins: OpenLogIns
-    places: StreamPlaces
-    own_computer: OwnComputer
+    connections: AuthenticatedConnections
+    slots: StreamSlots
+    own_sandbox: OwnSandbox
     screens: Screens
 
     @asynccontextmanager
@@ -46,10 +46,10 @@ class OpenScreen:
             token_version=ticket.token_version,
             expires_at=ticket.expires_at,
         )
-        await self.log_ins.check(claims)
-        with self.places.take(claims, "screen") as held:
-            computer = await self.own_computer(session_id, claims.user_id)
-            if not computer.has_desktop:
+        await self.connections.check(claims)
+        with self.slots.claim_slot(claims, "screen") as auth:
+            sandbox = await self.own_sandbox(session_id, claims.user_id)
+            if not sandbox.has_desktop:
                 raise NoDesktopError("This computer has no desktop.")
-            async with self.screens.open(computer, control=ticket.mode == "control") as screen:
-                yield OpenedScreen(screen=screen, held=held)
+            async with self.screens.open(sandbox, control=ticket.mode == "control") as screen:
+                yield OpenedScreen(screen=screen, auth=auth)

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 CHECK_S = 2.0
 
 
-class HeldLogIn:
+class ConnectionAuth:
     """One stream or socket. `ended` is done with the reason when its log-in holds no longer; whoever else ends it sets
     None."""
 
@@ -53,7 +53,7 @@ class HeldLogIn:
         return asyncio.get_running_loop().call_later(rest, self.end, expired)
 
 
-class OpenLogIns:
+class AuthenticatedConnections:
     """All that is open in this process. One question to the store for everybody, every `every_s` and when told."""
 
     def __init__(
@@ -63,19 +63,19 @@ class OpenLogIns:
         self._notifier = notifier
         self._clock = clock
         self._every_s = every_s
-        self._held: dict[UserId, set[HeldLogIn]] = {}
+        self._held: dict[UserId, set[ConnectionAuth]] = {}
 
     @contextmanager
-    def hold(self, claims: AccessClaims) -> Generator[HeldLogIn]:
+    def register(self, claims: AccessClaims) -> Generator[ConnectionAuth]:
         """Watched for the length of the block."""
-        held = HeldLogIn(claims, self._clock)
+        auth = ConnectionAuth(claims, self._clock)
         beside = self._held.setdefault(claims.user_id, set())
-        beside.add(held)
+        beside.add(auth)
         try:
-            yield held
+            yield auth
         finally:
-            held.release()
-            beside.discard(held)
+            auth.release()
+            beside.discard(auth)
             if not beside and self._held.get(claims.user_id) is beside:
                 del self._held[claims.user_id]
 
@@ -86,7 +86,7 @@ class OpenLogIns:
         if is_late or not claims.holds(account):
             raise TokenInvalidError("This log-in ended. Log in again.")
 
-    async def run(self) -> None:
+    async def watch_log_ins(self) -> None:
         """Watch until cancelled."""
         loop = asyncio.get_running_loop()
         async with self._notifier.subscribe(Topic.LOG_IN_ENDED) as ended:
@@ -104,12 +104,12 @@ class OpenLogIns:
                     logger.exception("looking at log-ins failed")
 
     async def _look(self) -> None:
-        families = {user_id: {held.claims.family for held in beside} for user_id, beside in self._held.items()}
+        families = {user_id: {auth.claims.family for auth in beside} for user_id, beside in self._held.items()}
         if not families:
             return
         found = await self._standings.standings(families)
         for user_id, asked in families.items():
-            for held in tuple(self._held.get(user_id, ())):
+            for auth in tuple(self._held.get(user_id, ())):
                 # What was opened meanwhile was checked then.
-                if held.claims.family in asked and not held.claims.holds(found.get(user_id)):
-                    held.end(TokenInvalidError("This log-in ended. Log in again."))
+                if auth.claims.family in asked and not auth.claims.holds(found.get(user_id)):
+                    auth.end(TokenInvalidError("This log-in ended. Log in again."))

@@ -1,0 +1,17 @@
+"""One real tool API behind every session."""
+
+from __future__ import annotations
+
+from backend_api.domain.sandbox.entity import Sandbox
+from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
+
+
+class SameSandbox(MemorySandboxes):
+    """Every session's computer is the one given."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        super().__init__()
+        self._sandbox = sandbox
+
+    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
+        return self._sandbox
