@@ -14,5 +14,5 @@ export default defineConfig({
     proxy: { '/api': { target: backend, ws: true } },
   },
   build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false }, chunkSizeWarningLimit: 900 },
-  test: { environment: 'node', include: ['src/**/*.spec.ts'], restoreMocks: true },
+  test: { environment: 'node', include: ['src/**/*.spec.ts', 'scripts/**/*.spec.ts'], restoreMocks: true },
 })

@@ -47,7 +47,7 @@ run_checks() {
     skip_check "compose files" "no compose on this machine"
   fi
   ensure_node_modules
-  for script in lint types check:format check:generated; do check "front end: $script" check_frontend "$script"; done
+  for script in lint check:folders types check:format check:generated; do check "front end: $script" check_frontend "$script"; done
   [ -z "${REQUIRE_ALL:-}" ] || [ ${#SKIPPED_CHECKS[@]} = 0 ] || FAILED_CHECKS+=("${SKIPPED_CHECKS[@]}")
   if [ ${#FAILED_CHECKS[@]} -gt 0 ]; then fail "failed: $(printf '%s; ' "${FAILED_CHECKS[@]}")"; fi
   note "All checks passed."

@@ -288,6 +288,8 @@ export default {
     binary: 'This file can’t be previewed. Download it to open it.',
     large: 'This file is too large to be shown here (over {most}). Download it to open it.',
     downloadIt: 'Download',
+    awaited: 'The computer has not answered yet.',
+    awaitedText: 'It may be waking up or starting again. Your files are kept and appear here as soon as it answers.',
     nothingIn: 'This file is empty.',
     truncated: 'Only the beginning is shown. Download the file to see the rest.',
     source: 'Source',

@@ -288,6 +288,8 @@ const zh: typeof en = {
     binary: '这个文件无法预览，请下载后打开。',
     large: '这个文件太大（超过 {most}），无法在这里显示，请下载后打开。',
     downloadIt: '下载',
+    awaited: '电脑还没有回应。',
+    awaitedText: '它可能正在唤醒或重新启动。你的文件都还在，它一回应就会显示在这里。',
     nothingIn: '这个文件是空的。',
     truncated: '只显示开头部分，下载文件可查看全部。',
     source: '源码',

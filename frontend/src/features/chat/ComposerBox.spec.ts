@@ -40,6 +40,25 @@ describe('ComposerBox', () => {
     expect(emitted()['send']).toEqual([['one\ntwo', [], false]])
     expect(field()).toHaveProperty('value', '')
   })
+  it('has the focus in each conversation that is come to, unless something else is written or a screen is touched', async () => {
+    const { rerender } = show({ sessionId: null })
+    const pressed = document.body.appendChild(document.createElement('button'))
+    const other = document.body.appendChild(document.createElement('input'))
+    for (const [holder, next, isHere] of [
+      [pressed, 'one', true],
+      [other, 'two', false],
+    ] as const) {
+      holder.focus()
+      await rerender({ sessionId: next })
+      expect(document.activeElement === field()).toBe(isHere)
+    }
+    vi.spyOn(window, 'matchMedia').mockReturnValue({ matches: false } as MediaQueryList)
+    pressed.focus()
+    await rerender({ sessionId: 'three' })
+    expect(document.activeElement).toBe(pressed)
+    pressed.remove()
+    other.remove()
+  })
   it('sends nothing when there is nothing', async () => {
     const { emitted } = show()
     await userEvent.type(field(), '  {Enter}')

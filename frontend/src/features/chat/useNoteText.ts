@@ -1,5 +1,5 @@
 import { useI18n } from 'vue-i18n'
-import { useCodeText } from '@/shared/lib/useProblemText'
+import { useCodeText } from '@/api/useProblemText'
 import { HANDED_OVER } from './reducer'
 import type { NoteItem } from './transcript'
 

@@ -4,7 +4,7 @@ import { cleanup, render, screen } from '@testing-library/vue'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { i18n } from '@/i18n'
 import { startFakeServer } from '@/shared/testing/fakeServer'
-import type { ToolCard } from './card'
+import type { ToolCard } from './body/card'
 import ToolCardView from './ToolCardView.vue'
 
 afterEach(() => {

@@ -1,3 +1,3 @@
-export type { ToolCard } from './card'
+export type { ToolCard } from './body/card'
 export { default as ToolCardView } from './ToolCardView.vue'
 export { useToolPhrase } from './useToolPhrase'

@@ -1,6 +1,6 @@
 import { AppWindow, Brain, Clock, FileDiff, FileText, Globe, Image, Search, SquareTerminal, Wrench } from '@lucide/vue'
 import { defineAsyncComponent, type Component } from 'vue'
-import type { ToolCard } from './card'
+import type { ToolCard } from './body/card'
 import BrowserView from './views/BrowserView.vue'
 import FileView from './views/FileView.vue'
 import ImageView from './views/ImageView.vue'

@@ -1,5 +1,5 @@
 import { useI18n } from 'vue-i18n'
-import type { ToolCard } from './card'
+import type { ToolCard } from './body/card'
 
 const LONGEST_VALUE = 80
 type Call = Pick<ToolCard, 'name' | 'arguments' | 'phrase' | 'outcome'>

@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 afterEach(() => scope.stop())
 const here = (): string => `${location.pathname}${location.search}`
-const isCovered = (): boolean => (history.state as { covered?: boolean } | null)?.covered === true
+const isCovered = (): boolean => Number((history.state as { covered?: number } | null)?.covered) > 0
 const covered = (is: boolean): Promise<void> => vi.waitFor(() => expect(isCovered()).toBe(is))
 /** Long enough for a step back that should not be. */
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 60))
@@ -80,6 +80,40 @@ describe('going back', () => {
     history.back()
     await vi.waitFor(() => expect(search.value).toBe(false))
     await settled()
+    history.back()
+    await vi.waitFor(() => expect(here()).toBe('/s/before'))
+  })
+  it('closes what stands on another cover first, and both at once where they opened together', async () => {
+    await open(drawer)
+    await open(search)
+    history.back()
+    await vi.waitFor(() => expect(search.value).toBe(false))
+    await settled()
+    expect([drawer.value, isCovered()]).toEqual([true, true])
+    await open(search)
+    search.value = false
+    drawer.value = false
+    await covered(false)
+    await settled()
+    drawer.value = true
+    await open(search)
+    history.back()
+    await vi.waitFor(() => expect([drawer.value, search.value]).toEqual([false, false]))
+    await settled()
+    expect(here()).toBe('/s/one?x=1')
+    history.back()
+    await vi.waitFor(() => expect(here()).toBe('/s/before'))
+  })
+  it('comes to the page again where a cover on another led elsewhere', async () => {
+    await open(drawer)
+    await open(search)
+    await router.push('/s/two')
+    await settled()
+    expect([here(), isCovered(), drawer.value, search.value]).toEqual(['/s/two', false, false, false])
+    history.back()
+    await vi.waitFor(() => expect(here()).toBe('/s/one?x=1'))
+    await settled()
+    expect([here(), isCovered()]).toEqual(['/s/one?x=1', false])
     history.back()
     await vi.waitFor(() => expect(here()).toBe('/s/before'))
   })

@@ -1,46 +1,60 @@
 import { onScopeDispose, shallowReactive, watch, type Ref } from 'vue'
 import { isNavigationFailure, NavigationFailureType, type Router } from 'vue-router'
 
-/** What covers the page now. */
-const covers = shallowReactive(new Set<Ref<boolean>>())
-const isOnCover = (): boolean => (history.state as { covered?: boolean } | null)?.covered === true
+/** What covers the page now, and how many entries of the history stand between it and the page; 0 until it has one. */
+const covers = shallowReactive(new Map<Ref<boolean>, number>())
+const depthOf = (): number => Math.max(0, ...covers.values())
+const depthHere = (): number => Number((history.state as { covered?: number | boolean } | null)?.covered ?? 0)
 
 /** Going back in the browser closes this, instead of leaving the page under it. */
 export function useBackCloses(open: Ref<boolean>): void {
-  watch(open, (isOpen) => (isOpen ? covers.add(open) : covers.delete(open)), { immediate: true })
+  watch(open, (isOpen) => (isOpen ? covers.set(open, 0) : covers.delete(open)), { immediate: true })
   onScopeDispose(() => covers.delete(open))
 }
 
 /**
- * Gives what covers the page an entry of its own in the history: going back from it closes the cover, closing the cover
- * leaves it, and a way elsewhere takes its place.
+ * Gives what covers the page entries of its own in the history, one for what opens at the same moment: going back from
+ * it closes it, closing it leaves its entry, and a way elsewhere takes its place.
  */
 export function letBackClose(router: Router): void {
-  let stoodOnCover = false
+  let depth = 0
   let isReplacing = false
+  let isLeaving = false
 
-  function leaveCover(): void {
+  function leaveEntries(): void {
+    if (isLeaving) return
+    isLeaving = true
     // What closes a cover often goes elsewhere at once, which leaves its entry too.
-    setTimeout(() => covers.size === 0 && isOnCover() && router.back())
+    setTimeout(() => {
+      const over = depthHere() - depthOf()
+      isLeaving = over > 0
+      if (isLeaving) router.go(-over)
+    })
   }
   watch(
-    () => covers.size > 0,
-    (isCovered) => {
-      if (!isCovered) return leaveCover()
+    () => [...covers],
+    () => {
+      const fresh = [...covers].filter(([, at]) => at === 0).map(([cover]) => cover)
+      const wanted = depthOf() + (fresh.length > 0 ? 1 : 0)
+      for (const cover of fresh) covers.set(cover, wanted)
+      if (wanted < depthHere()) return leaveEntries()
+      if (wanted === depthHere()) return
       const { path, query, hash } = router.currentRoute.value
-      if (!isOnCover()) void router.push({ path, query, hash, force: true, state: { covered: true } })
+      void router.push({ path, query, hash, force: true, state: { covered: wanted } })
     },
   )
   router.beforeEach((to, from) => {
-    isReplacing = stoodOnCover && to.fullPath !== from.fullPath && !isReplacing
+    isReplacing = depth > 0 && to.fullPath !== from.fullPath && !isReplacing
     if (!isReplacing) return true
-    return { path: to.path, query: to.query, hash: to.hash, replace: true, state: { covered: false } }
+    return { path: to.path, query: to.query, hash: to.hash, replace: true, state: { covered: 0 } }
   })
   router.afterEach((_to, _from, failure) => {
     const isHereAlready = isNavigationFailure(failure, NavigationFailureType.duplicated)
     if (failure && !isHereAlready) return
-    stoodOnCover = isOnCover()
-    if (stoodOnCover && covers.size === 0) leaveCover()
-    if (!stoodOnCover || isHereAlready) for (const cover of [...covers]) cover.value = false
+    isLeaving = false
+    depth = depthHere()
+    const kept = isHereAlready ? 0 : depth
+    for (const [cover, at] of [...covers]) if (at > kept) cover.value = false
+    if (depth > depthOf()) leaveEntries()
   })
 }

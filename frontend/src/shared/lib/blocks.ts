@@ -12,6 +12,16 @@ export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: fal
 // Names such as notes.md are files here, not hosts.
 markdown.linkify.set({ fuzzyLink: false })
 
+const UPRIGHT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
+/** Scripts without an italic of their own are emphasised by dots: a browser would only slant them. */
+markdown.renderer.rules['em_open'] = (tokens, index) => {
+  const end = tokens.findIndex(
+    ({ type, level }, at) => at > index && type === 'em_close' && level === tokens[index]?.level,
+  )
+  const words = tokens.slice(index, end).map(({ content }) => content)
+  return UPRIGHT.test(words.join('')) ? '<em class="upright">' : '<em>'
+}
+
 /**
  * Cuts Markdown into top-level blocks. With the blocks of an earlier state of a text that only grew, all but its last
  * two are kept as they are, so that a streamed answer costs only its tail. Two, because a line cut short can be a block

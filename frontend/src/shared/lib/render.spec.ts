@@ -34,3 +34,11 @@ describe('renderBlock', () => {
     expect(renderBlock('see notes.md')).not.toMatch(/<a/)
   })
 })
+
+it.each([
+  ['*word*', '<em>word</em>'],
+  ['*请注意*', '<em class="upright">请注意</em>'],
+  ['*see **重要** here* and *so*', '<em class="upright">see <strong>重要</strong> here</em> and <em>so</em>'],
+])('%s is not slanted where its script has no italic', (source, html) =>
+  expect(renderBlock(source)).toBe(`<p>${html}</p>\n`),
+)

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from backend_api.domain.agent.events import Question, ResolvedBy, ToolFinished
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
@@ -19,6 +21,7 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.tools import ToolSpec
+from backend_api.domain.agent.waits import Wait
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
 from backend_api.infrastructure.llm.demo import DemoModel
 
@@ -207,6 +210,32 @@ async def test_missing_tools_are_named() -> None:
     text, calls = await say([UserTurn(text="run ls")], tools=())
     assert calls == []
     assert "shell_exec" in text
+
+
+@pytest.mark.parametrize(
+    ("answers", "by", "shown", "hidden"),
+    [
+        ({"q1": "Yes\n> no"}, "user", "```\nYes\n> no\n```", "The person answered"),
+        (None, "timeout", "No answer came", "as well as you can"),
+    ],
+)
+async def test_of_an_answer_it_shows_what_the_person_said_and_nothing_meant_for_a_model(
+    answers: dict[str, str] | None, by: ResolvedBy, shown: str, hidden: str
+) -> None:
+    turns: list[Turn] = [UserTurn(text="ask me whether to go on")]
+    text, (call,) = await say(turns, tools=("ask_user",))
+    question = Question(id="q1", text=call.arguments["questions"][0]["text"], options=["Yes", "No"], allow_text=True)
+    wait = Wait(id="w", call_id=call.call_id, questions=[question], expires_s=60).begun(
+        datetime(2026, 1, 1, tzinfo=UTC)
+    )
+    finished = next(one.payload for one in wait.resolved(by, answers) if isinstance(one.payload, ToolFinished))
+    turns += [
+        AssistantTurn(text=text, calls=(call,)),
+        ToolTurn(call_id=call.call_id, name=call.name, output=finished.preview, success=finished.success),
+    ]
+    said, _ = await say(turns, tools=("ask_user",))
+    assert shown in said
+    assert hidden not in said
 
 
 def test_without_a_key_the_demo_model_is_the_default() -> None:

@@ -162,13 +162,18 @@ def _report_text(topic: str, results: Sequence[ToolTurn]) -> str:
 
 def _ask(scene: Scene) -> Step:
     """For trying a run that waits for the person."""
+    text = (scene.match.group("question") if scene.match else "").strip() or scene.words.ask
     if scene.step == 0:
         options = [scene.words.ask_yes, scene.words.ask_no]
-        text = (scene.match.group("question") if scene.match else "").strip() or scene.words.ask
         return Step(
             text=scene.words.ask, calls=(_call(scene, "ask_user", questions=[{"text": text, "options": options}]),)
         )
-    return _outcome(scene, scene.words.ask_done)
+    # The result is written for a model; the person reads only what they said themselves.
+    result = scene.results[-1]
+    answer = result.output.partition(f"{text}\n> ")[2].strip()
+    if not result.success or not answer:
+        return Step(text=scene.words.ask_unanswered)
+    return Step(text=scene.words.ask_done.replace("{output}", _fenced(answer)))
 
 
 def _stream(scene: Scene) -> Step:

@@ -30,6 +30,7 @@ class Words:
     ask_yes: str
     ask_no: str
     ask_done: str
+    ask_unanswered: str
     report: str
     report_write: str
     report_done: str
@@ -72,6 +73,7 @@ ENGLISH = Words(
     ask_yes="Yes",
     ask_no="No",
     ask_done="Thank you. I heard:\n\n{output}",
+    ask_unanswered="No answer came, so I leave it at that.",
     report="I make a short report about {topic}: first I gather what I can.",
     report_write="Now I write it down.",
     report_done="The report is ready: [{path}]({path}). As a demo model I only gathered facts; a real model writes.",
@@ -132,6 +134,7 @@ CHINESE = Words(
     ask_yes="是",
     ask_no="否",
     ask_done="谢谢。我听到的是：\n\n{output}",
+    ask_unanswered="没有收到回答，那就先到这里。",
     report="我来做一份关于{topic}的简短报告，先收集资料。",
     report_write="现在写下来。",
     report_done="报告已完成：[{path}]({path})。演示模型只收集事实，真正的写作需要真正的模型。",

@@ -1,6 +1,6 @@
 import { useI18n } from 'vue-i18n'
-import { ApiError, isTooLarge } from '@/api/problems'
-import { formatSizes } from './format'
+import { ApiError, isTooLarge } from './problems'
+import { formatSizes } from '@/shared/lib/format'
 
 /** What a code of the server stands for, in the page's language; where it has no words of its own, the server's. */
 export function useCodeText(): (code: string | null, detail: string) => string {

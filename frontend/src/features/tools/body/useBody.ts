@@ -3,7 +3,7 @@ import { readAtMost } from '@/api/bounded'
 import { callRaw } from '@/api/client'
 import { ApiError } from '@/api/problems'
 import { pictureUrl } from '@/shared/lib/shownContent'
-import { useProblemText } from '@/shared/lib/useProblemText'
+import { useProblemText } from '@/api/useProblemText'
 import type { ToolCard } from './card'
 
 const LARGEST_BYTES = 32_000_000
