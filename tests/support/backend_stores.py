@@ -14,19 +14,19 @@ from backend_api.domain.conversation.entity import Session, SessionId, SessionSt
 from backend_api.domain.conversation.feed import ReadMarkers
 from backend_api.domain.conversation.ports import (
     EventLog,
-    LiveTail,
     RunLedger,
     SessionRepository,
+    SessionStream,
     Transcripts,
     Waits,
 )
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
 from backend_api.infrastructure.memory.deletions import MemoryDeletions
-from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
+from backend_api.infrastructure.memory.session_stream import MemorySessionStream
 from backend_api.infrastructure.memory.sessions import (
     MemoryEventLog,
     MemoryReadMarkers,
@@ -44,8 +44,8 @@ from backend_api.infrastructure.mongo.session_repository import MongoSessionRepo
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.hub import Hub
-from backend_api.infrastructure.redis.live_tail import RedisLiveTail
 from backend_api.infrastructure.redis.notifier import RedisNotifier
+from backend_api.infrastructure.redis.session_stream import RedisSessionStream
 
 ANNA = UserId("anna")
 BERT = UserId("bert")
@@ -125,13 +125,13 @@ async def mongo_stores(
 class LiveChannels:
     """Both in memory, or both over one Redis."""
 
-    tail: LiveTail
+    stream: SessionStream
     notifier: Notifier
 
 
 def memory_channels() -> LiveChannels:
     """In memory."""
-    return LiveChannels(tail=MemoryLiveTail(), notifier=MemoryNotifier())
+    return LiveChannels(stream=MemorySessionStream(), notifier=MemoryNotifier())
 
 
 @asynccontextmanager
@@ -143,7 +143,7 @@ async def redis_channels(uri: str) -> AsyncGenerator[LiveChannels]:
     listening = asyncio.create_task(hub.receive_messages())
     try:
         async with RedisNotifier(redis, hub).listening() as notifier:
-            yield LiveChannels(tail=RedisLiveTail(redis, hub), notifier=notifier)
+            yield LiveChannels(stream=RedisSessionStream(redis, hub), notifier=notifier)
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)

@@ -110,7 +110,7 @@ async def run_gateway(
             transcripts=MongoTranscripts(database),
             markers=MongoReadMarkers(database),
             feed=feed,
-            tail=live.tail,
+            stream=live.stream,
             notifier=live.notifier,
             sandboxes=sandboxes,
             workspace=files or workspace,

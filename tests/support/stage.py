@@ -27,11 +27,11 @@ from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, Run
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Subscription, Topic
-from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
+from backend_api.infrastructure.memory.session_stream import MemorySessionStream
 from backend_api.infrastructure.memory.sessions import MemoryEventLog, MemorySessionRepository
 from backend_api.infrastructure.memory.store import MemoryStore, utc_now
 from support.backend_stores import add_session
@@ -40,7 +40,7 @@ from support.scripted import SCRIPTED, HandlerBox, OneModel
 USER = UserId("user_1")
 
 
-class RecordingTail(MemoryLiveTail):
+class RecordingStream(MemorySessionStream):
     """Keeps what was shown, and when; may take its time."""
 
     def __init__(self) -> None:
@@ -49,15 +49,15 @@ class RecordingTail(MemoryLiveTail):
         self.deltas: list[tuple[float, LivePayload]] = []
         self.published: list[Event] = []
 
-    async def publish(self, session_id: SessionId, events: Sequence[Event]) -> None:
+    async def append(self, session_id: SessionId, events: Sequence[Event]) -> None:
         self.published.extend(events)
-        await super().publish(session_id, events)
+        await super().append(session_id, events)
 
-    async def publish_delta(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
+    async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
         if self.delay_s:
             await asyncio.sleep(self.delay_s)
         self.deltas.append((time.perf_counter(), payload))
-        await super().publish_delta(session_id, run_id, payload)
+        await super().show(session_id, run_id, payload)
 
 
 class WatchedNotifier(MemoryNotifier):
@@ -111,20 +111,20 @@ class Stage:
         *,
         ledger: MemoryRunLedger | None = None,
         log: EventLog | None = None,
-        tail: RecordingTail | None = None,
+        stream: RecordingStream | None = None,
         notifier: WatchedNotifier | None = None,
     ) -> None:
         self.store = store or MemoryStore()
         self.sessions = MemorySessionRepository(self.store)
         self.ledger = ledger or WatchedLedger(self.store)
         self.log = log or MemoryEventLog(self.store)
-        self.tail = tail or RecordingTail()
+        self.stream = stream or RecordingStream()
         self.notifier = notifier or WatchedNotifier()
         limits = Limits(messages_per_minute=0)
         own_sandbox = OwnSandbox(self.sessions, MemorySandboxes())
         attached = CheckAttachments(own_sandbox, MemoryWorkspace())
-        self._send = SendMessage(self.ledger, self.tail, self.notifier, MemoryRateLimiter(), limits, attached)
-        self._stop = StopRun(self.sessions, self.ledger, self.log, self.tail, self.notifier)
+        self._send = SendMessage(self.ledger, self.stream, self.notifier, MemoryRateLimiter(), limits, attached)
+        self._stop = StopRun(self.sessions, self.ledger, self.log, self.stream, self.notifier)
 
     async def open_session(self, title: str = "", **options: Any) -> SessionId:
         session_id = await add_session(self.sessions, USER, title)
@@ -193,7 +193,7 @@ def worker_for(
     services = RunServices(
         ledger=stage.ledger,
         log=stage.log,
-        tail=stage.tail,
+        stream=stage.stream,
         notifier=stage.notifier,
         sessions=stage.sessions,
         catalogue=OneModel(chat=model, info=info),

@@ -24,7 +24,7 @@ from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.retry import RetryPolicy
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, SessionRepository
+from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools
@@ -46,7 +46,7 @@ class AgentPorts:
 
     ledger: RunLedger
     log: EventLog
-    tail: LiveTail
+    stream: SessionStream
     notifier: Notifier
     sessions: SessionRepository
     sandboxes: Sandboxes
@@ -106,7 +106,7 @@ async def open_agent(
         services = RunServices(
             ledger=ports.ledger,
             log=ports.log,
-            tail=ports.tail,
+            stream=ports.stream,
             notifier=ports.notifier,
             sessions=ports.sessions,
             catalogue=catalogue,

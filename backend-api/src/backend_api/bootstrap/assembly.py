@@ -49,9 +49,9 @@ from backend_api.domain.conversation.feed import ReadMarkers, SessionFeed
 from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import (
     EventLog,
-    LiveTail,
     RunLedger,
     SessionRepository,
+    SessionStream,
     Slots,
     Transcripts,
     Waits,
@@ -89,7 +89,7 @@ class Ports:
     transcripts: Transcripts
     markers: ReadMarkers
     feed: SessionFeed
-    tail: LiveTail
+    stream: SessionStream
     notifier: Notifier
     sandboxes: Sandboxes
     workspace: Workspace
@@ -132,12 +132,12 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
     own_sandbox = OwnSandbox(ports.sessions, ports.sandboxes)
     attached = CheckAttachments(own_sandbox, ports.workspace)
-    send_message = SendMessage(ports.ledger, ports.tail, ports.notifier, limiter, limits, attached, ports.slots)
+    send_message = SendMessage(ports.ledger, ports.stream, ports.notifier, limiter, limits, attached, ports.slots)
     heads = SessionHeads(ports.log, policy.poll_s)
-    follow_events = FollowEvents(ports.sessions, ports.log, ports.tail, heads, policy.poll_s)
+    follow_events = FollowEvents(ports.sessions, ports.log, ports.stream, heads, policy.poll_s)
     connections = AuthenticatedConnections(ports.standings, ports.notifier, ports.clock)
     slots = StreamSlots(policy.streams_per_user, connections)
-    stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.tail, ports.notifier)
+    stop_run = StopRun(ports.sessions, ports.ledger, ports.log, ports.stream, ports.notifier)
     get_job = GetJob(ports.ledger)
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
     log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
@@ -159,14 +159,14 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
         users=ports.users,
         create_session=CreateSession(ports.sessions, rules, limiter, limits),
-        update_session=UpdateSession(ports.sessions, ports.log, ports.tail, rules),
+        update_session=UpdateSession(ports.sessions, ports.log, ports.stream, rules),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
         sessions=ports.sessions,
         read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.sandboxes),
         mark_read=MarkRead(ports.markers),
         send_message=send_message,
         stop_run=stop_run,
-        answer_question=AnswerQuestion(ports.waits, ports.tail, ports.notifier),
+        answer_question=AnswerQuestion(ports.waits, ports.stream, ports.notifier),
         run_records=ports.run_records,
         get_job=get_job,
         cancel_job=CancelJob(get_job, stop_run),
@@ -179,10 +179,10 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         own_sandbox=own_sandbox,
         sandboxes=ports.sandboxes,
         workspace=ports.workspace,
-        upload_files=UploadFiles(own_sandbox, ports.workspace, ports.log, ports.tail, limiter, limits),
+        upload_files=UploadFiles(own_sandbox, ports.workspace, ports.log, ports.stream, limiter, limits),
         snapshots=ports.snapshots,
         take_snapshot=TakeSnapshot(ports.sessions, ports.snapshots),
-        restore_snapshot=RestoreSnapshot(ports.sessions, ports.snapshots, ports.log, ports.tail),
+        restore_snapshot=RestoreSnapshot(ports.sessions, ports.snapshots, ports.log, ports.stream),
         link_file=LinkFile(own_sandbox, ports.workspace, ports.links),
         links=ports.links,
         issue_ticket=IssueTicket(ports.sessions, ports.tickets, limiter, limits),

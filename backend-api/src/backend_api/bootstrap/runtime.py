@@ -91,11 +91,11 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             database, runs_per_user=settings.max_runs_per_user, waiting_most=settings.max_waiting_messages
         )
         waits = MongoWaits(database)
-        announced = AnnouncedSandboxes(sandboxes.sandboxes, log, stores.tail)
+        announced = AnnouncedSandboxes(sandboxes.sandboxes, log, stores.stream)
         ports = AgentPorts(
             ledger=ledger,
             log=log,
-            tail=stores.tail,
+            stream=stores.stream,
             notifier=stores.notifier,
             sessions=sessions,
             sandboxes=announced,
@@ -109,7 +109,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 FinishDeletions(MongoDeletions(database), sandboxes.sandboxes).delete_until_cancelled(), "deletions"
             ),
             going_on(
-                ExpireWaits(waits=waits, tail=stores.tail, notifier=stores.notifier).expire_until_cancelled(), "waits"
+                ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
+                "waits",
             ),
         ):
             yield Runtime(

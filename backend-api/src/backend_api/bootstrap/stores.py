@@ -12,8 +12,8 @@ from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.redis.client import Redis, connect_redis
 from backend_api.infrastructure.redis.hub import Hub
-from backend_api.infrastructure.redis.live_tail import RedisLiveTail
 from backend_api.infrastructure.redis.notifier import RedisNotifier
+from backend_api.infrastructure.redis.session_stream import RedisSessionStream
 
 COMMAND_S = 1.0
 
@@ -24,7 +24,7 @@ class Stores:
 
     database: Database
     redis: Redis
-    tail: RedisLiveTail
+    stream: RedisSessionStream
     notifier: RedisNotifier
 
     async def probe_database(self) -> None:
@@ -51,6 +51,6 @@ async def open_stores(settings: Settings) -> AsyncGenerator[Stores]:
             yield Stores(
                 database=database,
                 redis=redis,
-                tail=RedisLiveTail(redis, hub),
+                stream=RedisSessionStream(redis, hub),
                 notifier=notifier,
             )

@@ -78,7 +78,7 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
             use_cases = assemble(_ports(runtime, feed, planned, access_tokens, worker), policy)
             closing.then(use_cases.stream_slots.close)
             changes = PublishSandboxChanges(
-                runtime.sandboxes.changes, MongoSandboxChangeLog(runtime.stores.database), runtime.stores.tail
+                runtime.sandboxes.changes, MongoSandboxChangeLog(runtime.stores.database), runtime.stores.stream
             )
             async with (
                 going_on(changes.publish_until_cancelled(), "sandbox-changes"),
@@ -146,7 +146,7 @@ def _ports(
         transcripts=MongoTranscripts(stores.database),
         markers=MongoReadMarkers(stores.database),
         feed=feed,
-        tail=stores.tail,
+        stream=stores.stream,
         notifier=stores.notifier,
         sandboxes=runtime.announced,
         workspace=runtime.sandboxes.workspace,

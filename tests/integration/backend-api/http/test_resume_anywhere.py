@@ -46,7 +46,7 @@ class Writer:
 
     async def write(self, identifier: str) -> None:
         """A text piece by piece, then stored."""
-        tail, run = self.gateway.ports.tail, self.lease.run
+        stream, run = self.gateway.ports.stream, self.lease.run
         is_thinking = self.chance.random() < 0.3
         offset = 0
         whole = "".join(self.chance.choices(LETTERS, k=self.chance.randint(20, 200)))
@@ -54,7 +54,7 @@ class Writer:
         while offset < len(whole):
             piece = whole[offset : offset + self.chance.randint(1, 9)]
             kind = ThinkingDelta if is_thinking else MessageDelta
-            await tail.publish_delta(run.session_id, run.id, kind(message_id=identifier, offset=offset, text=piece))
+            await stream.show(run.session_id, run.id, kind(message_id=identifier, offset=offset, text=piece))
             offset += len(piece)
             await asyncio.sleep(self.chance.choice((0, 0, 0.002)))
         done = ThinkingCompleted if is_thinking else MessageCompleted
@@ -65,12 +65,12 @@ class Writer:
     async def record(self, *payloads: MessageCompleted | ThinkingCompleted | FilesChanged) -> None:
         ports = self.gateway.ports
         events = await ports.ledger.record(self.lease, [Recorded(payload=payload) for payload in payloads])
-        await ports.tail.publish(self.lease.run.session_id, events)
+        await ports.stream.append(self.lease.run.session_id, events)
 
     async def finish(self) -> None:
         ports, run = self.gateway.ports, self.lease.run
         events = await ports.ledger.finish(self.lease, RunFinished(run_id=run.id, status="completed"), seen_seq=99_999)
-        await ports.tail.publish(run.session_id, events)
+        await ports.stream.append(run.session_id, events)
 
 
 @asynccontextmanager
@@ -182,13 +182,13 @@ async def test_thousands_of_missed_events_come_back_from_any_gateway(gateways: l
     async with reading(gateways[0].client, path, anna) as near:
         for _ in range(6):
             events = await gateways[0].ports.log.append(session_id, [FilesChanged(paths=["a"], origin="user")] * 500)
-            await gateways[0].ports.tail.publish(session_id, events)
+            await gateways[0].ports.stream.append(session_id, events)
         assert [frame.data["seq"] for frame in await near.take(3000)] == list(range(1, 3001))
     async with reading(gateways[1].client, path, anna, last_id="17") as far:
         assert [frame.data["seq"] for frame in await far.take(2983)] == list(range(18, 3001))
     async with reading(gateways[1].client, path, anna, last_id="999999") as ahead:
         events = await gateways[0].ports.log.append(session_id, [FilesChanged(paths=["b"], origin="user")])
-        await gateways[0].ports.tail.publish(session_id, events)
+        await gateways[0].ports.stream.append(session_id, events)
         assert (await ahead.next()).data["seq"] == 3001
 
 

@@ -26,11 +26,11 @@ async def answered(gateway: Gateway, text: str = "Hi there") -> None:
     """Play a worker that answers one run."""
     ports, lease = gateway.ports, await claimed(gateway)
     session_id = lease.run.session_id
-    await ports.tail.publish_delta(session_id, lease.run.id, MessageDelta(message_id="a", offset=0, text=text))
+    await ports.stream.show(session_id, lease.run.id, MessageDelta(message_id="a", offset=0, text=text))
     answer = [Recorded(payload=MessageCompleted(message_id="a", text=text))]
-    await ports.tail.publish(session_id, await ports.ledger.record(lease, answer))
+    await ports.stream.append(session_id, await ports.ledger.record(lease, answer))
     events = await ports.ledger.finish(lease, RunFinished(run_id=lease.run.id, status="completed"), seen_seq=99)
-    await ports.tail.publish(session_id, events)
+    await ports.stream.append(session_id, events)
 
 
 async def test_a_session_is_created_changed_listed_and_deleted(gateway: Gateway) -> None:
@@ -118,15 +118,13 @@ async def test_a_reader_that_comes_late_gets_the_text_so_far_first(gateway: Gate
     url = f"/api/sessions/{session_id}"
     await gateway.client.post(f"{url}/messages", json={"text": "hello"}, headers=anna)
     lease = await claimed(gateway)
-    tail, run = gateway.ports.tail, lease.run
+    stream, run = gateway.ports.stream, lease.run
     for offset, text in ((0, "Gr\U0001f600"), (3, "ü"), (4, "ße")):
-        await tail.publish_delta(
-            lease.run.session_id, lease.run.id, MessageDelta(message_id="a", offset=offset, text=text)
-        )
+        await stream.show(lease.run.session_id, lease.run.id, MessageDelta(message_id="a", offset=offset, text=text))
     async with reading(gateway.client, f"{url}/events", anna) as reader:
         frames = await reader.until("message.delta")
         assert (frames[-1].data["offset"], frames[-1].data["text"]) == (0, "Gr\U0001f600üße")
-        await tail.publish_delta(run.session_id, run.id, MessageDelta(message_id="a", offset=6, text="!"))
+        await stream.show(run.session_id, run.id, MessageDelta(message_id="a", offset=6, text="!"))
         data = (await reader.next()).data
         assert (data["offset"], data["text"]) == (6, "!")
 
@@ -159,7 +157,9 @@ async def test_a_message_its_run_ended_without_reading_is_waited_for_in_the_next
     async with reading(gateway.client, f"{url}/events?after=3", anna) as reader:
         await reader.until("message.user")
     failed = RunFinished(run_id=lease.run.id, status="failed", reason="The model is away.")
-    await gateway.ports.tail.publish(lease.run.session_id, await gateway.ports.ledger.finish(lease, failed, seen_seq=1))
+    await gateway.ports.stream.append(
+        lease.run.session_id, await gateway.ports.ledger.finish(lease, failed, seen_seq=1)
+    )
     await answered(gateway, "Done")
     answer = await waiting
     if call == "runs":

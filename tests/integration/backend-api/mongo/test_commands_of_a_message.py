@@ -11,6 +11,7 @@ from itertools import count
 import pytest
 from pymongo import monitoring
 
+from backend_api.application.conversation.follow_events import live_reader
 from backend_api.application.conversation.send_message import Message, SendMessage
 from backend_api.application.files.check_attachments import CheckAttachments
 from backend_api.application.files.own_sandbox import OwnSandbox
@@ -21,10 +22,10 @@ from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.conversation.entity import Claimant, SessionId
-from backend_api.domain.conversation.ports import LiveTail
-from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
+from backend_api.domain.conversation.ports import SessionStream
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
+from backend_api.infrastructure.memory.session_stream import MemorySessionStream
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.scripted import HandlerBox, OneModel, ScriptedModel
 from support.servers import Server
@@ -78,9 +79,9 @@ def listener() -> Listener:
 @asynccontextmanager
 async def conversation(
     server: Server, database_name: str, listener: Listener, *, inside: bool
-) -> AsyncGenerator[tuple[SendMessage, SessionId, LiveTail]]:
+) -> AsyncGenerator[tuple[SendMessage, SessionId, SessionStream]]:
     """A named session, and a worker that answers it: in the gateway's process, or notified of it."""
-    tail, notifier, ids = MemoryLiveTail(), WatchedNotifier(), count(1)
+    stream, notifier, ids = MemorySessionStream(), WatchedNotifier(), count(1)
 
     async def until_beaten() -> None:
         # The first heartbeat would else come now before the end of the run, now after it.
@@ -92,7 +93,7 @@ async def conversation(
         services = RunServices(
             ledger=stores.ledger,
             log=stores.log,
-            tail=tail,
+            stream=stream,
             notifier=notifier,
             sessions=stores.sessions,
             catalogue=OneModel(chat=ScriptedModel([TextPart("Hello."), until_beaten, FinishPart("stop")])),
@@ -106,7 +107,7 @@ async def conversation(
         worker = Worker(name="worker", services=services, poll_s=600)
         send = SendMessage(
             ledger=stores.ledger,
-            tail=tail,
+            stream=stream,
             notifier=notifier,
             limiter=MemoryRateLimiter(),
             limits=Limits(),
@@ -115,16 +116,16 @@ async def conversation(
         )
         async with working(worker):
             await notifier.waiting.wait()
-            yield send, await _named(stores), tail
+            yield send, await _named(stores), stream
 
 
 async def _named(stores: ConversationStores) -> SessionId:
     return await stores.session(title="named")
 
 
-async def say(send: SendMessage, session_id: SessionId, tail: LiveTail) -> None:
+async def say(send: SendMessage, session_id: SessionId, stream: SessionStream) -> None:
     """Until the end of its run is told."""
-    async with asyncio.timeout(30), tail.follow(session_id) as reader:
+    async with asyncio.timeout(30), live_reader(stream, session_id) as reader:
         await send(session_id, ANNA, Message(text="go on"))
         while not _is_end(await anext(reader)):
             pass
@@ -142,10 +143,10 @@ def _is_end(event: Event) -> bool:
 async def test_a_message_costs_no_more_commands_than_these(
     mongo_server: Server, mongo_database_name: str, listener: Listener, *, inside: bool, most: list[str]
 ) -> None:
-    async with conversation(mongo_server, mongo_database_name, listener, inside=inside) as (send, session_id, tail):
-        await say(send, session_id, tail)
+    async with conversation(mongo_server, mongo_database_name, listener, inside=inside) as (send, session_id, stream):
+        await say(send, session_id, stream)
         commands = listener.begin()
-        await say(send, session_id, tail)
+        await say(send, session_id, stream)
         listener.commands = None
     assert sorted(commands) == sorted(most), "\n".join(commands)
 

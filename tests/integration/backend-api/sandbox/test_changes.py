@@ -13,7 +13,7 @@ from backend_api.application.sandbox.publish_changes import PublishSandboxChange
 from backend_api.domain.agent.events import Notice
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
+from backend_api.infrastructure.memory.session_stream import MemorySessionStream
 from backend_api.infrastructure.mongo.change_cursor import MongoChangeCursor
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
@@ -76,7 +76,9 @@ class Manager:
 
 def teller(client: httpx.AsyncClient, database: Database) -> PublishSandboxChanges:
     return PublishSandboxChanges(
-        ManagerSandboxChanges(client, MongoChangeCursor(database)), MongoSandboxChangeLog(database), MemoryLiveTail()
+        ManagerSandboxChanges(client, MongoChangeCursor(database)),
+        MongoSandboxChangeLog(database),
+        MemorySessionStream(),
     )
 
 

@@ -187,7 +187,7 @@ async def test_a_computer_without_desktop_has_no_screen(endpoints: Endpoints, sa
 
 
 def tool_box(stage: Stage, endpoints: Endpoints, sandbox: Sandbox) -> SandboxToolSource:
-    sandboxes = AnnouncedSandboxes(SameSandbox(sandbox), stage.log, stage.tail)
+    sandboxes = AnnouncedSandboxes(SameSandbox(sandbox), stage.log, stage.stream)
     return SandboxToolSource(manifest_tools(), sandboxes, ToolApiSandboxTools(endpoints))
 
 

@@ -74,11 +74,11 @@ async def play(gateway: Gateway) -> None:
     lease = await ports.ledger.claim("w", lease_s=30, model="demo")
     assert lease is not None
     session_id, run_id = lease.run.session_id, lease.run.id
-    await ports.tail.publish_delta(session_id, run_id, MessageDelta(message_id="a", offset=0, text="Hi"))
+    await ports.stream.show(session_id, run_id, MessageDelta(message_id="a", offset=0, text="Hi"))
     events = await ports.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="Hi"))])
-    await ports.tail.publish(session_id, events)
+    await ports.stream.append(session_id, events)
     end = await ports.ledger.finish(lease, RunFinished(run_id=run_id, status="completed"), seen_seq=99)
-    await ports.tail.publish(session_id, end)
+    await ports.stream.append(session_id, end)
 
 
 async def test_a_message_is_said_and_answered_on_one_socket(gateway: Gateway) -> None:

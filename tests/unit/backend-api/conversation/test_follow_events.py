@@ -13,7 +13,7 @@ from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.domain.agent.events import Event, FilesChanged, MessageCompleted, MessageDelta, MessageUser
 from backend_api.domain.conversation.entity import Claimant, RunId, SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
-from backend_api.infrastructure.memory.live_tail import MemoryLiveTail
+from backend_api.infrastructure.memory.session_stream import MemorySessionStream
 from support.backend_stores import ANNA, BERT, ConversationStores, memory_stores
 
 RUN = RunId("r")
@@ -24,9 +24,9 @@ class Stage:
 
     def __init__(self) -> None:
         self.stores: ConversationStores = memory_stores()
-        self.tail = MemoryLiveTail()
+        self.stream = MemorySessionStream()
         self.follow = FollowEvents(
-            self.stores.sessions, self.stores.log, self.tail, SessionHeads(self.stores.log, 0.0), poll_s=0.01
+            self.stores.sessions, self.stores.log, self.stream, SessionHeads(self.stores.log, 0.0), poll_s=0.01
         )
 
     async def store(self, session_id: SessionId, count: int = 1) -> list[Event]:
@@ -54,17 +54,17 @@ async def test_what_was_missed_comes_first_then_what_happens(stage: Stage) -> No
     reading = asyncio.create_task(stage.collect(session_id, 3, 1199))
     await asyncio.sleep(0)
     for _ in range(2):
-        await stage.tail.publish(session_id, await stage.store(session_id))
+        await stage.stream.append(session_id, await stage.store(session_id))
     assert [event.seq for event in await reading] == list(range(4, 1203))
 
 
 async def test_a_silent_channel_is_replaced_by_the_log(stage: Stage) -> None:
     session_id = await stage.stores.session()
-    stage.tail.is_silent = True
+    stage.stream.is_silent = True
     reading = asyncio.create_task(stage.collect(session_id, 0, 3))
     for _ in range(3):
         await asyncio.sleep(0)
-        await stage.tail.publish(session_id, await stage.store(session_id))
+        await stage.stream.append(session_id, await stage.store(session_id))
     assert [event.seq for event in await reading] == [1, 2, 3]
 
 
@@ -77,7 +77,7 @@ async def test_a_channel_that_loses_repeats_and_reorders_changes_nothing(stage: 
     for _ in range(60):
         kept += await stage.store(session_id)
         for event in chance.sample(kept, min(len(kept), chance.randint(0, 3))):
-            await stage.tail.publish(session_id, [event])
+            await stage.stream.append(session_id, [event])
         await asyncio.sleep(0)
     assert [event.seq for event in await reading] == list(range(1, 61))
 
@@ -89,7 +89,7 @@ async def test_text_is_neither_doubled_nor_lost_nor_shown_after_it_is_stored(sta
     await asyncio.sleep(0.01)
     for start, end in ((0, 10), (5, 12), (12, 12), (20, 30), (3, 15)):
         piece = MessageDelta(message_id="m", offset=start, text=text[start:end])
-        await stage.tail.publish_delta(session_id, RUN, piece)
+        await stage.stream.show(session_id, RUN, piece)
     found = [event.payload for event in await reading]
     assert found == [
         MessageDelta(message_id="m", offset=0, text=text[:10]),
@@ -98,7 +98,7 @@ async def test_text_is_neither_doubled_nor_lost_nor_shown_after_it_is_stored(sta
     ]
     reading = asyncio.create_task(stage.collect(session_id, 0, 2))
     await stage.stores.log.append(session_id, [MessageCompleted(message_id="m", text=text)])
-    await stage.tail.publish_delta(session_id, RUN, MessageDelta(message_id="m", offset=0, text="late"))
+    await stage.stream.show(session_id, RUN, MessageDelta(message_id="m", offset=0, text="late"))
     await stage.store(session_id)
     assert [event.seq for event in await reading] == [1, 2]
 
@@ -117,8 +117,8 @@ async def test_a_text_of_a_run_whose_start_is_still_on_the_way_comes_after_it(st
     accepted = await stage.stores.ledger.accept(
         session_id, ANNA, MessageUser(message_id="u", text="hi"), claimant=claimant
     )
-    await stage.tail.publish_delta(session_id, accepted.run_id, MessageDelta(message_id="m", offset=0, text="Hey"))
-    await stage.tail.publish(session_id, accepted.events)
+    await stage.stream.show(session_id, accepted.run_id, MessageDelta(message_id="m", offset=0, text="Hey"))
+    await stage.stream.append(session_id, accepted.events)
     assert [event.payload.type for event in await reading] == [
         "message.user",
         "run.queued",
@@ -131,7 +131,7 @@ async def test_a_history_of_long_events_comes_whole_though_little_of_it_is_read_
     session_id = await stage.stores.session()
     long = [FilesChanged(paths=["a" * 100_000], origin="user")] * 20
     await stage.stores.log.append(session_id, long)
-    stage.tail.is_silent = True
+    stage.stream.is_silent = True
     reading = asyncio.create_task(stage.collect(session_id, 0, 40))
     await asyncio.sleep(0.02)
     await stage.stores.log.append(session_id, long)

@@ -102,7 +102,7 @@ async def test_a_run_reads_only_what_is_new_and_asks_the_same_as_one_that_reads_
         workers = [one, one, one] if is_same else [worker_for(stage, model, box()) for _ in range(3)]
         session = await stage.open_session(title="named")
         turns.append(await asked(stage, model, session, *workers))
-        told = [event for event in stage.tail.published if isinstance(event.payload, RunStarted)]
+        told = [event for event in stage.stream.published if isinstance(event.payload, RunStarted)]
         assert len(told) == 3
         if is_same:
             # Each event once, and the last known one again at the begin of each later run.

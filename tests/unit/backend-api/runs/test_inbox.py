@@ -68,7 +68,7 @@ async def answering(stage: Stage, model: ScriptedModel) -> AsyncGenerator[Any]:
     async with working(worker_for(stage, model)):
         session = await stage.open_session()
         run = await stage.say(session, "go")
-        await until(lambda: bool(stage.tail.deltas))
+        await until(lambda: bool(stage.stream.deltas))
         yield session, run
 
 
@@ -195,7 +195,7 @@ async def test_a_redirect_in_mid_tool_cuts_it_says_so_and_leaves_a_valid_convers
     async with working(worker_for(stage, model, box)):
         session = await stage.open_session()
         run = await stage.say(session, "go")
-        await until(lambda: bool(stage.tail.deltas))
+        await until(lambda: bool(stage.stream.deltas))
         await stage.say(session, "make it blue", interrupt=True)
         finished = await stage.until_finished(run)
     assert finished.status == "completed"
@@ -275,7 +275,7 @@ async def test_a_redirect_that_only_the_store_knows_is_heard_at_the_heartbeat() 
     async with working(worker_for(stage, model, options=RunOptions(heartbeat_s=0.05))):
         session = await stage.open_session()
         run = await stage.say(session, "go")
-        await until(lambda: bool(stage.tail.deltas))
+        await until(lambda: bool(stage.stream.deltas))
         await stage.ledger.accept(session, USER, MessageUser(message_id="m", text="make it blue"), interrupt=True)
         assert (await stage.until_finished(run)).status == "completed"
     assert stage.said(session) == "FirstBlue then."
@@ -366,7 +366,7 @@ async def test_a_worker_that_leaves_gives_its_runs_back_after_their_step() -> No
     async with working(first) as task:
         session = await stage.open_session()
         run = await stage.say(session, "go")
-        await until(lambda: bool(stage.tail.deltas))
+        await until(lambda: bool(stage.stream.deltas))
         first.drain()
         assert first.reserve(session) is None
         done.set()
@@ -424,5 +424,5 @@ async def test_the_end_of_a_run_is_told_also_when_a_heartbeat_finds_it_first_and
     lost = measures.REGISTRY.get_sample_value("agent_leases_lost_total")
     async with working(worker_for(stage, ScriptedModel([TextPart("Done."), STOP]))):
         await stage.say(await stage.open_session(), "go")
-        await until(lambda: any(isinstance(event.payload, RunFinished) for event in stage.tail.published))
+        await until(lambda: any(isinstance(event.payload, RunFinished) for event in stage.stream.published))
     assert measures.REGISTRY.get_sample_value("agent_leases_lost_total") == lost

@@ -40,7 +40,7 @@ async def test_off_is_neither_shown_nor_kept_even_where_the_model_thinks_all_the
     assert model.requests[0].thinking == "off"
     assert stage.said(session) == "Said."
     assert not stage.payloads(session, ThinkingCompleted)
-    assert not [delta for _, delta in stage.tail.deltas if isinstance(delta, ThinkingDelta)]
+    assert not [delta for _, delta in stage.stream.deltas if isinstance(delta, ThinkingDelta)]
 
 
 async def test_the_servers_choice_holds_where_the_session_made_none_and_the_model_can() -> None:

@@ -43,7 +43,7 @@ async def test_an_answer_goes_on_with_the_run_on_another_worker() -> None:
     stage, model = Stage(), ScriptedModel(asking(options=["red", "blue"]), SAID)
     session, run_id = await ask(stage, model)
     (asked,) = stage.payloads(session, QuestionAsked)
-    answer = AnswerQuestion(MemoryWaits(stage.store), stage.tail, stage.notifier)
+    answer = AnswerQuestion(MemoryWaits(stage.store), stage.stream, stage.notifier)
     await answer(session, USER, asked.question_id, {"q1": "red"})
     assert await goes_on(stage, model, run_id) == "completed"
     (result,) = [turn for turn in model.requests[-1].turns if isinstance(turn, ToolTurn)]
@@ -65,7 +65,7 @@ async def test_a_message_is_read_after_the_question_nobody_answered() -> None:
 async def test_a_deadline_goes_on_without_an_answer() -> None:
     stage, model = Stage(), ScriptedModel(asking(), SAID)
     session, run_id = await ask(stage, model, expires_s=-1)
-    expiry = ExpireWaits(waits=MemoryWaits(stage.store), tail=stage.tail, notifier=stage.notifier)
+    expiry = ExpireWaits(waits=MemoryWaits(stage.store), stream=stage.stream, notifier=stage.notifier)
     async with going_on(expiry.expire_until_cancelled(), "waits"):
         assert await goes_on(stage, model, run_id) == "completed"
     assert [one.by for one in stage.payloads(session, QuestionAnswered)] == ["timeout"]
@@ -83,7 +83,7 @@ async def test_a_stop_ends_a_run_that_waits() -> None:
 @pytest.mark.parametrize("times", [5])
 async def test_a_run_may_ask_as_often_as_it_likes(times: int) -> None:
     stage, model = Stage(), ScriptedModel(*[asking() for _ in range(times)], SAID)
-    answer = AnswerQuestion(MemoryWaits(stage.store), stage.tail, stage.notifier)
+    answer = AnswerQuestion(MemoryWaits(stage.store), stage.stream, stage.notifier)
     session, run_id = await ask(stage, model)
     async with working(worker_for(stage, model, LocalTools([ask_user()]), name="second")):
         for number in range(times):

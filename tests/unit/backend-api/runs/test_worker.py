@@ -171,7 +171,7 @@ async def test_stop_in_mid_answer_keeps_the_partial_text() -> None:
     async with working(worker_for(stage, model)):
         session = await stage.open_session()
         run = await stage.say(session, "go")
-        await until(lambda: bool(stage.tail.deltas))
+        await until(lambda: bool(stage.stream.deltas))
         await stage.stop(session)
         finished = await stage.until_finished(run)
     message = stage.payloads(session, MessageCompleted)[0]
@@ -208,7 +208,7 @@ async def test_a_stop_that_only_the_store_knows_is_seen_at_the_heartbeat() -> No
     async with working(worker_for(stage, model, options=RunOptions(heartbeat_s=0.02))):
         session = await stage.open_session()
         run = await stage.say(session, "go")
-        await until(lambda: bool(stage.tail.deltas))
+        await until(lambda: bool(stage.stream.deltas))
         await stage.ledger.request_stop(session, USER)
         assert (await stage.until_finished(run)).status == "stopped"
 
@@ -318,7 +318,7 @@ async def test_an_answer_cut_for_length_goes_on_as_one_message() -> None:
         session = await stage.open_session()
         await stage.until_finished(await stage.say(session, "count"))
     assert [message.text for message in stage.payloads(session, MessageCompleted)] == ["one two three"]
-    deltas = [delta for _, delta in stage.tail.deltas if isinstance(delta, MessageDelta)]
+    deltas = [delta for _, delta in stage.stream.deltas if isinstance(delta, MessageDelta)]
     assert "".join(delta.text for delta in deltas) == "one two three"[: sum(len(delta.text) for delta in deltas)]
 
 
@@ -387,7 +387,7 @@ async def test_a_worker_that_lost_its_lease_writes_nothing_more_and_counts_it_on
     first = worker_for(stage, model, options=RunOptions(heartbeat_s=60), slots=1)
     async with working(first):
         run = await stage.say(session, "go")
-        await until(lambda: bool(stage.tail.deltas) and stage.ledger.renewed.is_set())
+        await until(lambda: bool(stage.stream.deltas) and stage.ledger.renewed.is_set())
         stage.lapse(run)
         async with working(worker_for(stage, model, name="worker_2")):
             finished = await stage.until_finished(run)
@@ -448,7 +448,7 @@ async def test_a_worker_that_is_shut_down_hands_its_runs_over_at_once() -> None:
     session = await stage.open_session()
     async with working(worker_for(stage, ScriptedModel([TextPart("So"), hold]))):
         run = await stage.say(session, "go")
-        await until(lambda: bool(stage.tail.deltas))
+        await until(lambda: bool(stage.stream.deltas))
     async with working(worker_for(stage, ScriptedModel([TextPart("Whole."), STOP]), name="worker_2")):
         finished = await stage.until_finished(run)
     assert finished.status == "completed"
@@ -529,7 +529,7 @@ async def test_a_run_whose_notification_was_lost_is_found_while_others_come_all_
 
 async def test_a_slow_channel_never_slows_the_model() -> None:
     stage = Stage()
-    stage.tail.delay_s = 0.02
+    stage.stream.delay_s = 0.02
     parts = [TextPart(f"w{number} ") for number in range(2_000)]
     model = ScriptedModel([*parts, STOP])
     async with working(worker_for(stage, model)):
@@ -539,7 +539,7 @@ async def test_a_slow_channel_never_slows_the_model() -> None:
         await stage.until_finished(await stage.say(session, "go"), within_s=30)
         assert time.perf_counter() - started < 20
     assert stage.said(session) == "".join(part.text for part in parts)
-    assert len(stage.tail.deltas) < 200
+    assert len(stage.stream.deltas) < 200
 
 
 def test_a_title_is_the_first_line_cut_at_a_word() -> None:

@@ -221,7 +221,7 @@ async def test_the_place_in_the_line_is_told() -> None:
     stage = Stage()
     session = await stage.open_session()
     release = asyncio.Event()
-    announced = AnnouncedSandboxes(QueuedSandboxes(release.wait), stage.log, stage.tail)
+    announced = AnnouncedSandboxes(QueuedSandboxes(release.wait), stage.log, stage.stream)
     asking = asyncio.create_task(announced.ensure(session, "u"))
     await until(lambda: bool(stage.payloads(session, SandboxUpdated)))
     release.set()
@@ -235,7 +235,7 @@ async def test_starting_ready_and_failed_are_told_once() -> None:
     session = await stage.open_session()
     release = asyncio.Event()
     sandboxes = SlowSandboxes(release.wait)
-    announced = AnnouncedSandboxes(sandboxes, stage.log, stage.tail)
+    announced = AnnouncedSandboxes(sandboxes, stage.log, stage.stream)
     asking = asyncio.gather(announced.ensure(session, "u"), announced.ensure(session, "u"))
     await until(lambda: bool(stage.payloads(session, SandboxUpdated)))
     release.set()
@@ -246,7 +246,7 @@ async def test_starting_ready_and_failed_are_told_once() -> None:
         await announced.ensure(session, "u")
     told = [(event.status, event.reason) for event in stage.payloads(session, SandboxUpdated)]
     assert told == [("starting", None), ("ready", None), ("failed", "No room.")]
-    assert len(stage.tail.published) == 3
+    assert len(stage.stream.published) == 3
 
 
 @pytest.mark.parametrize(("header", "seconds"), [({"retry-after": "7"}, 7), ({"retry-after": "soon"}, 60), ({}, 60)])

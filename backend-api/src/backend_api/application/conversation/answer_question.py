@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.ports import LiveTail, Resolved, Waits
+from backend_api.domain.conversation.ports import Resolved, SessionStream, Waits
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier, Topic
 
@@ -16,17 +16,17 @@ class AnswerQuestion:
     """The run goes on with the answer, on any worker. Raises what `Waits.answer` raises."""
 
     waits: Waits
-    tail: LiveTail
+    stream: SessionStream
     notifier: Notifier
 
     async def __call__(
         self, session_id: SessionId, user_id: UserId, question_id: str, answers: Mapping[str, str]
     ) -> None:
-        await tell(await self.waits.answer(session_id, user_id, question_id, answers), self.tail, self.notifier)
+        await tell(await self.waits.answer(session_id, user_id, question_id, answers), self.stream, self.notifier)
 
 
-async def tell(resolved: Resolved, tail: LiveTail, notifier: Notifier) -> None:
+async def tell(resolved: Resolved, stream: SessionStream, notifier: Notifier) -> None:
     """Wake a worker for the run of a wait that ended, and tell readers."""
     if resolved.is_queued:
         await notifier.notify(Topic.RUN_QUEUED, resolved.run_id)
-    await tail.publish(resolved.session_id, resolved.events)
+    await stream.append(resolved.session_id, resolved.events)

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 
 from backend_api.application.conversation.answer_question import tell
-from backend_api.domain.conversation.ports import LiveTail, Waits
+from backend_api.domain.conversation.ports import SessionStream, Waits
 from backend_api.domain.errors import DomainError
 from backend_api.domain.notifier import Notifier
 
@@ -19,7 +19,7 @@ class ExpireWaits:
     """Looks every `look_s` seconds, in each process with a worker; whoever finds one first ends it."""
 
     waits: Waits
-    tail: LiveTail
+    stream: SessionStream
     notifier: Notifier
     look_s: float = 5.0
 
@@ -28,7 +28,7 @@ class ExpireWaits:
         while True:
             try:
                 while (resolved := await self.waits.expire()) is not None:
-                    await tell(resolved, self.tail, self.notifier)
+                    await tell(resolved, self.stream, self.notifier)
             except DomainError as error:
                 logger.warning("waits could not be looked at", extra={"code": error.code})
             await asyncio.sleep(self.look_s)

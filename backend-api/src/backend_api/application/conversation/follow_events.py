@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import cast
 
 from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.domain.agent.events import Event, RunStarted
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.errors import SessionNotFoundError
+from backend_api.domain.conversation.errors import SessionNotFoundError, SlowReaderError
 from backend_api.domain.conversation.live_text import TextPayload, begun_text, ended_text, text_key
-from backend_api.domain.conversation.ports import EventLog, LiveTail, SessionRepository
+from backend_api.domain.conversation.ports import EventLog, SessionRepository, SessionStream
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
 
@@ -24,8 +26,99 @@ FIRST_PAGE = 50
 """Small, so that whoever comes back sees the first event at once."""
 PAGE_BYTES = 256 * 1024
 """What a reader that stops reading has waiting."""
+READER_BUFFER = 2048
+READER_CHARACTERS = 4_000_000
+_STORED_CHARACTERS = 500
 _ALL = 2**63
 _MAX_ENDED = 4096
+
+
+class LiveReader:
+    """`StreamListener`: a buffer of one reader, bounded by number and by size; what gathers of one text is merged.
+
+    As an iterator it yields the text so far, then what comes, with the stream's gaps and duplicates. Raises
+    `SlowReaderError` once the buffer overflows.
+    """
+
+    def __init__(self, stream: SessionStream, session_id: SessionId) -> None:
+        self._stream = stream
+        self._session_id = session_id
+        self._buffer: deque[Event] = deque()
+        self._characters = 0
+        self._ready = asyncio.Event()
+        self._needs_text = True
+        self._is_slow = False
+
+    def deliver(self, events: Sequence[Event]) -> None:
+        if len(self._buffer) >= READER_BUFFER or self._characters >= READER_CHARACTERS:
+            self._is_slow = True
+        if not self._is_slow:
+            self._buffer.extend(events)
+            self._characters += sum(_size(event) for event in events)
+        self._ready.set()
+
+    def restored(self) -> None:
+        self._needs_text = True
+        self._ready.set()
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        while True:
+            if self._is_slow:
+                raise SlowReaderError("This reader did not keep up; it may go on from its last number.")
+            if self._needs_text:
+                await self._begin_with_texts()
+            if self._buffer:
+                return self._merged(self._pop())
+            self._ready.clear()
+            await self._ready.wait()
+
+    async def _begin_with_texts(self) -> None:
+        self._needs_text = False
+        try:
+            texts = await self._stream.texts(self._session_id)
+        except asyncio.CancelledError:
+            # Whoever waited gave up for now and looks again.
+            self._needs_text = True
+            raise
+        self._buffer.extendleft(reversed(texts))
+        self._characters += sum(_size(event) for event in texts)
+
+    def _pop(self) -> Event:
+        event = self._buffer.popleft()
+        self._characters -= _size(event)
+        return event
+
+    def _merged(self, event: Event) -> Event:
+        key = text_key(event.payload)
+        if key is None or not self._buffer:
+            return event
+        payload = cast("TextPayload", event.payload)
+        texts = [payload.text]
+        end = payload.offset + len(payload.text)
+        while self._buffer and text_key((after := self._buffer[0]).payload) == key:
+            more = cast("TextPayload", after.payload)
+            if more.offset != end or after.run_id != event.run_id:
+                break
+            texts.append(more.text)
+            end += len(more.text)
+            self._pop()
+        return event if len(texts) == 1 else replace(event, payload=replace(payload, text="".join(texts)))
+
+
+def _size(event: Event) -> int:
+    """About how many characters an event holds."""
+    return _STORED_CHARACTERS + len(getattr(event.payload, "text", ""))
+
+
+@asynccontextmanager
+async def live_reader(stream: SessionStream, session_id: SessionId) -> AsyncGenerator[LiveReader]:
+    """Subscribed on entering; the text so far is fetched at the first look."""
+    reader = LiveReader(stream, session_id)
+    async with stream.listen(session_id, reader):
+        yield reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +132,7 @@ class FollowEvents:
 
     sessions: SessionRepository
     log: EventLog
-    tail: LiveTail
+    stream: SessionStream
     heads: SessionHeads
     poll_s: float = 1.0
 
@@ -48,7 +141,7 @@ class FollowEvents:
         # A number beyond the last one is of a history that is gone; waiting for it would be waiting for ever.
         place = _Place(min(after, session.last_seq))
         with self.heads.follow(session_id):
-            async with self.tail.follow(session_id) as live:
+            async with live_reader(self.stream, session_id) as live:
                 async for event in self._stored(session_id, place, session.last_seq, FIRST_PAGE):
                     yield event
                 while True:

@@ -11,7 +11,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.conversation.entity import MAX_MESSAGE_CHARACTERS, Accepted, SessionId
 from backend_api.domain.conversation.errors import MessageTooLongError
-from backend_api.domain.conversation.ports import LiveTail, RunLedger, Slots
+from backend_api.domain.conversation.ports import RunLedger, SessionStream, Slots
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 from backend_api.domain.notifier import Notifier, Topic
@@ -36,7 +36,7 @@ class SendMessage:
     """
 
     ledger: RunLedger
-    tail: LiveTail
+    stream: SessionStream
     notifier: Notifier
     limiter: RateLimiter
     limits: Limits
@@ -59,14 +59,14 @@ class SendMessage:
             return accepted
         if accepted.lease is not None:
             await asyncio.sleep(0)  # the run asks its model before its readers are told that it began
-            await self.tail.publish(session_id, accepted.events)
+            await self.stream.append(session_id, accepted.events)
             return accepted
         joins_active_run = len(accepted.events) == 1
         if not joins_active_run:
             await self.notifier.notify(Topic.RUN_QUEUED, accepted.run_id)
         elif message.interrupt:
             await self.notifier.notify(Topic.RUN_INBOX, accepted.run_id)
-        await self.tail.publish(session_id, accepted.events)
+        await self.stream.append(session_id, accepted.events)
         return accepted
 
     async def _accept(self, session_id: SessionId, user_id: UserId, said: MessageUser, *, interrupt: bool) -> Accepted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, SessionRepository
+from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier, Topic
 
@@ -18,7 +18,7 @@ class StopRun:
     sessions: SessionRepository
     ledger: RunLedger
     log: EventLog
-    tail: LiveTail
+    stream: SessionStream
     notifier: Notifier
 
     async def __call__(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> RunId | None:
@@ -28,5 +28,5 @@ class StopRun:
         await self.notifier.notify(Topic.RUN_INBOX, run.id)
         if run.status.is_end:
             session = await self.sessions.get(session_id, user_id)
-            await self.tail.publish(session_id, await self.log.read(session_id, after=session.last_seq - 1, limit=1))
+            await self.stream.append(session_id, await self.log.read(session_id, after=session.last_seq - 1, limit=1))
         return run.id

@@ -8,7 +8,7 @@ from typing import Any
 from backend_api.application.conversation.session_rules import OptionRules, check_title
 from backend_api.domain.agent.events import SessionUpdated
 from backend_api.domain.conversation.entity import Session, SessionId
-from backend_api.domain.conversation.ports import EventLog, LiveTail, SessionRepository
+from backend_api.domain.conversation.ports import EventLog, SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
 
 
@@ -21,7 +21,7 @@ class UpdateSession:
 
     sessions: SessionRepository
     log: EventLog
-    tail: LiveTail
+    stream: SessionStream
     rules: OptionRules
 
     async def __call__(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
@@ -37,7 +37,7 @@ class UpdateSession:
             shown["options"] = changed.options
         if shown:
             events = await self.log.append(session_id, [SessionUpdated(**shown)])
-            await self.tail.publish(session_id, events)
+            await self.stream.append(session_id, events)
         return await self.sessions.get(session_id, user_id)
 
     async def _check(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from backend_api.domain.agent.events import FilesChanged, SandboxUpdated
 from backend_api.domain.conversation.entity import SessionId, SessionStatus
-from backend_api.domain.conversation.ports import EventLog, LiveTail, SessionRepository
+from backend_api.domain.conversation.ports import EventLog, SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.snapshots import SessionBusyError, Snapshot, Snapshots
 
@@ -22,7 +22,7 @@ class RestoreSnapshot:
     sessions: SessionRepository
     snapshots: Snapshots
     log: EventLog
-    tail: LiveTail
+    stream: SessionStream
 
     async def __call__(self, session_id: SessionId, user_id: UserId, snapshot_id: str) -> Snapshot:
         session = await self.sessions.get(session_id, user_id)
@@ -31,5 +31,5 @@ class RestoreSnapshot:
         restored = await self.snapshots.restore(session_id, user_id, snapshot_id)
         reason = f"The files were restored from “{restored.name}”. The computer starts again when it is used."
         told = [SandboxUpdated(status="gone", reason=reason), FilesChanged(paths=["."], origin="user")]
-        await self.tail.publish(session_id, await self.log.append(session_id, told))
+        await self.stream.append(session_id, await self.log.append(session_id, told))
         return restored

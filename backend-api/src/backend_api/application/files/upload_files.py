@@ -11,7 +11,7 @@ from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import FilesChanged
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.ports import EventLog, LiveTail
+from backend_api.domain.conversation.ports import EventLog, SessionStream
 from backend_api.domain.errors import LimitError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
@@ -31,7 +31,7 @@ class UploadFiles:
     own_sandbox: OwnSandbox
     workspace: Workspace
     log: EventLog
-    tail: LiveTail
+    stream: SessionStream
     limiter: RateLimiter
     limits: Limits
     _at_work: Counter[tuple[UserId, str]] = field(default_factory=Counter[tuple[UserId, str]], init=False)
@@ -64,5 +64,5 @@ class UploadFiles:
         sandbox = await self.own_sandbox(session_id, user_id)
         paths = await self.workspace.upload(sandbox, subdir, files)
         events = await self.log.append(session_id, [FilesChanged(paths=paths, origin="user")])
-        await self.tail.publish(session_id, events)
+        await self.stream.append(session_id, events)
         return paths

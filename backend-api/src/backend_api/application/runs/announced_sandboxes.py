@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from backend_api.domain.agent.events import SandboxUpdated
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.ports import EventLog, LiveTail
+from backend_api.domain.conversation.ports import EventLog, SessionStream
 from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.domain.sandbox.ports import Sandboxes
@@ -21,10 +21,10 @@ MAX_REMEMBERED = 5_000
 class AnnouncedSandboxes:
     """`Sandboxes` around another one. What was told last is remembered only to keep the stream short."""
 
-    def __init__(self, inner: Sandboxes, log: EventLog, tail: LiveTail) -> None:
+    def __init__(self, inner: Sandboxes, log: EventLog, stream: SessionStream) -> None:
         self._inner = inner
         self._log = log
-        self._tail = tail
+        self._stream = stream
         self._told: dict[str, tuple[str, int]] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -82,4 +82,4 @@ class AnnouncedSandboxes:
                 del self._told[next(iter(self._told))]
             self._told[session_id] = told
         identifier = SessionId(session_id)
-        await self._tail.publish(identifier, await self._log.append(identifier, [event]))
+        await self._stream.publish(identifier, await self._log.append(identifier, [event]))

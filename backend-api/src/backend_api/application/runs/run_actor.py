@@ -53,7 +53,7 @@ class RunActor:
         self._keeper = LeaseKeeper(
             lease, services.ledger, services.notifier, lease_s=options.lease_s, heartbeat_s=options.heartbeat_s
         )
-        self._stream = RunStream(services.tail, run.session_id, run.id, may_show=lambda: self._keeper.holds)
+        self._stream = RunStream(services.stream, run.session_id, run.id, may_show=lambda: self._keeper.holds)
         self._history = history or services.histories.borrow(run.session_id)
         self._journal = RunJournal(lease, services.ledger, services.log, self._stream, self._history)
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -19,7 +19,7 @@ from backend_api.domain.agent.options import NO_OPTIONS, Options, merged
 from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.conversation.entity import Lease
-from backend_api.domain.conversation.ports import EventLog, LiveTail, RunLedger, SessionRepository
+from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.domain.notifier import Notifier
 
 
@@ -40,7 +40,7 @@ class RunServices:
 
     ledger: RunLedger
     log: EventLog
-    tail: LiveTail
+    stream: SessionStream
     notifier: Notifier
     sessions: SessionRepository
     catalogue: ModelCatalogue

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from backend_api.application import measures
 from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, MessageDelta, ThinkingDelta, ToolOutput
 from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.domain.conversation.ports import LiveTail
+from backend_api.domain.conversation.ports import SessionStream
 
 logger = logging.getLogger(__name__)
 
@@ -83,14 +83,14 @@ class RunStream:
 
     def __init__(
         self,
-        tail: LiveTail,
+        stream: SessionStream,
         session_id: SessionId,
         run_id: RunId,
         *,
         may_show: Callable[[], bool] = lambda: True,
         throttle: Throttle = THROTTLE,
     ) -> None:
-        self._tail = tail
+        self._stream = stream
         self._throttle = throttle
         self._may_show = may_show
         self._session_id = session_id
@@ -221,11 +221,11 @@ class RunStream:
         try:
             async with asyncio.timeout(PUBLISH_DEADLINE_S):
                 if isinstance(item, list):
-                    await self._tail.publish(self._session_id, item)
+                    await self._stream.publish(self._session_id, item)
                 else:
                     payload = item.payload() if isinstance(item, _Piece) else item
                     measures.DELTAS.labels(payload.type).inc()
-                    await self._tail.publish_delta(self._session_id, self._run_id, payload)
+                    await self._stream.publish_delta(self._session_id, self._run_id, payload)
         except Exception:
             # The live channel may be lost at any moment; readers repair from the log.
             logger.exception("live delivery failed", extra={"run_id": self._run_id, "session_id": self._session_id})

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from backend_api.domain.conversation.ports import LiveTail
+from backend_api.domain.conversation.ports import SessionStream
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.sandbox.changes import SandboxChangeLog, SandboxChangeSource
 
@@ -21,7 +21,7 @@ class PublishSandboxChanges:
 
     source: SandboxChangeSource
     log: SandboxChangeLog
-    tail: LiveTail
+    stream: SessionStream
     again_s: float = AGAIN_S
 
     async def publish_until_cancelled(self) -> None:
@@ -41,4 +41,4 @@ class PublishSandboxChanges:
             async for change in changes:
                 events = await self.log.append_once(change)
                 if events:
-                    await self.tail.publish(change.session_id, events)
+                    await self.stream.append(change.session_id, events)

@@ -6,7 +6,7 @@ and `finish` give the session's next numbers without holes, atomically with the 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -200,21 +200,37 @@ class Waits(Protocol):
         ...
 
 
-class LiveTail(Protocol):
-    """Live delivery of what the writer shows. Best effort: every method survives the loss of its backend."""
+class StreamListener(Protocol):
+    """Who is told of a stream as it goes on."""
 
-    async def publish(self, session_id: SessionId, events: Sequence[Event]) -> None:
-        """Tell readers of stored events."""
+    def deliver(self, events: Sequence[Event]) -> None:
+        """Stored events and live text, as they come: possibly with gaps and duplicates."""
         ...
 
-    async def publish_delta(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
-        """Show text as it is written, and keep the text so far for who comes late."""
+    def restored(self) -> None:
+        """Something may have been lost; `SessionStream.texts` has the text so far."""
         ...
 
-    def follow(self, session_id: SessionId) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
-        """Entering has subscribed. The iterator first yields the text so far of what is being written (offset 0),
-        then live events, stored ones included, possibly with gaps and duplicates: the reader repairs from the log.
-        Raises `SlowReaderError` in the iterator when its bounded buffer overflows."""
+
+class SessionStream(Protocol):
+    """The sessions' streams, on both sides: what is stored is appended, what is live is shown, whoever listens is told.
+    Best effort: every method survives the loss of its backend. Pieces come and go as they are: offsets are counted
+    and pieces merged by the writer (`RunStream`) and by the reader (`FollowEvents`) alone."""
+
+    async def append(self, session_id: SessionId, events: Sequence[Event]) -> None:
+        """Tell of stored events. Texts they hold in full are forgotten."""
+        ...
+
+    async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
+        """Tell of text as it is written, and keep the text so far for who comes late."""
+        ...
+
+    def listen(self, session_id: SessionId, listener: StreamListener) -> AbstractAsyncContextManager[None]:
+        """Inside, `listener` is told. Entering has subscribed."""
+        ...
+
+    async def texts(self, session_id: SessionId) -> list[Event]:
+        """The text so far of all that is being written, each from offset 0."""
         ...
 
 

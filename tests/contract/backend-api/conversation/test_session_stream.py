@@ -1,4 +1,4 @@
-"""`LiveTail`: one suite for memory and Redis."""
+"""`SessionStream`: one suite for memory and Redis."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import redis
 
+from backend_api.application.conversation.follow_events import live_reader
 from backend_api.domain.agent.events import (
     Event,
     MessageCompleted,
@@ -58,10 +59,14 @@ def _scripts_called(client: redis.Redis) -> int:
 
 async def test_every_reader_gets_what_is_published_in_order(live: LiveChannels, session_id: SessionId) -> None:
     done = stored(session_id, 4, MessageCompleted(message_id="m", text="Hey \U0001f600"))
-    async with asyncio.timeout(30), live.tail.follow(session_id) as one, live.tail.follow(session_id) as two:
-        await live.tail.publish_delta(session_id, RUN, delta(0, "Hey "))
-        await live.tail.publish_delta(session_id, RUN, delta(4, "\U0001f600"))
-        await live.tail.publish(session_id, [done])
+    async with (
+        asyncio.timeout(30),
+        live_reader(live.stream, session_id) as one,
+        live_reader(live.stream, session_id) as two,
+    ):
+        await live.stream.show(session_id, RUN, delta(0, "Hey "))
+        await live.stream.show(session_id, RUN, delta(4, "\U0001f600"))
+        await live.stream.append(session_id, [done])
         for reader in (one, two):
             text = ""
             while (event := await anext(reader)).seq is None:
@@ -75,51 +80,55 @@ async def test_who_comes_late_gets_the_text_so_far_once_from_the_start(
     live: LiveChannels, session_id: SessionId
 ) -> None:
     for offset, text in ((0, "a\U0001f600"), (2, "b"), (3, "c")):
-        await live.tail.publish_delta(session_id, RUN, delta(offset, text))
-    await live.tail.publish_delta(session_id, RUN, ThinkingDelta(message_id="m", offset=0, text="hm"))
-    async with asyncio.timeout(30), live.tail.follow(session_id) as reader:
+        await live.stream.show(session_id, RUN, delta(offset, text))
+    await live.stream.show(session_id, RUN, ThinkingDelta(message_id="m", offset=0, text="hm"))
+    async with asyncio.timeout(30), live_reader(live.stream, session_id) as reader:
         first = {type(event.payload): event for event in [await anext(reader), await anext(reader)]}
         assert first[MessageDelta].payload == delta(0, "a\U0001f600bc")
         assert first[ThinkingDelta].payload == ThinkingDelta(message_id="m", offset=0, text="hm")
-        await live.tail.publish_delta(session_id, RUN, delta(4, "d"))
+        await live.stream.show(session_id, RUN, delta(4, "d"))
         assert (await anext(reader)).payload == delta(4, "d")
 
 
 async def test_a_text_that_is_stored_is_forgotten(live: LiveChannels, session_id: SessionId) -> None:
-    await live.tail.publish_delta(session_id, RUN, delta(0, "abc"))
-    await live.tail.publish(session_id, [stored(session_id, 4, MessageCompleted(message_id="m", text="abc"))])
-    await live.tail.publish_delta(session_id, RUN, delta(0, "left over", "other"))
+    await live.stream.show(session_id, RUN, delta(0, "abc"))
+    await live.stream.append(session_id, [stored(session_id, 4, MessageCompleted(message_id="m", text="abc"))])
+    await live.stream.show(session_id, RUN, delta(0, "left over", "other"))
     end = stored(session_id, 5, RunFinished(run_id=RUN, status="stopped"))
-    await live.tail.publish(session_id, [end])
-    async with asyncio.timeout(30), live.tail.follow(session_id) as reader:
-        await live.tail.publish(session_id, [end])
+    await live.stream.append(session_id, [end])
+    async with asyncio.timeout(30), live_reader(live.stream, session_id) as reader:
+        await live.stream.append(session_id, [end])
         assert await anext(reader) == end
 
 
 async def test_what_a_dead_worker_was_writing_is_forgotten_when_another_begins_anew(
     live: LiveChannels, session_id: SessionId
 ) -> None:
-    await live.tail.publish_delta(session_id, RUN, delta(0, "half an ans"))
+    await live.stream.show(session_id, RUN, delta(0, "half an ans"))
     again = stored(session_id, 5, RunStarted(run_id=RUN, message_id="u", model="m", worker="w", attempt=2))
-    await live.tail.publish(session_id, [again])
-    async with asyncio.timeout(30), live.tail.follow(session_id) as reader:
-        await live.tail.publish_delta(session_id, RUN, delta(0, "whole", "new"))
+    await live.stream.append(session_id, [again])
+    async with asyncio.timeout(30), live_reader(live.stream, session_id) as reader:
+        await live.stream.show(session_id, RUN, delta(0, "whole", "new"))
         assert (await anext(reader)).payload == delta(0, "whole", "new")
 
 
 async def test_sessions_do_not_hear_each_other(live: LiveChannels, session_id: SessionId) -> None:
     other = SessionId(uuid.uuid4().hex)
-    async with asyncio.timeout(30), live.tail.follow(session_id) as reader:
-        await live.tail.publish_delta(other, RUN, delta(0, "not yours"))
-        await live.tail.publish_delta(session_id, RUN, delta(0, "yours"))
+    async with asyncio.timeout(30), live_reader(live.stream, session_id) as reader:
+        await live.stream.show(other, RUN, delta(0, "not yours"))
+        await live.stream.show(session_id, RUN, delta(0, "yours"))
         assert (await anext(reader)).payload == delta(0, "yours")
 
 
 async def test_a_reader_that_does_not_read_is_let_go(live: LiveChannels, session_id: SessionId) -> None:
     end = stored(session_id, 1, RunFinished(run_id=RUN, status="stopped"))
-    async with asyncio.timeout(30), live.tail.follow(session_id) as slow, live.tail.follow(session_id) as fast:
+    async with (
+        asyncio.timeout(30),
+        live_reader(live.stream, session_id) as slow,
+        live_reader(live.stream, session_id) as fast,
+    ):
         for _ in range(25):
-            await live.tail.publish(session_id, [end] * 100)
+            await live.stream.append(session_id, [end] * 100)
             for _ in range(100):
                 await anext(fast)
         with pytest.raises(SlowReaderError):
@@ -130,17 +139,17 @@ async def test_a_reader_of_another_process_gets_the_same_and_nothing_twice(
     redis_server: Server, session_id: SessionId
 ) -> None:
     async with redis_channels(redis_server.uri) as writer, redis_channels(redis_server.uri) as other:
-        await writer.tail.publish_delta(session_id, RUN, delta(0, "Hey "))
+        await writer.stream.show(session_id, RUN, delta(0, "Hey "))
         async with (
             asyncio.timeout(30),
-            writer.tail.follow(session_id) as near,
-            other.tail.follow(session_id) as far,
+            live_reader(writer.stream, session_id) as near,
+            live_reader(other.stream, session_id) as far,
         ):
             for reader in (near, far):
                 assert (await anext(reader)).payload == delta(0, "Hey ")
-            await writer.tail.publish_delta(session_id, RUN, delta(4, "you"))
+            await writer.stream.show(session_id, RUN, delta(4, "you"))
             done = stored(session_id, 4, MessageCompleted(message_id="m", text="Hey you"))
-            await writer.tail.publish(session_id, [done])
+            await writer.stream.append(session_id, [done])
             for reader in (near, far):
                 assert [(await anext(reader)).payload, await anext(reader)] == [delta(4, "you"), done]
 
@@ -149,19 +158,19 @@ async def test_who_came_while_redis_was_emptied_gets_the_whole_text_with_the_nex
     redis_server: Server, session_id: SessionId
 ) -> None:
     async with redis_channels(redis_server.uri) as writer, redis_channels(redis_server.uri) as other:
-        await writer.tail.publish_delta(session_id, RUN, delta(0, "Once upon "))
+        await writer.stream.show(session_id, RUN, delta(0, "Once upon "))
         with redis.Redis.from_url(redis_server.uri) as client:
             client.flushall()
-        async with asyncio.timeout(10), other.tail.follow(session_id) as reader:
+        async with asyncio.timeout(10), live_reader(other.stream, session_id) as reader:
             seen = ""
-            await writer.tail.publish_delta(session_id, RUN, delta(10, "a "))
-            await writer.tail.publish_delta(session_id, RUN, delta(12, "time"))
+            await writer.stream.show(session_id, RUN, delta(10, "a "))
+            await writer.stream.show(session_id, RUN, delta(12, "time"))
             while seen != "Once upon a time":
                 payload = (await anext(reader)).payload
                 assert isinstance(payload, MessageDelta)
                 if payload.offset <= len(seen):
                     seen = seen[: payload.offset] + payload.text
-            async with other.tail.follow(session_id) as late:
+            async with live_reader(other.stream, session_id) as late:
                 assert (await anext(late)).payload == delta(0, "Once upon a time")
 
 
@@ -170,28 +179,32 @@ async def test_what_many_runs_show_in_one_moment_is_one_call_and_each_reader_hea
 ) -> None:
     sessions = [SessionId(uuid.uuid4().hex) for _ in range(20)]
     async with redis_channels(redis_server.uri) as writer, redis_channels(redis_server.uri) as other:
-        await writer.tail.publish_delta(sessions[0], RUN, delta(0, "begin"))
+        await writer.stream.show(sessions[0], RUN, delta(0, "begin"))
         with redis.Redis.from_url(redis_server.uri) as client:
             before = _scripts_called(client)
-            await asyncio.gather(*(writer.tail.publish_delta(one, RUN, delta(0, f"of {one}")) for one in sessions))
+            await asyncio.gather(*(writer.stream.show(one, RUN, delta(0, f"of {one}")) for one in sessions))
             assert _scripts_called(client) == before + 1
         for session_id in sessions:
-            async with asyncio.timeout(10), other.tail.follow(session_id) as reader:
+            async with asyncio.timeout(10), live_reader(other.stream, session_id) as reader:
                 assert (await anext(reader)).payload == delta(0, f"of {session_id}")
-                await writer.tail.publish_delta(session_id, RUN, delta(35, "!"))
+                await writer.stream.show(session_id, RUN, delta(35, "!"))
                 assert (await anext(reader)).payload == delta(35, "!")
 
 
 async def test_what_gathers_of_a_text_is_one_frame_for_a_reader_that_is_behind(
     redis_server: Server, session_id: SessionId
 ) -> None:
-    async with asyncio.timeout(10), redis_channels(redis_server.uri) as live, live.tail.follow(session_id) as reader:
-        await live.tail.publish_delta(session_id, RUN, delta(0, "begin"))
+    async with (
+        asyncio.timeout(10),
+        redis_channels(redis_server.uri) as live,
+        live_reader(live.stream, session_id) as reader,
+    ):
+        await live.stream.show(session_id, RUN, delta(0, "begin"))
         assert (await anext(reader)).payload == delta(0, "begin")
         for number in range(100):
-            await live.tail.publish_delta(session_id, RUN, delta(5 + number, "x"))
-        await live.tail.publish_delta(session_id, RUN, ThinkingDelta(message_id="m", offset=0, text="hm"))
-        await live.tail.publish_delta(session_id, RUN, delta(105, "end"))
+            await live.stream.show(session_id, RUN, delta(5 + number, "x"))
+        await live.stream.show(session_id, RUN, ThinkingDelta(message_id="m", offset=0, text="hm"))
+        await live.stream.show(session_id, RUN, delta(105, "end"))
         assert [(await anext(reader)).payload for _ in range(3)] == [
             delta(0, "begin" + "x" * 100),  # the beginning is in the text so far and in what came since
             ThinkingDelta(message_id="m", offset=0, text="hm"),
@@ -203,9 +216,13 @@ async def test_a_reader_that_takes_nothing_is_cut_off_and_holds_up_nobody(
     redis_server: Server, session_id: SessionId
 ) -> None:
     async with redis_channels(redis_server.uri) as live:
-        async with asyncio.timeout(20), live.tail.follow(session_id) as idle, live.tail.follow(session_id) as awake:
+        async with (
+            asyncio.timeout(20),
+            live_reader(live.stream, session_id) as idle,
+            live_reader(live.stream, session_id) as awake,
+        ):
             for _ in range(50):
-                await live.tail.publish_delta(session_id, RUN, delta(0, "x" * 100_000))
+                await live.stream.show(session_id, RUN, delta(0, "x" * 100_000))
                 assert (await anext(awake)).payload == delta(0, "x" * 100_000)
             with pytest.raises(SlowReaderError):
                 await anext(idle)

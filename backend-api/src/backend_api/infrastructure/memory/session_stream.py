@@ -1,0 +1,67 @@
+"""The sessions' streams within this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import cast
+
+from backend_api.domain.agent.events import Event, LivePayload
+from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.live_text import TextPayload, ended_text, ends_all_texts, text_key, text_piece
+from backend_api.domain.conversation.ports import StreamListener
+
+
+class MemorySessionStream:
+    """`SessionStream`. `is_silent` loses everything, as a lost backend does."""
+
+    def __init__(self) -> None:
+        self.is_silent = False
+        self._listeners: dict[str, set[StreamListener]] = {}
+        self._texts: dict[str, dict[str, tuple[str, str]]] = {}
+
+    async def append(self, session_id: SessionId, events: Sequence[Event]) -> None:
+        """To all listeners."""
+        texts = self._texts.setdefault(session_id, {})
+        for event in events:
+            if (key := ended_text(event.payload)) is not None:
+                texts.pop(key, None)
+            if ends_all_texts(event.payload):
+                texts.clear()
+        self._tell(session_id, events)
+
+    async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
+        """Kept and told."""
+        if (key := text_key(payload)) is not None:
+            piece = cast("TextPayload", payload)
+            texts = self._texts.setdefault(session_id, {})
+            _, text = texts.get(key, (run_id, ""))
+            if piece.offset <= len(text):
+                texts[key] = (run_id, text[: piece.offset] + piece.text)
+        self._tell(session_id, [_live(session_id, run_id, payload)])
+
+    @asynccontextmanager
+    async def listen(self, session_id: SessionId, listener: StreamListener) -> AsyncGenerator[None]:
+        """It is told of what comes."""
+        self._listeners.setdefault(session_id, set()).add(listener)
+        try:
+            yield
+        finally:
+            self._listeners[session_id].discard(listener)
+
+    async def texts(self, session_id: SessionId) -> list[Event]:
+        """All that are being written."""
+        return [
+            _live(session_id, run_id, text_piece(key[0], key[2:], 0, text))
+            for key, (run_id, text) in self._texts.get(session_id, {}).items()
+        ]
+
+    def _tell(self, session_id: str, events: Sequence[Event]) -> None:
+        if not self.is_silent:
+            for listener in self._listeners.get(session_id, ()):
+                listener.deliver(events)
+
+
+def _live(session_id: str, run_id: str, payload: LivePayload) -> Event:
+    return Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=run_id, payload=payload)

@@ -1,0 +1,277 @@
+"""The sessions' streams over Redis: pub/sub for who listens, the text so far for who comes late; all best effort."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+import uuid
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import NamedTuple, cast
+
+from redis.exceptions import RedisError
+
+from backend_api.application.conversation.event_json import dump, event_fields, event_from
+from backend_api.domain.agent.events import Event, LivePayload
+from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.live_text import TextPayload, ended_text, ends_all_texts, text_key, text_piece
+from backend_api.domain.conversation.ports import StreamListener
+from backend_api.infrastructure.redis.client import Redis
+from backend_api.infrastructure.redis.hub import Hub, Listener
+
+logger = logging.getLogger(__name__)
+
+TTL_S = 3600
+MAX_KEPT = 400_000
+_AWAY_S = 1.0
+_ERRORS = (RedisError, OSError, TimeoutError)
+
+# A piece has two KEYS: index of the session (hash), text; and six ARGV after the ttl: field, meta as JSON, expected
+# bytes, piece, channel, message. Answers 1 for each that continued its text, 0 where the whole must be set first.
+_APPEND = """
+local answers = {}
+for piece = 1, #KEYS / 2 do
+  local index, text, at = KEYS[2 * piece - 1], KEYS[2 * piece], 6 * piece - 5
+  local fits = redis.call('STRLEN', text) == tonumber(ARGV[at + 3])
+  if fits then
+    redis.call('APPEND', text, ARGV[at + 4])
+    redis.call('HSET', index, ARGV[at + 1], ARGV[at + 2])
+    redis.call('EXPIRE', index, ARGV[1])
+    redis.call('EXPIRE', text, ARGV[1])
+  end
+  redis.call('PUBLISH', ARGV[at + 5], ARGV[at + 6])
+  answers[piece] = fits and 1 or 0
+end
+return answers
+"""
+
+# KEYS: index of the session. ARGV: channel, message, 1 when nothing is being written any more, fields of ended texts.
+_END = """
+redis.call('PUBLISH', ARGV[1], ARGV[2])
+local ended = ARGV[3] == '1' and redis.call('HKEYS', KEYS[1]) or {}
+for field = 4, #ARGV do ended[#ended + 1] = ARGV[field] end
+for _, field in ipairs(ended) do
+  redis.call('DEL', KEYS[1] .. ':' .. field)
+  redis.call('HDEL', KEYS[1], field)
+end
+"""
+
+
+def _encode(text: str) -> bytes:
+    """A model may cut a character in two; the halves are kept as they came."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _channel(session_id: str) -> str:
+    return f"tail:{session_id}"
+
+
+def _index(session_id: str) -> str:
+    return f"text:{session_id}"
+
+
+@dataclass(slots=True)
+class _Text:
+    """What this process wrote of one text so far."""
+
+    run_id: str
+    pieces: list[str] = field(default_factory=list[str])
+    characters: int = 0
+    size: int = 0
+
+    def append(self, piece: str) -> None:
+        self.pieces.append(piece)
+        self.characters += len(piece)
+        self.size += len(_encode(piece))
+
+    @property
+    def whole(self) -> str:
+        return "".join(self.pieces)
+
+
+class _Piece(NamedTuple):
+    """On its way to Redis."""
+
+    keys: tuple[str, str]
+    args: tuple[str | bytes | int, ...]
+    fits: asyncio.Future[bool]
+
+
+class RedisSessionStream:
+    """`SessionStream`. Listeners of this process are told first: they need no way through Redis."""
+
+    def __init__(self, redis: Redis, hub: Hub) -> None:
+        self._hub = hub
+        self._redis = redis
+        self._append = redis.register_script(_APPEND)
+        self._end = redis.register_script(_END)
+        self._texts: dict[str, dict[str, _Text]] = {}
+        self._listeners: dict[str, set[StreamListener]] = {}
+        self._waiting: list[_Piece] = []
+        self._sending: set[asyncio.Task[None]] = set()
+        self._me = uuid.uuid4().hex.encode() + b":"
+        self._away_until = 0.0
+        self._heard_data = b""
+        self._heard_events: list[Event] = []
+
+    async def append(self, session_id: SessionId, events: Sequence[Event]) -> None:
+        """One round trip; texts that are stored now are forgotten, all when nothing is being written any more."""
+        if not events:
+            return
+        texts = self._texts.get(session_id, {})
+        ended = [key for event in events if (key := ended_text(event.payload)) is not None]
+        for key in ended:
+            texts.pop(key, None)
+        is_over = any(ends_all_texts(event.payload) for event in events)
+        if is_over:
+            self._texts.pop(session_id, None)
+        self._tell_here(session_id, events)
+        if self._is_away():
+            return
+        channel, message = _channel(session_id), self._message(events)
+        try:
+            if ended or is_over:
+                await self._end(keys=[_index(session_id)], args=[channel, message, int(is_over), *ended])
+            else:
+                await self._redis.publish(channel, message)
+        except _ERRORS:
+            self._lost()
+
+    async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
+        """One round trip that keeps the piece and tells of it, together with what others show in the same moment."""
+        event = Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=run_id, payload=payload)
+        key = text_key(payload)
+        text = None if key is None else self._text(session_id, run_id, key, cast("TextPayload", payload))
+        if text is not None:
+            text.append(cast("TextPayload", payload).text)
+        self._tell_here(session_id, [event])
+        if self._is_away():
+            return
+        message = self._message([event])
+        try:
+            if key is None or text is None or text.characters > MAX_KEPT:
+                await self._redis.publish(_channel(session_id), message)
+            elif not await self._keep(session_id, key, text, cast("TextPayload", payload).text, message):
+                await self._keep_whole(session_id, key, text)
+        except _ERRORS:
+            self._lost()
+
+    @asynccontextmanager
+    async def listen(self, session_id: SessionId, listener: StreamListener) -> AsyncGenerator[None]:
+        """Subscribed on entering, unless Redis is away."""
+        listeners = self._listeners.setdefault(session_id, set())
+        listeners.add(listener)
+        try:
+            heard = Listener(partial(self._heard, session_id, listener), listener.restored)
+            async with self._hub.listen(_channel(session_id), heard):
+                yield
+        finally:
+            listeners.discard(listener)
+            if not listeners and self._listeners.get(session_id) is listeners:
+                del self._listeners[session_id]
+
+    async def texts(self, session_id: SessionId) -> list[Event]:
+        """What this process writes, whole, as what Redis has of it may be on its way; of other processes what Redis
+        keeps."""
+        try:
+            kept = await self._kept(session_id)
+        except _ERRORS:
+            kept = []
+        here = self._texts.get(session_id, {})
+        found = [text for text in kept if text[0] not in here]
+        found += [(key, text.run_id, text.whole) for key, text in here.items() if text.pieces]
+        return [_whole(session_id, run_id, key, text) for key, run_id, text in found]
+
+    def _text(self, session_id: str, run_id: str, key: str, payload: TextPayload) -> _Text | None:
+        texts = self._texts.setdefault(session_id, {})
+        if payload.offset == 0:
+            texts[key] = _Text(run_id)
+        text = texts.get(key)
+        return text if text is not None and text.characters == payload.offset else None
+
+    def _tell_here(self, session_id: str, events: Sequence[Event]) -> None:
+        for listener in self._listeners.get(session_id, ()):
+            listener.deliver(events)
+
+    def _message(self, events: Sequence[Event]) -> bytes:
+        return self._me + dump([event_fields(event) for event in events]).encode()
+
+    def _heard(self, session_id: str, listener: StreamListener, data: bytes) -> None:
+        """Of another process, read once for all listeners here; what this process sent they have."""
+        if data.startswith(self._me):
+            return
+        if data is not self._heard_data:
+            self._heard_data = data
+            self._heard_events = [event_from(values) for values in json.loads(data.partition(b":")[2])]
+            if any(ends_all_texts(event.payload) for event in self._heard_events):
+                # Another process goes on with what was begun here.
+                self._texts.pop(session_id, None)
+        listener.deliver(self._heard_events)
+
+    def _is_away(self) -> bool:
+        return time.monotonic() < self._away_until
+
+    def _lost(self) -> None:
+        self._away_until = time.monotonic() + _AWAY_S
+        logger.warning("live streams are away; readers poll the store")
+
+    async def _keep(self, session_id: str, key: str, text: _Text, piece: str, message: bytes) -> bool:
+        """Keep the last piece of a text and tell of it; whether it continued what is kept."""
+        index, encoded = _index(session_id), _encode(piece)
+        meta = json.dumps({"run_id": text.run_id})
+        args = (key, meta, text.size - len(encoded), encoded, _channel(session_id), message)
+        sent = _Piece((index, f"{index}:{key}"), args, asyncio.get_running_loop().create_future())
+        self._waiting.append(sent)
+        if len(self._waiting) == 1:
+            sending = asyncio.create_task(self._send_waiting())
+            self._sending.add(sending)
+            sending.add_done_callback(self._sending.discard)
+        return await sent.fits
+
+    async def _send_waiting(self) -> None:
+        pieces, self._waiting = self._waiting, []
+        keys = [key for piece in pieces for key in piece.keys]
+        try:
+            answers = await self._append(keys=keys, args=[TTL_S, *(arg for piece in pieces for arg in piece.args)])
+        except Exception as error:  # noqa: BLE001 -- each writer is told what became of its piece
+            for piece in pieces:
+                if not piece.fits.done():
+                    piece.fits.set_exception(error)
+        else:
+            for piece, fits in zip(pieces, answers, strict=True):
+                if not piece.fits.done():
+                    piece.fits.set_result(bool(fits))
+
+    async def _keep_whole(self, session_id: str, key: str, text: _Text) -> None:
+        """Redis lost something, and so may have some readers: they are told of the whole."""
+        index, whole = _index(session_id), text.whole
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.set(f"{index}:{key}", _encode(whole), ex=TTL_S)
+        pipeline.hset(index, key, json.dumps({"run_id": text.run_id}))
+        pipeline.expire(index, TTL_S)
+        pipeline.publish(_channel(session_id), self._message([_whole(session_id, text.run_id, key, whole)]))
+        await pipeline.execute()
+
+    async def _kept(self, session_id: str) -> list[tuple[str, str, str]]:
+        """Key, run and text of all that is being written."""
+        index = _index(session_id)
+        found: dict[bytes, bytes] = await self._redis.hgetall(index)
+        if not found:
+            return []
+        keys = [key.decode() for key in found]
+        values: list[bytes | None] = await self._redis.mget([f"{index}:{key}" for key in keys])
+        return [
+            (key, json.loads(meta)["run_id"], value.decode("utf-8", "surrogatepass"))
+            for key, meta, value in zip(keys, found.values(), values, strict=True)
+            if value
+        ]
+
+
+def _whole(session_id: str, run_id: str, key: str, text: str) -> Event:
+    payload = text_piece(key[0], key[2:], 0, text)
+    return Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=run_id, payload=payload)
