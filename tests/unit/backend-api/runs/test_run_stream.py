@@ -22,8 +22,8 @@ from support.stage import RecordingStream, until
 
 
 @asynccontextmanager
-async def stream_of(stream: RecordingStream, name: str, throttle: Throttle) -> AsyncGenerator[RunStream]:
-    stream = RunStream(stream, SessionId(name), RunId(name), throttle=throttle)
+async def stream_of(recording: RecordingStream, name: str, throttle: Throttle) -> AsyncGenerator[RunStream]:
+    stream = RunStream(recording, SessionId(name), RunId(name), throttle=throttle)
     running = asyncio.create_task(stream.deliver())
     try:
         yield stream
@@ -32,8 +32,8 @@ async def stream_of(stream: RecordingStream, name: str, throttle: Throttle) -> A
         await asyncio.gather(running, return_exceptions=True)
 
 
-def shown(stream: RecordingStream, identifier: str) -> list[tuple[int, str]]:
-    deltas = [cast("MessageDelta", payload) for _, payload in stream.deltas]
+def shown(recording: RecordingStream, identifier: str) -> list[tuple[int, str]]:
+    deltas = [cast("MessageDelta", payload) for _, payload in recording.deltas]
     return [(delta.offset, delta.text) for delta in deltas if delta.message_id == identifier]
 
 
@@ -63,31 +63,31 @@ def test_turns_that_are_waited_for_fall_together() -> None:
 
 
 async def test_the_first_piece_goes_at_once_also_when_many_runs_speak() -> None:
-    stream, throttle = RecordingStream(), Throttle()
+    recording, throttle = RecordingStream(), Throttle()
     now = asyncio.get_running_loop().time()
     for _ in range(1000):
         throttle.next_turn(now)
-    async with stream_of(stream, "run", throttle) as stream:
+    async with stream_of(recording, "run", throttle) as stream:
         stream.show_text("m", "first")
         for _ in range(3):
             await asyncio.sleep(0)
-        assert shown(stream, "m") == [(0, "first")]
+        assert shown(recording, "m") == [(0, "first")]
 
 
 async def test_what_runs_say_until_their_turn_is_one_piece_each_and_nothing_is_lost() -> None:
-    stream, throttle = RecordingStream(), Throttle()
+    recording, throttle = RecordingStream(), Throttle()
     names = [f"m{number}" for number in range(30)]
     async with AsyncExitStack() as stack:
-        streams = [await stack.enter_async_context(stream_of(stream, name, throttle)) for name in names]
+        streams = [await stack.enter_async_context(stream_of(recording, name, throttle)) for name in names]
         for name, stream in zip(names, streams, strict=True):
             stream.show_text(name, "first")
-        await until(lambda: len(stream.deltas) == 30)
+        await until(lambda: len(recording.deltas) == 30)
         for name, stream in zip(names, streams, strict=True):
             for word in (" a", " b", " c"):
                 stream.show_text(name, word)
         for stream in streams:
             await stream.drain(10.0)
     for name in names:
-        assert shown(stream, name) == [(0, "first"), (5, " a b c")]
-    began, ended = stream.deltas[29][0], stream.deltas[-1][0]
+        assert shown(recording, name) == [(0, "first"), (5, " a b c")]
+    began, ended = recording.deltas[29][0], recording.deltas[-1][0]
     assert ended - began > 30 / PIECES_PER_SECOND - 2 * TICK_S

@@ -82,4 +82,4 @@ class AnnouncedSandboxes:
                 del self._told[next(iter(self._told))]
             self._told[session_id] = told
         identifier = SessionId(session_id)
-        await self._stream.publish(identifier, await self._log.append(identifier, [event]))
+        await self._stream.append(identifier, await self._log.append(identifier, [event]))

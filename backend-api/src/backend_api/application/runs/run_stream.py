@@ -221,11 +221,11 @@ class RunStream:
         try:
             async with asyncio.timeout(PUBLISH_DEADLINE_S):
                 if isinstance(item, list):
-                    await self._stream.publish(self._session_id, item)
+                    await self._stream.append(self._session_id, item)
                 else:
                     payload = item.payload() if isinstance(item, _Piece) else item
                     measures.DELTAS.labels(payload.type).inc()
-                    await self._stream.publish_delta(self._session_id, self._run_id, payload)
+                    await self._stream.show(self._session_id, self._run_id, payload)
         except Exception:
             # The live channel may be lost at any moment; readers repair from the log.
             logger.exception("live delivery failed", extra={"run_id": self._run_id, "session_id": self._session_id})

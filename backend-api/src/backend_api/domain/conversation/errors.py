@@ -30,7 +30,7 @@ class LeaseLostError(ConflictError):
 
 
 class SlowReaderError(UnavailableError):
-    """A reader of the live tail did not keep up; it resumes from its last number."""
+    """A reader of a live stream did not keep up; it resumes from its last number."""
 
     code = "slow_reader"
 
