@@ -52,6 +52,7 @@ class House:
             "seq": "1",
             "snapshot_id": "none",
             "question_id": "none",
+            "approval_id": "none",
         }
 
     async def ask(self, name: str, things: dict[str, str], headers: dict[str, str], **changed: Any) -> httpx.Response:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from backend_api.application.conversation.answer_question import AnswerQuestion
 from backend_api.application.conversation.answer_slots import AnswerSlots
+from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.application.conversation.create_session import CreateSession
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
@@ -166,7 +166,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         mark_read=MarkRead(ports.markers),
         send_message=send_message,
         stop_run=stop_run,
-        answer_question=AnswerQuestion(ports.waits, ports.stream, ports.notifier),
+        answer_wait=AnswerWait(ports.waits, ports.stream, ports.notifier),
         run_records=ports.run_records,
         get_job=get_job,
         cancel_job=CancelJob(get_job, stop_run),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backend_api.domain.agent.capabilities.approval import APPROVAL
 from backend_api.domain.agent.capabilities.budget import budget
 from backend_api.domain.agent.capabilities.computer import COMPUTER
 from backend_api.domain.agent.capabilities.conduct import CONDUCT
@@ -23,6 +24,7 @@ def capabilities(*sources: ToolSource, max_tokens: int = 200_000) -> tuple[Capab
         VERIFICATION,
         DAY,
         DENIED_TOOLS,
+        APPROVAL,
         budget(max_tokens=max_tokens),
         CONTINUATION,
     )

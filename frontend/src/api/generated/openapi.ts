@@ -63,7 +63,7 @@ export interface OptionsBody {
    */
   enable_tracing?: boolean | null
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * true: calls of tools that change something wait for a person's approval (`approval.requested`), from the next time a run begins or goes on after a wait; null or false: they run at once.
    */
   enable_approval?: boolean | null
   /**
@@ -86,6 +86,28 @@ export interface OptionsBody {
    * Tools of GET /api/tools the agent may not use here; null: none.
    */
   denied_tools?: string[] | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "DecidedBody".
+ */
+export interface DecidedBody {
+  approval_id: string
+  call_ids: string[]
+  decision: 'approve' | 'deny' | 'approve_all'
+  is_waiting: boolean
+}
+/**
+ * A decision on these calls of an approval; without `call_ids` on all that are left. `approve_all` also ends asking
+ * in this session (`enable_approval` becomes false); the model reads the feedback of a denial.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "DecisionBody".
+ */
+export interface DecisionBody {
+  decision: 'approve' | 'deny' | 'approve_all'
+  call_ids?: [string, ...string[]] | null
+  feedback?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -260,7 +282,7 @@ export interface OptionsBody1 {
    */
   enable_tracing?: boolean | null
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * true: calls of tools that change something wait for a person's approval (`approval.requested`), from the next time a run begins or goes on after a wait; null or false: they run at once.
    */
   enable_approval?: boolean | null
   /**

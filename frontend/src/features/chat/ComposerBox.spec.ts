@@ -24,7 +24,7 @@ vi.mock('@/api/upload', () => ({
 beforeEach(() => localStorage.clear())
 afterEach(cleanup)
 
-function show(props: { isRunning?: boolean; sessionId?: string | null } = {}) {
+function show(props: { isRunning?: boolean; isWaiting?: boolean; sessionId?: string | null } = {}) {
   const ensureSession = () => Promise.resolve('s')
   return render(ComposerBox, {
     props: { writer: 'u', sessionId: 's', isRunning: false, isStopping: false, ensureSession, ...props },
@@ -58,6 +58,13 @@ describe('ComposerBox', () => {
     expect(document.activeElement).toBe(pressed)
     pressed.remove()
     other.remove()
+  })
+  it('stops a run that waits, and sends what is written as its answer', async () => {
+    const { emitted } = show({ isWaiting: true })
+    await userEvent.click(screen.getByRole('button', { name: 'Stop' }))
+    expect(emitted()['stop']).toHaveLength(1)
+    await userEvent.type(field(), 'red{Enter}')
+    expect(emitted()['send']).toEqual([['red', [], false]])
   })
   it('sends nothing when there is nothing', async () => {
     const { emitted } = show()

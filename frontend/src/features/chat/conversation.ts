@@ -47,6 +47,8 @@ export const useConversation = defineStore('conversation', () => {
   /** There is something to write to, or will be in a moment. */
   const isHere = computed(() => phase.value === 'ready' || phase.value === 'loading')
   const isRunning = computed(() => isActive(transcript.value))
+  /** The run waits for the person: nothing works, and it may be stopped. */
+  const isWaiting = computed(() => transcript.value.run?.status === 'waiting')
   const activity = computed(() => {
     const { items, live, run } = transcript.value
     if (run?.status === 'queued') return { kind: 'queued' as const, call: null }
@@ -190,7 +192,7 @@ export const useConversation = defineStore('conversation', () => {
     if (sessionId.value) await outboxes.add(sessionId.value, [entry])
   }
   async function stop(): Promise<void> {
-    if (!sessionId.value || !isRunning.value) return
+    if (!sessionId.value || !(isRunning.value || isWaiting.value)) return
     isStopping.value = true
     try {
       const stopped = await call<object | undefined>('POST', `/sessions/${sessionId.value}/stop`)
@@ -214,6 +216,7 @@ export const useConversation = defineStore('conversation', () => {
     outbox,
     isStopping,
     isRunning,
+    isWaiting,
     activity,
     open,
     close,

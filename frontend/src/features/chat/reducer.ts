@@ -13,6 +13,7 @@ import { isAwaited, withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
 import { begunAfter, readBy, STEPS } from './steps'
 import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
+import { begunWait, waitItem, withAnswer } from './waits'
 
 /** A note of ours: the run went on in another worker. */
 export const HANDED_OVER = 'run.handed_over'
@@ -92,22 +93,20 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     }
     case 'tool.called':
       return place(state, toolItem(event, isAwaited(state.computer)), event.seen_seq)
+    case 'tool.started':
+      return changeTool(state, event.call_id, (item) => ({
+        ...item,
+        outcome: 'running',
+        startedAt: isAwaited(state.computer) && item.needsComputer ? null : event.at,
+      }))
     case 'tool.finished':
       return finishTool(state, event)
-    case 'question.asked': {
-      const { question_id: questionId, questions } = event
-      const asked = append(state, { kind: 'question', key, questionId, questions, answers: null, by: null })
-      return { ...asked, run: state.run && { ...state.run, status: 'waiting' } }
-    }
+    case 'question.asked':
+    case 'approval.requested':
+      return begunWait(append(state, waitItem(key, event)))
     case 'question.answered':
-      return {
-        ...state,
-        items: state.items.map((item) =>
-          item.kind === 'question' && item.questionId === event.question_id
-            ? { ...item, answers: event.answers, by: event.by }
-            : item,
-        ),
-      }
+    case 'approval.resolved':
+      return { ...state, items: state.items.map((item) => withAnswer(item, event)) }
     case 'files.changed':
       return { ...state, filesVersion: state.filesVersion + 1 }
     case 'session.updated':
@@ -204,9 +203,9 @@ function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
     name: event.name,
     arguments: event.arguments,
     phrase: event.phrase,
-    outcome: 'running',
+    outcome: event.asks ? 'asking' : 'running',
     needsComputer: event.needs_computer,
-    startedAt: waits && event.needs_computer ? null : event.at,
+    startedAt: event.asks || (waits && event.needs_computer) ? null : event.at,
     durationMs: null,
     output: '',
     outputPoints: 0,
@@ -216,10 +215,14 @@ function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
   }
 }
 
+function isOpenCall({ outcome }: ToolItem): boolean {
+  return outcome === 'running' || outcome === 'asking'
+}
+
 function changeTool(state: Transcript, callId: string, change: (item: ToolItem) => ToolItem): Transcript {
   const index = state.items.findLastIndex((item) => item.kind === 'tool' && item.callId === callId)
   const item = state.items[index]
-  if (item?.kind !== 'tool' || item.outcome !== 'running') return state
+  if (item?.kind !== 'tool' || !isOpenCall(item)) return state
   const changed = change(item)
   return changed === item ? state : { ...state, items: state.items.with(index, changed) }
 }
@@ -255,7 +258,7 @@ function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
   const items = state.items
     .filter((item) => item !== cause)
     .map((item) =>
-      item.kind === 'tool' && item.outcome === 'running'
+      item.kind === 'tool' && isOpenCall(item)
         ? { ...item, outcome: 'cut' as const, output: '', outputPoints: 0 }
         : item,
     )

@@ -1,4 +1,6 @@
 import type {
+  ApprovalRequestedEvent,
+  ApprovalResolvedEvent,
   BodyReference,
   ComputerStatus,
   Display,
@@ -36,7 +38,8 @@ export interface ThinkingItem {
   readonly complete: boolean
   readonly afterSeq?: number
 }
-export type ToolOutcome = 'running' | 'succeeded' | 'failed' | 'cut'
+/** Asking is one that starts once the person approves it. */
+export type ToolOutcome = 'asking' | 'running' | 'succeeded' | 'failed' | 'cut'
 export interface ToolItem {
   readonly kind: 'tool'
   readonly key: string
@@ -87,7 +90,17 @@ export interface QuestionItem {
   readonly answers: QuestionAnsweredEvent['answers']
   readonly by: QuestionAnsweredEvent['by'] | null
 }
-export type Item = QuestionItem | UserItem | AssistantItem | ThinkingItem | ToolItem | EndItem | NoteItem
+export type ApprovalDecision = Pick<ApprovalResolvedEvent, 'decision' | 'by' | 'feedback'>
+/** Calls that wait for the person; `decided` by their ids. */
+export interface ApprovalItem {
+  readonly kind: 'approval'
+  readonly key: string
+  readonly approvalId: string
+  readonly calls: ApprovalRequestedEvent['calls']
+  readonly expiresAt: string | null
+  readonly decided: Readonly<Record<string, ApprovalDecision>>
+}
+export type Item = ApprovalItem | QuestionItem | UserItem | AssistantItem | ThinkingItem | ToolItem | EndItem | NoteItem
 export type LiveItem = AssistantItem | ThinkingItem
 
 export type RunEnd = 'completed' | 'failed' | 'stopped' | 'interrupted'

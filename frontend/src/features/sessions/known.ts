@@ -67,6 +67,7 @@ export function withEvent(known: KnownSession, event: WireEvent): KnownSession {
     case 'run.started':
       return { ...told, status: 'running' }
     case 'question.asked':
+    case 'approval.requested':
       return { ...told, status: 'waiting' }
     case 'run.finished':
       return { ...told, status: 'idle' }

@@ -25,7 +25,8 @@ function isWorkspace(path: unknown): boolean {
  */
 export function useToolPhrase(): (call: Call) => string {
   const { t, te } = useI18n()
-  return ({ name, arguments: given, phrase, outcome }) => {
+  return ({ name, arguments: given, phrase, outcome: state }) => {
+    const outcome = state === 'asking' ? 'running' : state
     const key = `phrase.${name}.${outcome}`
     const told =
       name === 'file_list' && isWorkspace(given['path']) ? { ...given, path: t('anyPhrase.workspace') } : given

@@ -22,6 +22,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import Accepted, Lease, RunStatus, SessionId
@@ -35,7 +36,7 @@ from backend_api.domain.errors import InvalidError
 from support.backend_stores import ANNA, BERT, ConversationStores
 
 COLOUR = Question(id="q1", text="Which colour?", options=["red", "blue"], allow_text=False)
-RED = {"q1": "red"}
+RED = Answers({"q1": "red"})
 
 
 async def say(stores: ConversationStores, session_id: SessionId, text: str) -> Accepted:
@@ -50,7 +51,9 @@ async def waiting(stores: ConversationStores, *ids: str, expires_s: float = 60.0
     calls = [ToolCalled(call_id=f"call-{one}", name="ask_user", arguments={}, phrase="") for one in ids]
     used = UsageUpdated(usage=Usage(input=7))
     await stores.ledger.record(lease, [Recorded(payload=payload) for payload in (*calls, used)])
-    waits = [Wait(id=one, call_id=f"call-{one}", questions=[COLOUR], expires_s=expires_s) for one in ids]
+    waits = [
+        Wait(id=one, subject=Questions(call_id=f"call-{one}", questions=[COLOUR]), expires_s=expires_s) for one in ids
+    ]
     assert await stores.ledger.wait(lease, waits, seen_seq=accepted.seq)
     return session_id, lease
 
@@ -80,7 +83,7 @@ async def test_a_run_that_waits_has_no_worker_and_goes_on_with_the_answer(stores
     assert (asked.question_id, asked.call_id, asked.questions) == ("a", "call-a", [COLOUR])
     assert asked.expires_at is not None
     (answered,) = await stored(stores, session_id, QuestionAnswered)
-    assert (answered.answers, answered.by) == (RED, "user")
+    assert (answered.answers, answered.by) == (RED.answers, "user")
     (finished,) = await stored(stores, session_id, ToolFinished)
     assert (finished.success, "> red" in finished.preview) == (True, True)
     queued = await stored(stores, session_id, RunQueued)
@@ -92,16 +95,16 @@ async def test_a_run_that_waits_has_no_worker_and_goes_on_with_the_answer(stores
 
 async def test_an_answer_is_checked_and_counts_once(stores: ConversationStores) -> None:
     session_id, _ = await waiting(stores, "a")
-    for answers in ({}, {"q1": "green"}, {"q2": "red"}, {"q1": " "}, {**RED, "q2": "x"}):
+    for answers in ({}, {"q1": "green"}, {"q2": "red"}, {"q1": " "}, {**RED.answers, "q2": "x"}):
         with pytest.raises(InvalidError):
-            await stores.waits.answer(session_id, ANNA, "a", answers)
+            await stores.waits.answer(session_id, ANNA, "a", Answers(answers))
     with pytest.raises(QuestionNotFoundError):
         await stores.waits.answer(session_id, ANNA, "b", RED)
     with pytest.raises(SessionNotFoundError):
         await stores.waits.answer(session_id, BERT, "a", RED)
     await stores.waits.answer(session_id, ANNA, "a", RED)
     with pytest.raises(QuestionAnsweredError):
-        await stores.waits.answer(session_id, ANNA, "a", {"q1": "blue"})
+        await stores.waits.answer(session_id, ANNA, "a", Answers({"q1": "blue"}))
     assert len(await stored(stores, session_id, QuestionAnswered)) == 1
 
 
@@ -159,7 +162,7 @@ async def test_nothing_waits_where_a_message_or_a_stop_came_first(stores: Conver
             await say(stores, session_id, "wait")
         else:
             await stores.ledger.request_stop(session_id, ANNA)
-        wait = Wait(id="a", call_id="c", questions=[COLOUR], expires_s=60)
+        wait = Wait(id="a", subject=Questions(call_id="c", questions=[COLOUR]), expires_s=60)
         assert await stores.ledger.wait(lease, [wait], seen_seq=accepted.seq) == []
         assert not await stored(stores, session_id, QuestionAsked)
         await stores.ledger.renew(lease, lease_s=30)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from backend_api.domain.agent.events import MessageUser, Question
+from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import SessionId
 from support.gateway import Gateway
@@ -21,7 +22,7 @@ async def asked(gateway: Gateway, headers: dict[str, str]) -> SessionId:
     lease = await ledger.claim("w", lease_s=30, model="m", run_id=accepted.run_id)
     assert lease is not None
     question = Question(id="q1", text="Which?", options=["red"], allow_text=False)
-    wait = Wait(id="q", call_id="c", questions=[question], expires_s=60)
+    wait = Wait(id="q", subject=Questions(call_id="c", questions=[question]), expires_s=60)
     assert await ledger.wait(lease, [wait], seen_seq=accepted.seq)
     return session_id
 

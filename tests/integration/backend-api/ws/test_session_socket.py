@@ -152,7 +152,7 @@ async def test_frames_that_ask_for_what_is_not_there_get_a_typed_error_and_the_s
             ({"type": "message", "text": "x" * 100_001}, "message_too_long", None),
             ({"type": "options", "model": "unknown"}, "invalid", "body.model"),
             ({"type": "options", "magic": True}, "invalid", "options.magic"),
-            ({"type": "options", "enable_approval": True}, "invalid", "options.enable_approval"),
+            ({"type": "options", "enable_plan_mode": True}, "invalid", "options.enable_plan_mode"),
             ({"type": "message", "text": "x", "attachments": ["none"]}, "invalid", "body.attachments.0"),
             ({"type": "dance"}, "invalid", "frame"),
             ({"type": "auth", "token": "x"}, "token_invalid", None),

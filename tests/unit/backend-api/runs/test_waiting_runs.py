@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.conversation.answer_question import AnswerQuestion
+from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.bootstrap.going_on import going_on
 from backend_api.domain.agent.events import QuestionAnswered, QuestionAsked, RunStarted, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
+from backend_api.domain.agent.questions import Answers
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.tools.ask_user import ask_user
@@ -43,8 +44,8 @@ async def test_an_answer_goes_on_with_the_run_on_another_worker() -> None:
     stage, model = Stage(), ScriptedModel(asking(options=["red", "blue"]), SAID)
     session, run_id = await ask(stage, model)
     (asked,) = stage.payloads(session, QuestionAsked)
-    answer = AnswerQuestion(MemoryWaits(stage.store), stage.stream, stage.notifier)
-    await answer(session, USER, asked.question_id, {"q1": "red"})
+    answer = AnswerWait(MemoryWaits(stage.store), stage.stream, stage.notifier)
+    await answer(session, USER, asked.question_id, Answers({"q1": "red"}))
     assert await goes_on(stage, model, run_id) == "completed"
     (result,) = [turn for turn in model.requests[-1].turns if isinstance(turn, ToolTurn)]
     assert (result.success, result.output) == (True, "The person answered:\n\nWhich colour?\n> red")
@@ -83,11 +84,11 @@ async def test_a_stop_ends_a_run_that_waits() -> None:
 @pytest.mark.parametrize("times", [5])
 async def test_a_run_may_ask_as_often_as_it_likes(times: int) -> None:
     stage, model = Stage(), ScriptedModel(*[asking() for _ in range(times)], SAID)
-    answer = AnswerQuestion(MemoryWaits(stage.store), stage.stream, stage.notifier)
+    answer = AnswerWait(MemoryWaits(stage.store), stage.stream, stage.notifier)
     session, run_id = await ask(stage, model)
     async with working(worker_for(stage, model, LocalTools([ask_user()]), name="second")):
         for number in range(times):
             await until(lambda: stage.run(run_id).status == RunStatus.WAITING)
             asked = stage.payloads(session, QuestionAsked)[number]
-            await answer(session, USER, asked.question_id, {"q1": "some"})
+            await answer(session, USER, asked.question_id, Answers({"q1": "some"}))
         assert (await stage.until_finished(run_id)).status == "completed"

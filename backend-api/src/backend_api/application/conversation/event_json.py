@@ -9,6 +9,7 @@ from typing import Any, cast, get_args
 
 from backend_api.domain.agent.events import (
     CHANGE_TYPES,
+    ApprovalCall,
     BodyReference,
     ContentReference,
     Continuation,
@@ -26,7 +27,7 @@ _CLASSES: dict[str, type[Any]] = {
 }
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
     cls: tuple(field.name for field in fields(cls))
-    for cls in (*_CLASSES.values(), Usage, BodyReference, ContentReference, Continuation, Question)
+    for cls in (*_CLASSES.values(), Usage, BodyReference, ContentReference, Continuation, Question, ApprovalCall)
 }
 _CHANGES: frozenset[type[Any]] = frozenset(_CLASSES[type_] for type_ in CHANGE_TYPES)
 _NESTED: dict[str, type[Any]] = {
@@ -36,7 +37,7 @@ _NESTED: dict[str, type[Any]] = {
     "tools": ContentReference,
 }
 
-_LISTS: dict[str, type[Any]] = {"continuations": Continuation, "questions": Question}
+_LISTS: dict[str, type[Any]] = {"continuations": Continuation, "questions": Question, "calls": ApprovalCall}
 
 
 def dump(value: object) -> str:

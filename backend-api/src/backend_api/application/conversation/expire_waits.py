@@ -6,7 +6,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 
-from backend_api.application.conversation.answer_question import tell
+from backend_api.application.conversation.answer_wait import tell
 from backend_api.domain.conversation.ports import SessionStream, Waits
 from backend_api.domain.errors import DomainError
 from backend_api.domain.notifier import Notifier

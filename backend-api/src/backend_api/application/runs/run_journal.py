@@ -29,7 +29,7 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, shorten
 from backend_api.domain.agent.tool_runner import MAX_PREVIEW_CHARACTERS
-from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog, RunLedger
@@ -96,6 +96,7 @@ class RunJournal:
         if not self.loaded.is_set():
             progress = history.thread.progress(run_id)
             self.usage, self.files, self._open_calls = progress.usage, [*progress.files], {**progress.open_calls}
+            self._unbegun_calls |= progress.held
             if not history.is_told and history.started is not None:
                 self._stream.show_stored([history.started])
             self.loaded.set()
@@ -114,7 +115,7 @@ class RunJournal:
     async def wait(self, waits: Sequence[Wait]) -> bool:
         if await _unbroken(self._wait(waits)):
             return True
-        await self.record([wait.not_begun() for wait in waits])
+        await self.record([result for wait in waits for result in wait.subject.not_begun()])
         return False
 
     async def _wait(self, waits: Sequence[Wait]) -> bool:
@@ -125,8 +126,12 @@ class RunJournal:
                 self._stream.show_stored(events)
         return bool(events)
 
-    def dangling_calls(self) -> list[ToolCalled]:
-        return list(self._open_calls.values())
+    def dangling_calls(self) -> list[OpenCall]:
+        progress = self._history.thread.progress(self.lease.run.id)
+        return [
+            OpenCall(called=called, is_held=call_id in progress.held, is_approved=call_id in progress.approved)
+            for call_id, called in self._open_calls.items()
+        ]
 
     def tool_call(self, called: ToolCalled) -> ToolCall:
         call_id, run = called.call_id, self.lease.run

@@ -5,10 +5,10 @@ A capability keeps nothing: what it must remember is in the log, so that another
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.ending import Ending
@@ -50,11 +50,35 @@ class GiveUp:
     notice: Notice
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedCall:
+    """A call that the model asks for, before anything is done about it."""
+
+    tool: ToolSpec
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """The call runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The call runs once a person approves it. Undecided after `expires_s` seconds it is denied."""
+
+    expires_s: float
+
+
 @dataclass(frozen=True, slots=True)
 class Deny:
     """The call is not run, and the model reads why."""
 
     reason: str
+
+
+Verdict = Allow | Ask | Deny
+ALLOW = Allow()
 
 
 async def _no_tools(_: Setup) -> Sequence[Tool]:
@@ -64,12 +88,12 @@ async def _no_tools(_: Setup) -> Sequence[Tool]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
     """`sections` of the system prompt and `tools`, both frozen at an opening; `notes` told before an answer; a `gate`
-    before each call; a `brake` that may end the run before a turn; a `closing` that may go on with an answer. The order
-    of capabilities is that of what they say, and of two tools of one name the first one's counts."""
+    that judges each call; a `brake` that may end the run before a turn; a `closing` that may go on with an answer. The
+    order of capabilities is that of what they say, and of two tools of one name the first one's counts."""
 
     name: str
     tools: Callable[[Setup], Awaitable[Sequence[Tool]]] = _no_tools
-    gate: Callable[[Setup, ToolSpec], Deny | None] = lambda _setup, _tool: None
+    gate: Callable[[Setup, ProposedCall], Verdict] = lambda _setup, _call: ALLOW
     sections: Callable[[Setup], Sequence[str]] = lambda _: ()
     notes: Callable[[Setup], Sequence[ContextNote]] = lambda _: ()
     brake: Callable[[Setup, Conversation], Ending | None] = lambda _setup, _conversation: None
@@ -87,9 +111,10 @@ class Capabilities:
         """The same whenever it is asked for."""
         return "\n\n".join(text for one in self.all for text in one.sections(self.setup))
 
-    def judge(self, tool: ToolSpec) -> Deny | None:
-        """Why a call of this tool is not run now; None where it is."""
-        return next((denial for one in self.all if (denial := one.gate(self.setup, tool))), None)
+    def judge(self, call: ProposedCall) -> Verdict:
+        """The strictest verdict of all gates, of several alike the first one's."""
+        verdicts = [one.gate(self.setup, call) for one in self.all]
+        return next((verdict for kind in (Deny, Ask) for verdict in verdicts if isinstance(verdict, kind)), ALLOW)
 
     def notes(self) -> list[ContextNote]:
         """What the model is to know now, whether it was told or not."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import ThinkingLevel
 
-VOCABULARY_VERSION = 7
+VOCABULARY_VERSION = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class ThinkingCompleted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled:
-    """Recorded before the call starts."""
+    """Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved."""
 
     type: Literal["tool.called"] = "tool.called"
     call_id: str
@@ -147,6 +147,15 @@ class ToolCalled:
     needs_computer: bool = True
     turn: int = 0
     seen_seq: int = 0
+    asks: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStarted:
+    """Recorded before a call starts that asked for approval; any other one starts with `tool.called`."""
+
+    type: Literal["tool.started"] = "tool.started"
+    call_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +220,41 @@ class QuestionAnswered:
     type: Literal["question.answered"] = "question.answered"
     question_id: str
     answers: dict[str, str] | None
+    by: ResolvedBy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalCall:
+    """A call as it would run."""
+
+    call_id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequested:
+    """The run waits, without a process, until each of these calls is decided; at `expires_at` the rest is denied."""
+
+    type: Literal["approval.requested"] = "approval.requested"
+    approval_id: str
+    calls: list[ApprovalCall]
+    expires_at: datetime | None = None
+
+
+Decided = Literal["approve", "deny", "approve_all"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalResolved:
+    """One decision on some calls of an approval, or on all; no call is decided twice. After `approve_all` this session
+    asks no more."""
+
+    type: Literal["approval.resolved"] = "approval.resolved"
+    approval_id: str
+    call_ids: list[str]
+    decision: Decided
+    feedback: str | None = None
     by: ResolvedBy
 
 
@@ -325,9 +369,12 @@ StoredPayload = (
     | MessageCompleted
     | ThinkingCompleted
     | ToolCalled
+    | ToolStarted
     | ToolFinished
     | QuestionAsked
     | QuestionAnswered
+    | ApprovalRequested
+    | ApprovalResolved
     | FilesChanged
     | ContextOpened
     | ContextNote

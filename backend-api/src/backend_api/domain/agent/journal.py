@@ -8,7 +8,7 @@ from typing import Protocol
 from backend_api.domain.agent.events import Continuation, StoredPayload, ToolCalled, ToolFinished
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.thread import Conversation
-from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
 from backend_api.domain.agent.waits import Wait
 
 
@@ -35,7 +35,7 @@ class Journal(Protocol):
         not read, or a stop, came first: then the calls have their results and the run goes on."""
         ...
 
-    def dangling_calls(self) -> list[ToolCalled]:
+    def dangling_calls(self) -> list[OpenCall]:
         """Calls of this run recorded as starting and never as ended, as of the last `conversation`."""
         ...
 

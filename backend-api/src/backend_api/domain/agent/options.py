@@ -17,13 +17,15 @@ ThinkingLevel = Literal["off", "high", "max"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """None: not chosen. `max_turns` counts the model's answers in a run; calls of `denied_tools` are not run."""
+    """None: not chosen. `max_turns` counts the model's answers in a run; calls of `denied_tools` are not run, and with
+    `enable_approval` those that change something only once a person approves them."""
 
     model: str | None = None
     max_turns: int | None = None
     enable_thinking: bool | None = None
     thinking_effort: Effort | None = None
     denied_tools: frozenset[str] | None = None
+    enable_approval: bool | None = None
 
     @property
     def thinking(self) -> ThinkingLevel | None:
@@ -47,12 +49,13 @@ def merged(*layers: Options) -> Options:
 
 def session_options(model: str | None, stored: Mapping[str, Any]) -> Options:
     """The session's layer. What an earlier version stored and no version reads is passed over."""
-    names = ("max_turns", "enable_thinking", "thinking_effort", "denied_tools")
-    turns, thinks, effort, denied = (stored.get(name) for name in names)
+    names = ("max_turns", "enable_thinking", "thinking_effort", "denied_tools", "enable_approval")
+    turns, thinks, effort, denied, asks = (stored.get(name) for name in names)
     return Options(
         model=model,
         max_turns=turns if isinstance(turns, int) else None,
         enable_thinking=thinks if isinstance(thinks, bool) else None,
         thinking_effort=effort if effort in ("high", "max") else None,
         denied_tools=frozenset(map(str, cast("list[object]", denied))) if isinstance(denied, list) else None,
+        enable_approval=asks if isinstance(asks, bool) else None,
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from backend_api.domain.agent.events import (
+    ApprovalResolved,
     ContextNote,
     ContextOpened,
     Continuation,
@@ -21,6 +22,7 @@ from backend_api.domain.agent.events import (
     ThinkingCompleted,
     ToolCalled,
     ToolFinished,
+    ToolStarted,
     Usage,
     UsageUpdated,
 )
@@ -52,14 +54,17 @@ class Conversation:
 
 @dataclass(slots=True)
 class RunProgress:
-    """How far a run has come, as recorded. `open_calls` were recorded as starting and never as ended;
-    `attempts_without_progress` counts its starts since a tool last gave it a result."""
+    """How far a run has come, as recorded. `open_calls` were recorded as starting and never as ended; of those that
+    ask, the `held` ones never started, and may once they are `approved`. `attempts_without_progress` counts its starts
+    since a tool last gave it a result."""
 
     run_id: str
     last_turn: int = 0
     usage: Usage = field(default_factory=Usage)
     files: list[str] = field(default_factory=list[str])
     open_calls: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
+    held: set[str] = field(default_factory=set[str])
+    approved: set[str] = field(default_factory=set[str])
     attempts_without_progress: int = 0
     continuations: int = 0
 
@@ -74,8 +79,16 @@ class RunProgress:
                 self.continuations += len(payload.continuations)
             case ToolCalled():
                 self.open_calls[payload.call_id] = payload
+                if payload.asks:
+                    self.held.add(payload.call_id)
+            case ApprovalResolved():
+                if payload.decision != "deny":
+                    self.approved.update(payload.call_ids)
+            case ToolStarted():
+                self.held.discard(payload.call_id)
             case ToolFinished():
                 self.open_calls.pop(payload.call_id, None)
+                self.held.discard(payload.call_id)
                 if payload.preview != NO_RESULT:
                     self.attempts_without_progress = 0
             case UsageUpdated():

@@ -9,13 +9,14 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from backend_api.domain.agent.capability import Deny
-from backend_api.domain.agent.events import ToolCalled, ToolFinished
+from backend_api.domain.agent.approvals import Approval
+from backend_api.domain.agent.capability import ALLOW, Ask, Deny, ProposedCall, Verdict
+from backend_api.domain.agent.events import ApprovalCall, ToolCalled, ToolFinished, ToolStarted
 from backend_api.domain.agent.journal import Journal, LiveOutput
 from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.thread import NO_RESULT, shorten
-from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec, Waits
+from backend_api.domain.agent.tools import Done, OpenCall, Tool, ToolCall, Waits
 from backend_api.domain.agent.waits import Wait
 
 MAX_PREVIEW_CHARACTERS = 2_000
@@ -28,11 +29,13 @@ NEVER_BEGUN = "Nothing was run: what it runs in was not there {late}."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announced:
-    """A call as recorded. `tool` is None where there is none of that name, `broken` says why it can't run."""
+    """A call as recorded. `tool` is None where there is none of that name, `broken` says why it can't run, and `asks`
+    that it may not start yet."""
 
     called: ToolCalled
     tool: Tool | None
     broken: str | None = None
+    asks: Ask | None = None
 
     @property
     def may_run_beside(self) -> bool:
@@ -44,7 +47,7 @@ class ToolRunner:
     """The tools of one run."""
 
     tools: Sequence[Tool]
-    judge: Callable[[ToolSpec], Deny | None]
+    judge: Callable[[ProposedCall], Verdict]
     journal: Journal
     live: LiveOutput
     new_id: Callable[[str], str]
@@ -59,6 +62,9 @@ class ToolRunner:
         """Run recorded calls; answers what those wait for that have no result yet. Raises `UnavailableError` where the
         place they run in can't be had."""
         waits: list[Wait] = []
+        if asking := [call for call in announced if call.asks is not None]:
+            waits.append(_approval(asking))
+            announced = [call for call in announced if call.asks is None]
         for beside, group in groupby(announced, key=lambda call: call.may_run_beside):
             if beside:
                 await _together([self._run_one(call, waits) for call in group])
@@ -67,13 +73,16 @@ class ToolRunner:
                     await self._run_one(call, waits)
         return waits
 
-    async def settle(self, dangling: Sequence[ToolCalled]) -> list[Wait]:
-        """Close calls another worker left open: readers run again, of others is said that they may have happened."""
+    async def settle(self, dangling: Sequence[OpenCall]) -> list[Wait]:
+        """Close calls another worker left open: readers run again, of others is said that they may have happened. What
+        was held for approval never started: it runs if it is approved, and is asked for where it was not yet."""
         tools = {tool.spec.name: tool for tool in self.tools}
         again: list[Announced] = []
-        for called in dangling:
-            tool = tools.get(called.name)
-            if tool is not None and tool.may_run_again(called.read_only):
+        for call in dangling:
+            called, tool = call.called, tools.get(call.called.name)
+            if call.is_held:
+                again.append(self._held(call, tool, sorted(tools)))
+            elif tool is not None and tool.may_run_again(called.read_only):
                 again.append(Announced(called=called, tool=tool))
             else:
                 await self._finish(called, Done(success=False, output=NO_RESULT))
@@ -82,16 +91,17 @@ class ToolRunner:
     def _announce(self, request: ToolRequest, tools: dict[str, Tool], turn: int, seen_seq: int) -> Announced:
         tool = tools.get(request.name)
         arguments = request.arguments or {}
-        broken = None
+        broken, verdict = None, ALLOW
         if tool is None:
-            broken = f"There is no tool named {request.name!r}. Tools: {', '.join(sorted(tools))}."
+            broken = _no_tool(request.name, sorted(tools))
         elif request.arguments is None:
             broken = (
                 "Nothing was run: the arguments are not a JSON object, or were cut. Send them again whole; write long "
                 f"content in several smaller calls. Received: {shorten(request.raw, 300)!r}"
             )
-        elif (denial := self.judge(tool.spec)) is not None:
-            broken = f"Nothing was run: {denial.reason}"
+        else:
+            verdict = self.judge(ProposedCall(tool=tool.spec, arguments=arguments))
+            broken = _denial(verdict)
         spec = tool.spec if tool else None
         called = ToolCalled(
             call_id=self.new_id("call"),
@@ -103,13 +113,24 @@ class ToolRunner:
             needs_computer=spec.needs_computer if spec else False,
             turn=turn,
             seen_seq=seen_seq,
+            asks=isinstance(verdict, Ask),
         )
-        return Announced(called=called, tool=tool, broken=broken)
+        return Announced(called=called, tool=tool, broken=broken, asks=verdict if isinstance(verdict, Ask) else None)
+
+    def _held(self, call: OpenCall, tool: Tool | None, names: Sequence[str]) -> Announced:
+        """A call that was held for approval, judged anew: what is denied meanwhile stays so, approved or not."""
+        if tool is None:
+            return Announced(called=call.called, tool=None, broken=_no_tool(call.called.name, names))
+        verdict = self.judge(ProposedCall(tool=tool.spec, arguments=call.called.arguments))
+        asks = verdict if isinstance(verdict, Ask) and not call.is_approved else None
+        return Announced(called=call.called, tool=tool, broken=_denial(verdict), asks=asks)
 
     async def _run_one(self, call: Announced, waits: list[Wait]) -> None:
         if call.broken is not None or call.tool is None:
             await self._finish(call.called, Done(success=False, output=call.broken or ""))
             return
+        if call.called.asks:
+            await self.journal.record([ToolStarted(call_id=call.called.call_id)])
         match await self._execute(call.called, call.tool):
             case Waits(wait):
                 waits.append(wait)
@@ -143,6 +164,24 @@ class ToolRunner:
             display=outcome.display,
         )
         await self.journal.record_result(finished, outcome)
+
+
+def _approval(asking: Sequence[Announced]) -> Wait:
+    """One for all calls of a turn that ask."""
+    calls = [
+        ApprovalCall(call_id=call.called.call_id, name=call.called.name, arguments=call.called.arguments)
+        for call in asking
+    ]
+    expires_s = min(call.asks.expires_s for call in asking if call.asks is not None)
+    return Wait(id=f"approval_{calls[0].call_id}", subject=Approval(calls=calls), expires_s=expires_s)
+
+
+def _no_tool(name: str, names: Sequence[str]) -> str:
+    return f"There is no tool named {name!r}. Tools: {', '.join(names)}."
+
+
+def _denial(verdict: Verdict) -> str | None:
+    return f"Nothing was run: {verdict.reason}" if isinstance(verdict, Deny) else None
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from backend_api.domain.agent.events import StoredPayload
+from backend_api.domain.agent.events import StoredPayload, ToolCalled
 from backend_api.domain.agent.waits import Wait
 
 Effect = Literal["reads", "writes"]
@@ -91,6 +91,15 @@ class Waits:
     """The call has no result yet: the run waits without a process until it has one."""
 
     wait: Wait
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCall:
+    """A call without a result. One that `is_held` for approval was never started, and may be once it `is_approved`."""
+
+    called: ToolCalled
+    is_held: bool = False
+    is_approved: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,87 +1,81 @@
-"""What a run waits for without a process, and what its call comes to when the wait is over."""
+"""What a run waits for without a process, and what comes of it when the wait is over."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal
 
-from backend_api.domain.agent.events import Question, QuestionAnswered, QuestionAsked, ResolvedBy, ToolFinished
+from backend_api.domain.agent.approvals import Approval, Decision, PastDecision
+from backend_api.domain.agent.events import ResolvedBy
+from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.errors import InvalidError
 
-MAX_ANSWER_CHARACTERS = 10_000
-_PREVIEW_CHARACTERS = 2_000
-_UNANSWERED: dict[ResolvedBy, str] = {
-    "timeout": "The person did not answer in time. Go on without an answer, as well as you can.",
-    "message": "The person did not answer, but wrote a message instead: it comes next.",
-    "stop": "Stopped before it was answered.",
-}
+Subject = Questions | Approval
+Answer = Answers | Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wait:
-    """Something one call waits for, until its deadline `expires_s` after it was stored, by the store's clock."""
+    """Something that is waited for, until its deadline `expires_s` after it was stored, by the store's clock."""
 
     id: str
-    call_id: str
-    questions: Sequence[Question]
+    subject: Subject
     expires_s: float
-    kind: Literal["question"] = "question"
 
     def begun(self, at: datetime) -> OpenWait:
         """As it is stored."""
-        deadline = at + timedelta(seconds=self.expires_s)
-        return OpenWait(id=self.id, call_id=self.call_id, kind=self.kind, questions=self.questions, deadline=deadline)
-
-    def not_begun(self) -> ToolFinished:
-        """The result of its call where a message or a stop came before it was stored."""
-        return ToolFinished(call_id=self.call_id, success=False, preview=_UNANSWERED["message"])
+        return OpenWait(id=self.id, subject=self.subject, deadline=at + timedelta(seconds=self.expires_s))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenWait:
-    """A wait as it is stored. It is resolved exactly once: by an answer, its deadline, a message or a stop."""
+    """A wait as it is stored. What it is about is decided exactly once: by an answer, the deadline, a message or a
+    stop."""
 
     id: str
-    call_id: str
-    kind: Literal["question"]
-    questions: Sequence[Question]
+    subject: Subject
     deadline: datetime
 
-    def asked(self) -> QuestionAsked:
+    @property
+    def past(self) -> Sequence[PastDecision]:
+        """What was decided of an approval."""
+        return self.subject.decided if isinstance(self.subject, Approval) else ()
+
+    def asked(self) -> Recorded:
         """What tells of it."""
-        return QuestionAsked(
-            question_id=self.id, call_id=self.call_id, questions=list(self.questions), expires_at=self.deadline
-        )
+        return Recorded(payload=self.subject.asked(self.id, self.deadline))
 
-    def check(self, answers: Mapping[str, str]) -> None:
-        """Raises `InvalidError` unless each question, and nothing else, has an answer that it allows."""
-        questions = {question.id: question for question in self.questions}
-        if set(answers) != set(questions):
-            raise InvalidError(f"Answer each of {', '.join(questions)}, and nothing else.", field="body.answers")
-        for name, answer in answers.items():
-            question = questions[name]
-            if not answer.strip() or len(answer) > MAX_ANSWER_CHARACTERS:
-                reason = f"An answer has 1 to {MAX_ANSWER_CHARACTERS} characters."
-                raise InvalidError(reason, field=f"body.answers.{name}")
-            if answer not in question.options and not question.allow_text:
-                raise InvalidError("This answer is none of the options.", field=f"body.answers.{name}")
 
-    def resolved(self, by: ResolvedBy, answers: Mapping[str, str] | None = None) -> list[Recorded]:
-        """What is recorded when it is over: the resolution, and the result of its call."""
-        told = QuestionAnswered(question_id=self.id, answers=dict(answers) if answers else None, by=by)
-        output = self._read(answers) if answers else _UNANSWERED[by]
-        finished = ToolFinished(
-            call_id=self.call_id,
-            success=bool(answers),
-            preview=output[:_PREVIEW_CHARACTERS],
-            cancelled=by == "stop",
-        )
-        is_long = len(output) > _PREVIEW_CHARACTERS
-        return [Recorded(payload=told), Recorded(payload=finished, output=output if is_long else None)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What comes of the end of some waits of a run: `left` is still waited for, `over` is not, and `recorded` tells of
+    it. The `approved` calls may start now; `waives` says that the session asks for no approval any more."""
 
-    def _read(self, answers: Mapping[str, str]) -> str:
-        lines = [f"{question.text}\n> {answers[question.id]}" for question in self.questions]
-        return "The person answered:\n\n" + "\n\n".join(lines)
+    left: Sequence[OpenWait]
+    over: Sequence[OpenWait]
+    recorded: Sequence[Recorded]
+    approved: Sequence[str] = ()
+    waives: bool = False
+
+
+def end(waits: Sequence[OpenWait], ending: Sequence[OpenWait], by: ResolvedBy, answer: Answer | None = None) -> Ended:
+    """End some of a run's waits, each with the answer, if there is one. Raises `InvalidError` or `ConflictError` for an
+    answer it does not allow."""
+    left = [wait for wait in waits if wait not in ending]
+    over: list[OpenWait] = []
+    recorded: list[Recorded] = []
+    approved: list[str] = []
+    for wait in ending:
+        match wait.subject:
+            case Questions() as questions:
+                recorded += questions.resolved(wait.id, by, answer if isinstance(answer, Answers) else None)
+                over.append(wait)
+            case Approval() as approval:
+                decision = answer if isinstance(answer, Decision) else None
+                rest, said, started = approval.resolved(wait.id, by, decision)
+                recorded += said
+                approved += started
+                (left if rest.calls else over).append(replace(wait, subject=rest))
+    waives = isinstance(answer, Decision) and answer.decision == "approve_all"
+    return Ended(left=left, over=over, recorded=recorded, approved=approved, waives=waives)

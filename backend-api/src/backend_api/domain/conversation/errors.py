@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from backend_api.domain.agent.approvals import ApprovalDecidedError, PastDecision
+from backend_api.domain.agent.waits import Answer
 from backend_api.domain.errors import ConflictError, LimitError, NotFoundError, TooLargeError, UnavailableError
 
 
@@ -51,6 +55,26 @@ class QuestionAnsweredError(ConflictError):
     """The question has its answer, or waits for none any more; nothing changed."""
 
     code = "question_answered"
+
+
+class ApprovalNotFoundError(NotFoundError):
+    """The agent asked for no such approval in this session."""
+
+    code = "approval_not_found"
+
+
+def nothing_waits_for(answer: Answer) -> NotFoundError:
+    """An answer to what was never asked."""
+    if answer.kind == "approval":
+        return ApprovalNotFoundError("The agent asked for no such approval here.")
+    return QuestionNotFoundError("The agent asked no such question here.")
+
+
+def came_too_late(answer: Answer, past: Sequence[PastDecision]) -> ConflictError:
+    """An answer to what is over already."""
+    if answer.kind == "approval":
+        return ApprovalDecidedError.of(past)
+    return QuestionAnsweredError("This question has its answer, or waits for none any more.")
 
 
 class TooManyStreamsError(LimitError):

@@ -6,14 +6,14 @@ and `finish` give the session's next numbers without holes, atomically with the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from backend_api.domain.agent.events import Event, LivePayload, MessageUser, RunFinished, StoredPayload, Usage
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.agent.waits import Wait
+from backend_api.domain.agent.waits import Answer, Wait
 from backend_api.domain.conversation.entity import (
     Accepted,
     Claimant,
@@ -188,11 +188,9 @@ class Waits(Protocol):
     """Ends waits of runs, each exactly once, whoever else tries at the same moment: a message ends them by
     `RunLedger.accept`, a stop by `RunLedger.request_stop`. A run whose last wait ends is queued again."""
 
-    async def answer(
-        self, session_id: SessionId, user_id: UserId, wait_id: str, answers: Mapping[str, str]
-    ) -> Resolved:
-        """Raises `SessionNotFoundError`, `QuestionNotFoundError`, `QuestionAnsweredError` where it is over already, and
-        `InvalidError` for answers it does not allow."""
+    async def answer(self, session_id: SessionId, user_id: UserId, wait_id: str, answer: Answer) -> Resolved:
+        """Raises `SessionNotFoundError`, `QuestionNotFoundError` or `ApprovalNotFoundError`, `QuestionAnsweredError` or
+        `ApprovalDecidedError` where it is over already, and `InvalidError` for an answer it does not allow."""
         ...
 
     async def expire(self) -> Resolved | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
+from backend_api.domain.agent.approvals import never_started
 from backend_api.domain.agent.events import (
     Event,
     MessageCompleted,
@@ -21,7 +22,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.options import session_options
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait
+from backend_api.domain.agent.waits import Wait, end
 from backend_api.domain.conversation.entity import (
     Accepted,
     Claimant,
@@ -137,6 +138,7 @@ class MemoryRunLedger:
 
     def _take(self, row: SessionRow, taken: RunRow, claimant: Claimant) -> tuple[Lease, list[Event]]:
         now = self._store.clock()
+        taken.approved = []
         taken.run = replace(
             taken.run,
             status=RunStatus.RUNNING,
@@ -260,9 +262,10 @@ class MemoryRunLedger:
             return taken.run
 
     def _end_unheld(self, row: SessionRow, taken: RunRow) -> None:
-        taken.resolved |= {wait.id for wait in taken.waits}
-        items = [item for wait in taken.waits for item in wait.resolved("stop")]
+        what = end(taken.waits, taken.waits, "stop")
+        taken.resolved |= {wait.id: wait for wait in what.over}
         taken.waits = []
+        items = [*what.recorded, *map(never_started, taken.approved)]
         self._store.record(row, taken.run.id, items)
         reason = "Stopped by the user." if taken.run.attempt else "Stopped by the user before it began."
         mine = (event.payload for event in reversed(row.events) if event.run_id == taken.run.id)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from backend_api.domain.agent.events import Event, ResolvedBy, RunQueued
+from backend_api.domain.agent.events import Event, ResolvedBy, RunQueued, SessionUpdated
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import OpenWait, Wait
+from backend_api.domain.agent.waits import Answer, OpenWait, Wait, end
 from backend_api.domain.conversation.entity import Lease, RunStatus, SessionId, SessionStatus
-from backend_api.domain.conversation.errors import QuestionAnsweredError, QuestionNotFoundError
+from backend_api.domain.conversation.errors import came_too_late, nothing_waits_for
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
@@ -23,7 +23,7 @@ def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], seen_
     run.waits = [wait.begun(store.clock()) for wait in waits]
     run.expires_at, run.fence = None, run.fence + 1
     run.run = replace(run.run, status=RunStatus.WAITING, worker=None, handovers=run.run.handovers + 1)
-    return _store(store, row, run, [Recorded(payload=wait.asked()) for wait in run.waits], SessionStatus.WAITING)
+    return _store(store, row, run, [wait.asked() for wait in run.waits], SessionStatus.WAITING)
 
 
 def end_waits(
@@ -32,17 +32,23 @@ def end_waits(
     ended: Sequence[OpenWait],
     queued: RunQueued,
     by: ResolvedBy,
-    answers: Mapping[str, str] | None = None,
+    answer: Answer | None = None,
 ) -> list[Event]:
     """End these waits of a run, and queue it again if they are its last ones; under the lock."""
-    run.resolved |= {wait.id for wait in ended}
-    run.waits = [wait for wait in run.waits if wait.id not in run.resolved]
-    items = [item for wait in ended for item in wait.resolved(by, answers)]
+    row = store.sessions[run.run.session_id]
+    what = end(run.waits, ended, by, answer)
+    run.waits = [*what.left]
+    run.resolved |= {wait.id: wait for wait in what.over}
+    run.approved += what.approved
+    items = [*what.recorded]
+    if what.waives:
+        row.session = replace(row.session, options=row.session.options | {"enable_approval": False})
+        items.append(Recorded(payload=SessionUpdated(options=row.session.options)))
     if not run.waits:
         items.append(Recorded(payload=queued))
         run.run = replace(run.run, status=RunStatus.QUEUED)
     status = SessionStatus.WAITING if run.waits else SessionStatus.QUEUED
-    return _store(store, store.sessions[run.run.session_id], run, items, status)
+    return _store(store, row, run, items, status)
 
 
 class MemoryWaits:
@@ -51,21 +57,21 @@ class MemoryWaits:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    async def answer(
-        self, session_id: SessionId, user_id: UserId, wait_id: str, answers: Mapping[str, str]
-    ) -> Resolved:
+    async def answer(self, session_id: SessionId, user_id: UserId, wait_id: str, answer: Answer) -> Resolved:
         """Under the lock."""
         async with self._store.lock:
             self._store.own(session_id, user_id)
             runs = [row for row in self._store.runs.values() if row.run.session_id == session_id]
-            found = next(((run, wait) for run in runs for wait in run.waits if wait.id == wait_id), None)
+            waits = [(run, wait) for run in runs for wait in (*run.waits, *run.resolved.values())]
+            found = next(
+                ((run, wait) for run, wait in waits if wait.id == wait_id and wait.subject.kind == answer.kind), None
+            )
             if found is None:
-                if any(wait_id in run.resolved for run in runs):
-                    raise QuestionAnsweredError("This question has its answer, or waits for none any more.")
-                raise QuestionNotFoundError("The agent asked no such question here.")
+                raise nothing_waits_for(answer)
             run, wait = found
-            wait.check(answers)
-            return self._end(run, [wait], "user", answers)
+            if wait.id in run.resolved:
+                raise came_too_late(answer, wait.past)
+            return self._end(run, [wait], "user", answer)
 
     async def expire(self) -> Resolved | None:
         """Under the lock."""
@@ -76,11 +82,9 @@ class MemoryWaits:
                     return self._end(run, due, "timeout")
             return None
 
-    def _end(
-        self, run: RunRow, ended: Sequence[OpenWait], by: ResolvedBy, answers: Mapping[str, str] | None = None
-    ) -> Resolved:
+    def _end(self, run: RunRow, ended: Sequence[OpenWait], by: ResolvedBy, answer: Answer | None = None) -> Resolved:
         queued = RunQueued(run_id=run.run.id, message_id=None, cause="answer")
-        events = end_waits(self._store, run, ended, queued, by, answers)
+        events = end_waits(self._store, run, ended, queued, by, answer)
         return Resolved(session_id=run.run.session_id, run_id=run.run.id, is_queued=not run.waits, events=events)
 
 

@@ -50,7 +50,8 @@ class RunRow:
     inbox: list[InboxMessage] = field(default_factory=list[InboxMessage])
     inbox_last: int = 0
     waits: list[OpenWait] = field(default_factory=list[OpenWait])
-    resolved: set[str] = field(default_factory=set[str])
+    resolved: dict[str, OpenWait] = field(default_factory=dict[str, OpenWait])
+    approved: list[str] = field(default_factory=list[str])
 
 
 class MemoryStore:

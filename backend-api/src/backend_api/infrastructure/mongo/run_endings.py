@@ -9,8 +9,10 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.application.conversation.event_json import dump, payload_fields
+from backend_api.domain.agent.approvals import never_started
 from backend_api.domain.agent.events import Event, RunFinished, RunQueued, Usage, UsageUpdated
 from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.waits import end
 from backend_api.domain.conversation.entity import Lease, Run, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
@@ -18,7 +20,7 @@ from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import from_document, insert_recorded, number
 from backend_api.infrastructure.mongo.run_documents import left_in_inbox, queued_run, run_from
 from backend_api.infrastructure.mongo.run_queries import held_session, more_unread, waiting_after
-from backend_api.infrastructure.mongo.run_waits import waits_of
+from backend_api.infrastructure.mongo.run_waits import over, waits_of
 from backend_api.infrastructure.mongo.transactions import in_transaction
 
 STOPPED_BEFORE_START = "Stopped by the user before it began."
@@ -119,7 +121,9 @@ class RunEndings:
 
     async def _end_unheld(self, transaction: AsyncClientSession, session_id: SessionId, run: Document) -> Run:
         """End a run that no worker has: one that is queued, or that waits."""
-        items = [item for wait in waits_of(run) for item in wait.resolved("stop")]
+        waits = waits_of(run)
+        what = end(waits, waits, "stop")
+        items = [*what.recorded, *map(never_started, run.get("approved") or ())]
         session = await self._database["sessions"].find_one_and_update(
             {"_id": session_id},
             [
@@ -145,6 +149,7 @@ class RunEndings:
             reason=STOPPED if is_begun else STOPPED_BEFORE_START,
             usage=await self._used(transaction, session_id, run["_id"]) if is_begun else Usage(),
         )
+        await self._database["runs"].update_one({"_id": run["_id"]}, over(what), session=transaction)
         closed = await self._close(transaction, run["_id"], finished, session)
         items.append(Recorded(payload=finished))
         first, payloads = session["last_seq"] - len(items) + 1, [item.payload for item in items]

@@ -100,6 +100,7 @@ def taken_by(worker: str, lease_s: float) -> dict[str, Any]:
         "attempt": {"$add": ["$attempt", 1]},
         "lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]},
         "started_at": {"$ifNull": ["$started_at", "$$NOW"]},
+        "approved": [],
     }
 
 

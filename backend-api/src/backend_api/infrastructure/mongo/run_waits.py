@@ -3,22 +3,24 @@ and events. Two that end the same wait write the same documents, so the second o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NoReturn
 
 from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
-from backend_api.domain.agent.events import Event, Question, ResolvedBy, RunQueued
+from backend_api.domain.agent.approvals import Approval, PastDecision
+from backend_api.domain.agent.events import ApprovalCall, Event, Question, ResolvedBy, RunQueued, SessionUpdated
+from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import OpenWait, Wait
+from backend_api.domain.agent.waits import Answer, Ended, OpenWait, Subject, Wait, end
 from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import (
     LeaseLostError,
-    QuestionAnsweredError,
-    QuestionNotFoundError,
     SessionNotFoundError,
+    came_too_late,
+    nothing_waits_for,
 )
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.identity.entity import UserId
@@ -33,15 +35,22 @@ _IS_DUE: Document = {"status": RunStatus.WAITING.value, "$expr": {"$lt": ["$wait
 def waits_of(run: Document) -> list[OpenWait]:
     """What a run waits for."""
     return [
-        OpenWait(
-            id=wait["id"],
-            call_id=wait["call_id"],
-            kind=wait["kind"],
-            questions=[Question(**question) for question in wait["questions"]],
-            deadline=wait["deadline"],
-        )
-        for wait in run.get("waits") or ()
+        OpenWait(id=wait["id"], subject=_subject(wait), deadline=wait["deadline"]) for wait in run.get("waits") or ()
     ]
+
+
+def _subject(wait: Document) -> Subject:
+    if wait["kind"] == "approval":
+        return Approval(calls=[ApprovalCall(**call) for call in wait["calls"]], decided=_past(wait["decided"]))
+    return Questions(call_id=wait["call_id"], questions=[Question(**question) for question in wait["questions"]])
+
+
+def _past(decided: Sequence[Document]) -> list[PastDecision]:
+    return [PastDecision(**one) for one in decided]
+
+
+def _stored(waits: Sequence[OpenWait]) -> list[Document]:
+    return [{"id": wait.id, "deadline": wait.deadline, **asdict(wait.subject)} for wait in waits]
 
 
 async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait], seen_seq: int) -> list[Event]:
@@ -61,7 +70,7 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
         begun = [wait.begun(session["updated_at"]) for wait in waits]
         stored: Document = {
-            "waits": [asdict(wait) for wait in begun],
+            "waits": _stored(begun),
             "wait_until": min(wait.deadline for wait in begun),
             "status": RunStatus.WAITING.value,
             "worker": None,
@@ -74,7 +83,7 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
         )
         if run is None:
             raise AbandonedError
-        items = [Recorded(payload=wait.asked()) for wait in begun]
+        items = [wait.asked() for wait in begun]
         return await _store(database, transaction, session, lease.run.id, items)
 
     try:
@@ -90,31 +99,50 @@ async def end_waits(
     ended: Sequence[OpenWait],
     queued: RunQueued,
     by: ResolvedBy,
-    answers: Mapping[str, str] | None = None,
+    answer: Answer | None = None,
 ) -> list[Event]:
     """End these waits of a run, and queue it again if they are its last ones."""
-    ids = [wait.id for wait in ended]
-    left = [wait for wait in waits_of(run) if wait.id not in ids]
+    what = end(waits_of(run), ended, by, answer)
     change: Document = {
-        "waits": [asdict(wait) for wait in left],
-        "wait_until": min((wait.deadline for wait in left), default=None),
-        "status": (RunStatus.WAITING if left else RunStatus.QUEUED).value,
+        "waits": _stored(what.left),
+        "wait_until": min((wait.deadline for wait in what.left), default=None),
+        "status": (RunStatus.WAITING if what.left else RunStatus.QUEUED).value,
     }
-    resolved = {"resolved": {"$each": ids}}
-    await database["runs"].update_one({"_id": run["_id"]}, {"$set": change, "$push": resolved}, session=transaction)
-    items = [item for wait in ended for item in wait.resolved(by, answers)]
-    if not left:
+    await database["runs"].update_one({"_id": run["_id"]}, {"$set": change, **over(what)}, session=transaction)
+    items, moved = [*what.recorded], Document()
+    if what.waives:
+        moved["options"] = await _without_approval(database, transaction, run["session_id"])
+        items.append(Recorded(payload=SessionUpdated(options=moved["options"])))
+        moved["options"] = {"$literal": moved["options"]}
+    if not what.left:
         items.append(Recorded(payload=queued))
-    status = SessionStatus.WAITING if left else SessionStatus.QUEUED
+    status = SessionStatus.WAITING if what.left else SessionStatus.QUEUED
     session = await database["sessions"].find_one_and_update(
         {"_id": run["session_id"], "active_run_id": run["_id"]},
-        [_moved(len(items), status=status.value)],
+        [_moved(len(items), status=status.value, **moved)],
         return_document=ReturnDocument.AFTER,
         session=transaction,
     )
     if session is None:
         raise SessionNotFoundError("There is no such session.")
     return await _store(database, transaction, session, run["_id"], items)
+
+
+def over(what: Ended) -> Document:
+    """What of a run tells later that these waits are over, and which calls nobody started yet."""
+    decided = [{"id": wait.id, "decided": [asdict(past) for past in wait.past]} for wait in what.over if wait.past]
+    return {
+        "$push": {
+            "resolved": {"$each": [wait.id for wait in what.over]},
+            "decided": {"$each": decided},
+            "approved": {"$each": list(what.approved)},
+        }
+    }
+
+
+async def _without_approval(database: Database, transaction: AsyncClientSession, session_id: str) -> Document:
+    found = await database["sessions"].find_one({"_id": session_id}, projection={"options": 1}, session=transaction)
+    return {**((found or {}).get("options") or {}), "enable_approval": False}
 
 
 class MongoWaits:
@@ -124,9 +152,7 @@ class MongoWaits:
         self._database = database
         self._runs = database["runs"]
 
-    async def answer(
-        self, session_id: SessionId, user_id: UserId, wait_id: str, answers: Mapping[str, str]
-    ) -> Resolved:
+    async def answer(self, session_id: SessionId, user_id: UserId, wait_id: str, answer: Answer) -> Resolved:
         """One transaction."""
 
         async def work(transaction: AsyncClientSession) -> Resolved:
@@ -134,17 +160,22 @@ class MongoWaits:
             if await self._database["sessions"].find_one(owned, projection={"_id": 1}, session=transaction) is None:
                 raise SessionNotFoundError("There is no such session.")
             of_session = {"session_id": session_id}
-            run = await self._runs.find_one(of_session | {"waits.id": wait_id, "active": True}, session=transaction)
+            of_kind = {"waits": {"$elemMatch": {"id": wait_id, "kind": answer.kind}}}
+            run = await self._runs.find_one(of_session | of_kind | {"active": True}, session=transaction)
             if run is None:
-                known = {"$or": [{"resolved": wait_id}, {"waits.id": wait_id}]}
-                if await self._runs.find_one(of_session | known, projection={"_id": 1}, session=transaction):
-                    raise QuestionAnsweredError("This question has its answer, or waits for none any more.")
-                raise QuestionNotFoundError("The agent asked no such question here.")
+                await self._refuse(transaction, of_session | {"$or": [{"resolved": wait_id}, of_kind]}, wait_id, answer)
             wait = next(wait for wait in waits_of(run) if wait.id == wait_id)
-            wait.check(answers)
-            return await self._end(transaction, run, [wait], "user", answers)
+            return await self._end(transaction, run, [wait], "user", answer)
 
         return await in_transaction(self._database, work)
+
+    async def _refuse(self, transaction: AsyncClientSession, known: Document, wait_id: str, answer: Answer) -> NoReturn:
+        """Say why this can't be answered."""
+        run = await self._runs.find_one(known, projection={"decided": 1}, session=transaction)
+        past = [one for one in (run or {}).get("decided") or () if one["id"] == wait_id]
+        if run is None or bool(past) != (answer.kind == "approval"):
+            raise nothing_waits_for(answer)
+        raise came_too_late(answer, _past(past[0]["decided"]) if past else ())
 
     async def expire(self) -> Resolved | None:
         """A look that finds nothing, as most of them do, begins no transaction."""
@@ -167,10 +198,10 @@ class MongoWaits:
         run: Document,
         ended: Sequence[OpenWait],
         by: ResolvedBy,
-        answers: Mapping[str, str] | None = None,
+        answer: Answer | None = None,
     ) -> Resolved:
         queued = RunQueued(run_id=run["_id"], message_id=None, cause="answer")
-        events = await end_waits(self._database, transaction, run, ended, queued, by, answers)
+        events = await end_waits(self._database, transaction, run, ended, queued, by, answer)
         return Resolved(
             session_id=SessionId(run["session_id"]),
             run_id=RunId(run["_id"]),

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from backend_api.domain.agent.events import Question
+from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.tools import Tool, ToolCall, Waits
 from backend_api.domain.agent.waits import Wait
 from backend_api.infrastructure.tools.local import Arguments, local_tool
@@ -40,9 +41,8 @@ def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
             )
             for number, asked in enumerate(arguments.questions, 1)
         ]
-        return Waits(
-            Wait(id=f"question_{call.call_id}", call_id=call.call_id, questions=questions, expires_s=expires_s)
-        )
+        asked = Questions(call_id=call.call_id, questions=questions)
+        return Waits(Wait(id=f"question_{call.call_id}", subject=asked, expires_s=expires_s))
 
     return local_tool(
         name="ask_user",

@@ -10,12 +10,16 @@ from fastapi import APIRouter, Request, Response
 
 from backend_api.application.conversation.follow_run import RunTakesTooLongError
 from backend_api.application.identity.connection_auth import ConnectionAuth
+from backend_api.domain.agent.events import ApprovalResolved
+from backend_api.domain.agent.questions import Answers
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame, gone
 from backend_api.interfaces.http.session_schemas import (
     AcceptedBody,
     AnswersBody,
+    DecidedBody,
+    DecisionBody,
     MessageBody,
     RunResultBody,
     StoppedBody,
@@ -40,8 +44,21 @@ async def answer_question(
     session_id: str, question_id: str, body: AnswersBody, caller: CurrentCaller, calls: Calls
 ) -> Response:
     """Answer what the agent asked (`question.asked`); its run goes on. 409 where it is answered, or waits no more."""
-    await calls.answer_question(SessionId(session_id), caller.user.id, question_id, body.answers)
+    await calls.answer_wait(SessionId(session_id), caller.user.id, question_id, Answers(body.answers))
     return Response(status_code=204)
+
+
+@router.post("/approvals/{approval_id}")
+async def decide_approval(
+    session_id: str, approval_id: str, body: DecisionBody, caller: CurrentCaller, calls: Calls
+) -> DecidedBody:
+    """Approve or deny calls that wait for it (`approval.requested`); their run goes on once all are decided. 409 where
+    one of them is decided already, with who did it; nothing changes then."""
+    resolved = await calls.answer_wait(SessionId(session_id), caller.user.id, approval_id, body.decided())
+    told = next(event.payload for event in resolved.events if isinstance(event.payload, ApprovalResolved))
+    return DecidedBody(
+        approval_id=approval_id, call_ids=told.call_ids, decision=told.decision, is_waiting=not resolved.is_queued
+    )
 
 
 @router.post("/runs")

@@ -11,8 +11,9 @@ from backend_api.application.conversation.event_json import event_fields, format
 from backend_api.application.conversation.follow_run import RunResult
 from backend_api.application.conversation.read_state import State
 from backend_api.application.conversation.send_message import Message
-from backend_api.domain.agent.events import Event
-from backend_api.domain.agent.waits import MAX_ANSWER_CHARACTERS
+from backend_api.domain.agent.approvals import MAX_FEEDBACK_CHARACTERS, Decision
+from backend_api.domain.agent.events import Decided, Event
+from backend_api.domain.agent.questions import MAX_ANSWER_CHARACTERS
 from backend_api.domain.conversation.entity import Run, Session
 from backend_api.domain.sandbox.entity import SandboxStatus
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
@@ -28,7 +29,11 @@ class OptionsBody(RequestBody):
 
     enable_teams: bool | None = Field(default=None, description=_ONLY_NULL)
     enable_tracing: bool | None = Field(default=None, description=_ONLY_NULL)
-    enable_approval: bool | None = Field(default=None, description=_ONLY_NULL)
+    enable_approval: bool | None = Field(
+        default=None,
+        description="true: calls of tools that change something wait for a person's approval (`approval.requested`), "
+        "from the next time a run begins or goes on after a wait; null or false: they run at once.",
+    )
     enable_plan_mode: bool | None = Field(default=None, description=_ONLY_NULL)
     enable_thinking: bool | None = Field(
         default=None,
@@ -46,7 +51,7 @@ class OptionsBody(RequestBody):
         default=None, max_length=200, description="Tools of GET /api/tools the agent may not use here; null: none."
     )
 
-    @field_validator("enable_teams", "enable_tracing", "enable_approval", "enable_plan_mode")
+    @field_validator("enable_teams", "enable_tracing", "enable_plan_mode")
     @classmethod
     def _acts(cls, value: object, info: ValidationInfo) -> object:
         if value is not None:
@@ -127,6 +132,27 @@ class AnswersBody(RequestBody):
     """An answer to each of a question's parts, by their ids."""
 
     answers: Answers
+
+
+class DecisionBody(RequestBody):
+    """A decision on these calls of an approval; without `call_ids` on all that are left. `approve_all` also ends asking
+    in this session (`enable_approval` becomes false); the model reads the feedback of a denial."""
+
+    decision: Decided
+    call_ids: list[Identifier] | None = Field(default=None, min_length=1, max_length=200)
+    feedback: str | None = Field(default=None, max_length=MAX_FEEDBACK_CHARACTERS)
+
+    def decided(self) -> Decision:
+        """What the use case takes."""
+        return Decision(decision=self.decision, call_ids=self.call_ids, feedback=self.feedback)
+
+
+class DecidedBody(AnswerBody):
+    approval_id: str
+    call_ids: list[str]
+    decision: Decided
+    is_waiting: bool
+    """Whether the run waits for something more."""
 
 
 class MessageBody(RequestBody):

@@ -10,8 +10,8 @@ from typing import Annotated, cast
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from backend_api.application.conversation.answer_question import AnswerQuestion
 from backend_api.application.conversation.answer_slots import AnswerSlots
+from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.application.conversation.create_session import CreateSession
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
@@ -80,7 +80,7 @@ class UseCases:
     mark_read: MarkRead
     send_message: SendMessage
     stop_run: StopRun
-    answer_question: AnswerQuestion
+    answer_wait: AnswerWait
     run_records: RunRecords
     get_job: GetJob
     cancel_job: CancelJob

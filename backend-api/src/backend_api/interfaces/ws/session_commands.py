@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from backend_api.application.conversation.send_message import Message
+from backend_api.domain.agent.questions import Answers
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.errors import NotFoundError
 from backend_api.domain.identity.entity import UserId
 from backend_api.interfaces.http.use_cases import UseCases
 from backend_api.interfaces.ws.session_frames import (
@@ -19,12 +19,6 @@ from backend_api.interfaces.ws.session_frames import (
     OptionsFrame,
     PingFrame,
 )
-
-
-class ApprovalNotFoundError(NotFoundError):
-    """Nothing waits for this approval."""
-
-    code = "approval_not_found"
 
 
 async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user_id: UserId) -> dict[str, Any] | None:
@@ -41,9 +35,10 @@ async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user
             await calls.update_session(session_id, user_id, changes)
             return None
         case ApprovalFrame():
-            raise ApprovalNotFoundError("Nothing waits for this approval.")
+            await calls.answer_wait(session_id, user_id, frame.approval_id, frame.decided())
+            return None
         case AnswerFrame():
-            await calls.answer_question(session_id, user_id, frame.question_id, frame.answers)
+            await calls.answer_wait(session_id, user_id, frame.question_id, Answers(frame.answers))
             return None
         case PingFrame():
             return {"type": "pong"}

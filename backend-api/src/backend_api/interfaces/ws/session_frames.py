@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, StringConstraints, TypeAdapter
 
 from backend_api.interfaces.http.schemas import RequestBody
-from backend_api.interfaces.http.session_schemas import Answers, Identifier, MessageBody, OptionsBody
+from backend_api.interfaces.http.session_schemas import Answers, DecisionBody, Identifier, MessageBody, OptionsBody
 
 
 class AuthFrame(RequestBody):
@@ -31,11 +31,9 @@ class CancelFrame(RequestBody):
     type: Literal["cancel"]
 
 
-class ApprovalFrame(RequestBody):
+class ApprovalFrame(DecisionBody):
     type: Literal["approval"]
     approval_id: Identifier
-    decision: Literal["approve", "deny", "approve_all"]
-    feedback: str | None = Field(default=None, max_length=10_000)
 
 
 class AnswerFrame(RequestBody):

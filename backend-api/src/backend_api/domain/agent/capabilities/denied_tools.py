@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from backend_api.domain.agent.capability import Capability, Deny, Setup
-from backend_api.domain.agent.tools import ToolSpec
+from backend_api.domain.agent.capability import ALLOW, Capability, Deny, ProposedCall, Setup, Verdict
 
 
-def _gate(setup: Setup, tool: ToolSpec) -> Deny | None:
-    if tool.name not in (setup.options.denied_tools or ()):
-        return None
+def _gate(setup: Setup, call: ProposedCall) -> Verdict:
+    if call.tool.name not in (setup.options.denied_tools or ()):
+        return ALLOW
     return Deny(
-        f"The person switched {tool.name} off for this conversation. Do without it, or say what you need it for."
+        f"The person switched {call.tool.name} off for this conversation. Do without it, or say what you need it for."
     )
 
 

@@ -1,10 +1,10 @@
-"""Answer what the agent asks."""
+"""Answer what a run waits for: a question, or an approval."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from backend_api.domain.agent.waits import Answer
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import Resolved, SessionStream, Waits
 from backend_api.domain.identity.entity import UserId
@@ -12,17 +12,17 @@ from backend_api.domain.notifier import Notifier, Topic
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerQuestion:
+class AnswerWait:
     """The run goes on with the answer, on any worker. Raises what `Waits.answer` raises."""
 
     waits: Waits
     stream: SessionStream
     notifier: Notifier
 
-    async def __call__(
-        self, session_id: SessionId, user_id: UserId, question_id: str, answers: Mapping[str, str]
-    ) -> None:
-        await tell(await self.waits.answer(session_id, user_id, question_id, answers), self.stream, self.notifier)
+    async def __call__(self, session_id: SessionId, user_id: UserId, wait_id: str, answer: Answer) -> Resolved:
+        resolved = await self.waits.answer(session_id, user_id, wait_id, answer)
+        await tell(resolved, self.stream, self.notifier)
+        return resolved
 
 
 async def tell(resolved: Resolved, stream: SessionStream, notifier: Notifier) -> None:

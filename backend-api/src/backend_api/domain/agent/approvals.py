@@ -1,0 +1,133 @@
+"""Calls that start only once a person approves them, and what the model reads of those that are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from backend_api.domain.agent.events import (
+    ApprovalCall,
+    ApprovalRequested,
+    ApprovalResolved,
+    Decided,
+    ResolvedBy,
+    ToolFinished,
+)
+from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.errors import ConflictError, InvalidError
+
+MAX_FEEDBACK_CHARACTERS = 10_000
+PREVIEW_CHARACTERS = 2_000
+_DENIED: dict[ResolvedBy, str] = {
+    "user": "User denied this tool call. Nothing was run. Don't repeat it unless they ask for it.",
+    "timeout": "User denied this tool call: nobody approved it in time. Nothing was run.",
+    "message": "User denied this tool call, and wrote a message instead: it comes next. Nothing was run.",
+    "stop": "Stopped before it was approved. Nothing was run.",
+}
+_DONE = {"approve": "approved", "approve_all": "approved", "deny": "denied"}
+_WHO: dict[ResolvedBy, str] = {
+    "user": "by the user",
+    "timeout": "as nobody decided in time",
+    "message": "as the user wrote a message instead",
+    "stop": "as the run was stopped",
+}
+
+
+class ApprovalDecidedError(ConflictError):
+    """A call of the approval is decided already; nothing changed."""
+
+    code = "approval_decided"
+
+    @classmethod
+    def of(cls, past: Sequence[PastDecision]) -> ApprovalDecidedError:
+        """What was decided, and by whom."""
+        told = "; ".join(f"{', '.join(one.call_ids)} {_DONE[one.decision]} {_WHO[one.by]}" for one in past)
+        return cls(f"This is decided already: {told}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Of a person, on these calls; None is all that are not decided yet. `approve_all` also ends asking in the
+    session."""
+
+    decision: Decided
+    call_ids: Sequence[str] | None = None
+    feedback: str | None = None
+    kind: Literal["approval"] = "approval"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastDecision:
+    """What became of some calls of an approval."""
+
+    call_ids: Sequence[str]
+    decision: Decided
+    by: ResolvedBy
+
+
+class Outcome(NamedTuple):
+    """What a decision leaves open, what is recorded of it, and the calls that may start."""
+
+    rest: Approval
+    recorded: list[Recorded]
+    approved: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """Calls of one turn that are to be decided, and what was decided of the turn's others."""
+
+    calls: Sequence[ApprovalCall]
+    decided: Sequence[PastDecision] = ()
+    kind: Literal["approval"] = "approval"
+
+    def not_begun(self) -> list[ToolFinished]:
+        """The results of its calls where a message or a stop came before it was asked for."""
+        return [ToolFinished(call_id=call.call_id, success=False, preview=_DENIED["message"]) for call in self.calls]
+
+    def asked(self, wait_id: str, deadline: datetime) -> ApprovalRequested:
+        """What tells of it."""
+        return ApprovalRequested(approval_id=wait_id, calls=list(self.calls), expires_at=deadline)
+
+    def resolved(self, wait_id: str, by: ResolvedBy, answer: Decision | None) -> Outcome:
+        """Decide calls; without an answer all that are left are denied. Raises `ApprovalDecidedError`,
+        `InvalidError`."""
+        answer = answer or Decision(decision="deny")
+        chosen = self._chosen(answer)
+        past = PastDecision(call_ids=chosen, decision=answer.decision, by=by)
+        feedback = (answer.feedback or "").strip() or None
+        told = ApprovalResolved(
+            approval_id=wait_id, call_ids=chosen, decision=answer.decision, feedback=feedback, by=by
+        )
+        rest = replace(
+            self,
+            calls=[call for call in self.calls if call.call_id not in chosen],
+            decided=[*self.decided, past],
+        )
+        is_denied = answer.decision == "deny"
+        results = [_denied(call_id, by, feedback) for call_id in chosen] if is_denied else []
+        return Outcome(rest, [Recorded(payload=told), *results], [] if is_denied else chosen)
+
+    def _chosen(self, answer: Decision) -> list[str]:
+        undecided = [call.call_id for call in self.calls]
+        if answer.call_ids is None:
+            return undecided
+        wanted = list(dict.fromkeys(answer.call_ids))
+        if past := [one for one in self.decided if set(one.call_ids) & set(wanted)]:
+            raise ApprovalDecidedError.of(past)
+        if not wanted or set(wanted) - set(undecided):
+            raise InvalidError(f"Name some of {', '.join(undecided)}, or none for all.", field="body.call_ids")
+        return wanted
+
+
+def never_started(call_id: str) -> Recorded:
+    """The result of an approved call where a stop came before anybody started it."""
+    return Recorded(payload=ToolFinished(call_id=call_id, success=False, preview="Not begun. Stopped.", cancelled=True))
+
+
+def _denied(call_id: str, by: ResolvedBy, feedback: str | None) -> Recorded:
+    output = _DENIED[by] + (f"\nThey said: {feedback[:MAX_FEEDBACK_CHARACTERS]}" if feedback else "")
+    finished = ToolFinished(call_id=call_id, success=False, preview=output[:PREVIEW_CHARACTERS], cancelled=by == "stop")
+    return Recorded(payload=finished, output=output if len(output) > PREVIEW_CHARACTERS else None)

@@ -1,0 +1,90 @@
+// @vitest-environment happy-dom
+import { userEvent } from '@testing-library/user-event'
+import { cleanup, render, screen, within } from '@testing-library/vue'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { WireEvent } from '@/api/types'
+import { i18n } from '@/i18n'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import ApprovalCard from './ApprovalCard.vue'
+import { reduce } from './reducer'
+import { emptyTranscript, type ApprovalItem, type Transcript } from './transcript'
+
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+const head = { at: '2026-01-01T00:00:00Z', session_id: 's', run_id: 'r' }
+const called = { phrase: '', parent_call_id: null, dangerous: false, read_only: false, needs_computer: true, turn: 1 }
+const calls = [
+  { call_id: 'c1', name: 'shell_run', arguments: { command: 'rm -r <b>all</b>' } },
+  { call_id: 'c2', name: 'file_write', arguments: { path: 'a.txt', content: 'x'.repeat(5000) } },
+]
+const events = [
+  { ...head, seq: 1, type: 'run.started', message_id: 'm', model: 'demo', worker: 'w', attempt: 1 },
+  { ...head, seq: 2, type: 'tool.called', ...calls[0], ...called, seen_seq: 0, asks: true },
+  { ...head, seq: 3, type: 'tool.called', ...calls[1], ...called, seen_seq: 0, asks: true },
+  { ...head, seq: 4, type: 'approval.requested', approval_id: 'a', calls, expires_at: '2026-01-01T00:05:00Z' },
+  ...[
+    { call_ids: ['c1'], decision: 'deny', feedback: 'Not all!', by: 'user' },
+    { call_ids: ['c2'], decision: 'approve', feedback: null, by: 'user' },
+  ].map((told, at) => ({ ...head, seq: 5 + at, type: 'approval.resolved', approval_id: 'a', ...told })),
+  { ...head, seq: 7, type: 'run.queued', message_id: null, cause: 'answer' },
+  { ...head, seq: 8, type: 'run.started', message_id: 'm', model: 'demo', worker: 'w', attempt: 2 },
+  { ...head, seq: 9, type: 'tool.started', call_id: 'c2' },
+] as WireEvent[]
+
+function after(count: number): Transcript {
+  return events.slice(0, count).reduce(reduce, emptyTranscript)
+}
+function asked(count: number): ApprovalItem {
+  const item = after(count).items.find((one) => one.kind === 'approval')
+  if (item?.kind !== 'approval') throw new Error('no approval')
+  return item
+}
+function show(count: number): void {
+  render(ApprovalCard, { props: { item: asked(count), sessionId: 's' }, global: { plugins: [i18n] } })
+}
+function outcomes(count: number): string[] {
+  return after(count).items.flatMap((item) => (item.kind === 'tool' ? [item.outcome] : []))
+}
+
+describe('an approval', () => {
+  it('holds its calls, and one that is approved runs when it is started', () => {
+    expect(after(4).run?.status).toBe('waiting')
+    expect(outcomes(4)).toEqual(['asking', 'asking'])
+    expect(after(9).run?.status).toBe('running')
+    expect(outcomes(9)).toEqual(['asking', 'running'])
+    expect(after(9).items.map((item) => item.kind)).toEqual(['tool', 'tool', 'approval'])
+  })
+  it('shows what would be done as text, and decides on one call or on all', async () => {
+    const path = 'POST /sessions/s/approvals/a'
+    let refuses = true
+    const server = startFakeServer({
+      [path]: () => (refuses ? problem(409, 'approval_decided', 'It is decided: c1 denied by the user.') : json({})),
+    })
+    show(4)
+    expect(screen.getByText('rm -r <b>all</b>')).toBeTruthy()
+    expect(screen.getByText(/^x{4000} … \+1000$/)).toBeTruthy()
+    await userEvent.type(screen.getByRole('textbox'), 'Not all!')
+    await userEvent.click(screen.getAllByRole('button', { name: 'Refuse' })[0] as HTMLElement)
+    expect(server.calls.at(-1)?.body).toEqual({ decision: 'deny', call_ids: ['c1'], feedback: 'Not all!' })
+    expect(await screen.findByText('It is decided: c1 denied by the user.')).toBeTruthy()
+    refuses = false
+    await userEvent.click(screen.getByRole('button', { name: 'Approve all' }))
+    expect(server.calls.at(-1)?.body).toEqual({ decision: 'approve' })
+    await userEvent.click(screen.getByRole('button', { name: 'Approve and stop asking here' }))
+    expect(server.calls.at(-1)?.body).toEqual({ decision: 'approve_all' })
+  })
+  it('says what was decided by whom, and asks no more', () => {
+    show(6)
+    const card = within(screen.getByRole('group', { name: 'The agent asked first' }))
+    expect(card.getByText('Refused')).toBeTruthy()
+    expect(card.getByText('Not all!')).toBeTruthy()
+    expect(card.getByText('Approved')).toBeTruthy()
+    expect(card.queryByRole('button')).toBeNull()
+    cleanup()
+    const item = { ...asked(6), decided: { c1: { decision: 'deny', by: 'timeout', feedback: null } } } as ApprovalItem
+    render(ApprovalCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
+    expect(screen.getByText('Refused: not decided in time')).toBeTruthy()
+  })
+})

@@ -1,0 +1,33 @@
+import type {
+  ApprovalRequestedEvent,
+  ApprovalResolvedEvent,
+  QuestionAnsweredEvent,
+  QuestionAskedEvent,
+} from '@/api/types'
+import type { Item, Transcript } from './transcript'
+
+/** What a run waits for from now on. */
+export function waitItem(key: string, event: QuestionAskedEvent | ApprovalRequestedEvent): Item {
+  if (event.type === 'question.asked') {
+    const { question_id: questionId, questions } = event
+    return { kind: 'question', key, questionId, questions, answers: null, by: null }
+  }
+  const { approval_id: approvalId, calls, expires_at: expiresAt } = event
+  return { kind: 'approval', key, approvalId, calls, expiresAt, decided: {} }
+}
+
+export function begunWait(state: Transcript): Transcript {
+  return { ...state, run: state.run && { ...state.run, status: 'waiting' } }
+}
+
+/** The item with the answer, if it is this one's. */
+export function withAnswer(item: Item, event: QuestionAnsweredEvent | ApprovalResolvedEvent): Item {
+  if (event.type === 'question.answered')
+    return item.kind === 'question' && item.questionId === event.question_id
+      ? { ...item, answers: event.answers, by: event.by }
+      : item
+  if (item.kind !== 'approval' || item.approvalId !== event.approval_id) return item
+  const { call_ids: callIds, decision, by, feedback } = event
+  const fresh = Object.fromEntries(callIds.map((callId) => [callId, { decision, by, feedback }]))
+  return { ...item, decided: { ...item.decided, ...fresh } }
+}

@@ -1,0 +1,88 @@
+"""Decisions on calls that wait for a person, over HTTP and the socket."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.approvals import Approval
+from backend_api.domain.agent.events import ApprovalCall, MessageUser
+from backend_api.domain.agent.waits import Wait
+from backend_api.domain.conversation.entity import SessionId
+from support.gateway import Gateway
+
+
+async def asked(gateway: Gateway, headers: dict[str, str], *call_ids: str) -> SessionId:
+    """A session whose run waits for the approval `a` of these calls."""
+    session_id = SessionId(await gateway.session(headers))
+    user_id = (await gateway.client.get("/api/auth/me", headers=headers)).json()["id"]
+    ledger = gateway.ports.ledger
+    accepted = await ledger.accept(session_id, user_id, MessageUser(message_id="m", text="go"))
+    lease = await ledger.claim("w", lease_s=30, model="m", run_id=accepted.run_id)
+    assert lease is not None
+    calls = [ApprovalCall(call_id=one, name="write", arguments={}) for one in call_ids]
+    wait = Wait(id="a", subject=Approval(calls=calls), expires_s=60)
+    assert await ledger.wait(lease, [wait], seen_seq=accepted.seq)
+    return session_id
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"decision": "approve"}, 200),
+        ({"decision": "deny", "feedback": "no"}, 200),
+        ({"decision": "approve_all", "call_ids": ["c1", "c2"]}, 200),
+        ({"decision": "approve", "call_ids": ["c3"]}, 422),
+        ({"decision": "approve", "call_ids": []}, 422),
+        ({"decision": "approve", "call_ids": "c1"}, 422),
+        ({"decision": "perhaps"}, 422),
+        ({"decision": "deny", "feedback": "x" * 10_001}, 422),
+        ({"decision": "approve", "call_id": "c1"}, 422),
+        ({}, 422),
+        ("approve", 422),
+    ],
+)
+async def test_only_a_decision_that_fits_is_taken(gateway: Gateway, body: Any, status: int) -> None:
+    anna = await gateway.user("anna")
+    session_id = await asked(gateway, anna, "c1", "c2")
+    answer = await gateway.client.post(f"/api/sessions/{session_id}/approvals/a", json=body, headers=anna)
+    assert answer.status_code == status, answer.text
+    if status == 200:
+        told = {"approval_id": "a", "call_ids": ["c1", "c2"], "decision": body["decision"], "is_waiting": False}
+        assert answer.json() == told
+    expected = "queued" if status == 200 else "waiting"
+    assert (await gateway.client.get(f"/api/sessions/{session_id}", headers=anna)).json()["status"] == expected
+
+
+async def test_an_approval_is_its_owners_and_each_call_is_decided_once(gateway: Gateway) -> None:
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    session_id, other = await asked(gateway, anna, "c1", "c2"), await gateway.session(anna)
+    first = {"decision": "approve", "call_ids": ["c1"]}
+    expected: list[tuple[dict[str, str], str, str, Any, int, str]] = [
+        (bert, session_id, "a", first, 404, "session_not_found"),
+        (anna, other, "a", first, 404, "approval_not_found"),
+        (anna, session_id, "b", first, 404, "approval_not_found"),
+        (anna, session_id, "a", first, 200, ""),
+        (anna, session_id, "a", {"decision": "deny", "call_ids": ["c1", "c2"]}, 409, "approval_decided"),
+        (anna, session_id, "a", {"decision": "deny"}, 200, ""),
+        (anna, session_id, "a", {"decision": "approve"}, 409, "approval_decided"),
+    ]
+    for who, session, approval, body, status, code in expected:
+        answer = await gateway.client.post(f"/api/sessions/{session}/approvals/{approval}", json=body, headers=who)
+        assert answer.status_code == status, answer.text
+        assert not code or answer.json()["code"] == code
+    last = "This is decided already: c1 approved by the user; c2 denied by the user."
+    assert answer.json()["detail"] == last
+
+
+async def test_the_option_is_taken_and_given_back(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    body = {"options": {"enable_approval": True}}
+    made = await gateway.client.post("/api/sessions", json=body, headers=anna)
+    assert (made.status_code, made.json()["options"]) == (201, {"enable_approval": True})
+    url = f"/api/sessions/{made.json()['id']}"
+    taken_back = await gateway.client.patch(url, json={"options": {"enable_approval": None}}, headers=anna)
+    assert taken_back.json()["options"] == {}
+    refused = await gateway.client.patch(url, json={"options": {"enable_approval": "please"}}, headers=anna)
+    assert refused.status_code == 422
