@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import (
@@ -23,6 +24,8 @@ MOST = 16_384
 """How many descriptors all processes of a sandbox may have together: a desktop with a browser at work has some
 thousands, and a look through so many takes a tenth of a second."""
 _TIMEOUT_S = 2.0
+_CPU_S = 1.0
+"""Of a look. What the kernel tells of one descriptor may take it milliseconds: all that an epoll instance watches."""
 _BLOCK = 512
 _STATUS_BYTES = 4096
 
@@ -46,37 +49,62 @@ def memory_files() -> MemoryFiles:
 
 @dataclass(frozen=True, slots=True)
 class DescriptorMemory:
-    """Bytes of memory files that each process holds open, by pid and inode; the processes that hide their descriptors
-    and were not probed in time; how many seconds the probe took; and the fault that kept it from running."""
+    """Bytes of memory files that each process holds open, by pid and inode; the processes that were not looked through
+    in time; how many seconds it took, of this thread's processor and of the probe; and the fault that kept it from
+    running."""
 
     by_process: dict[int, dict[int, int]]
     unanswered: list[int]
-    probe_s: float
+    took_s: float
     fault: str | None = None
 
 
-def bytes_held(pids: Iterable[int], memory: MemoryFiles) -> DescriptorMemory:
-    """Looks at no more than `MOST` descriptors."""
+def bytes_held(pids: Sequence[int], memory: MemoryFiles) -> DescriptorMemory:
+    """Looks at no more than `MOST` descriptors, and for no more than a second of processor time."""
     found: dict[int, dict[int, int]] = {}
     hiding: list[int] = []
-    left = MOST
-    for pid in pids:
+    budget = _Budget(MOST, time.thread_time() + _CPU_S)
+    for place, pid in enumerate(pids):
         held = found[pid] = {}
         for folder in descriptor_folders(pid):
             with contextlib.suppress(OSError):
                 if not hides(folder):
-                    left -= _look_through(folder, memory.device, held, left)
-                else:
-                    seen, is_one = _hides_memory(info_folder(folder), memory.mount, left)
-                    left -= seen
-                    hiding += [pid] if is_one and pid not in hiding else []
-            if left < 0:
-                return _with_hidden(found, hiding, memory)
-    return _with_hidden(found, hiding, memory)
+                    _look_through(folder, memory.device, held, budget)
+                elif _hides_memory(info_folder(folder), memory.mount, budget) and pid not in hiding:
+                    hiding.append(pid)
+            if budget.is_late:
+                return DescriptorMemory(found, [*pids[place:]], budget.took_s)
+            if budget.descriptors < 0:
+                return _with_hidden(found, hiding, memory, budget)
+    return _with_hidden(found, hiding, memory, budget)
 
 
-def _with_hidden(found: dict[int, dict[int, int]], hiding: Sequence[int], memory: MemoryFiles) -> DescriptorMemory:
-    began = time.monotonic()
+@dataclass(slots=True)
+class _Budget:
+    """How many descriptors may still be looked at, and until when by the processor time of this thread."""
+
+    descriptors: int
+    until: float
+
+    @property
+    def is_late(self) -> bool:
+        return time.thread_time() > self.until
+
+    @property
+    def took_s(self) -> float:
+        return time.thread_time() - self.until + _CPU_S
+
+    def spend(self, names: list[str]) -> Iterator[str]:
+        """Those of the names that may be looked at: none when there are too many, and no more once it is late."""
+        is_enough = len(names) <= self.descriptors
+        self.descriptors -= len(names)
+        return itertools.takewhile(lambda _: not self.is_late, names if is_enough else ())
+
+
+def _with_hidden(
+    found: dict[int, dict[int, int]], hiding: Sequence[int], memory: MemoryFiles, budget: _Budget
+) -> DescriptorMemory:
+    began = time.monotonic() - budget.took_s
     try:
         hidden, unanswered = hidden_files(hiding, _TIMEOUT_S)
     except ProbeError as error:
@@ -87,10 +115,9 @@ def _with_hidden(found: dict[int, dict[int, int]], hiding: Sequence[int], memory
     return DescriptorMemory(found, unanswered, time.monotonic() - began)
 
 
-def _hides_memory(folder: str, mount: bytes, most: int) -> tuple[int, bool]:
-    """How many descriptors there are, and whether memory is among them."""
-    names = os.listdir(folder)
-    return len(names), len(names) <= most and any(mount_of(f"{folder}/{name}") == mount for name in names)
+def _hides_memory(folder: str, mount: bytes, budget: _Budget) -> bool:
+    """Whether memory is among the descriptors."""
+    return any(mount_of(f"{folder}/{name}") == mount for name in budget.spend(os.listdir(folder)))
 
 
 def are_too_many(pids: Iterable[int]) -> bool:
@@ -121,18 +148,16 @@ def greediest(processes: Iterable[ProcessRef], kept: Collection[ProcessRef]) -> 
     return chosen
 
 
-def _look_through(folder: str, device: int, held: dict[int, int], most: int) -> int:
+def _look_through(folder: str, device: int, held: dict[int, int], budget: _Budget) -> None:
     at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        names = os.listdir(at)
-        for name in names if len(names) <= most else ():
+        for name in budget.spend(os.listdir(at)):
             with contextlib.suppress(OSError):
                 about = os.stat(name, dir_fd=at)
                 if about.st_dev == device and stat.S_ISREG(about.st_mode):
                     held[about.st_ino] = about.st_blocks * _BLOCK
     finally:
         os.close(at)
-    return len(names)
 
 
 def _names(folder: str) -> list[str]:

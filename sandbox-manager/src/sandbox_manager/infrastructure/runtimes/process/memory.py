@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ _KIB = 1024
 _IN_MEMORY = ("/tmp", "/var/tmp", "/home/agent", "/dev/shm", "/run")
 _INODE_BYTES = 1024
 _LOOKS = 5
+_EXACT_CPU_S = 0.5
 _OWN = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
 _STATUS_BYTES = 4096
 
@@ -94,6 +96,25 @@ def own_bytes(pid: int) -> int | None:
         if found is not None:
             return found
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class ExactSizes:
+    """Bytes that each process has for itself, and the seconds of processor time it took to find out."""
+
+    sizes: dict[ProcessRef, int]
+    took_s: float
+
+
+def exact_sizes(in_full: Mapping[ProcessRef, int]) -> ExactSizes:
+    """Of processes with what each has in memory and in swap, which counts where there is no time left to look. The
+    kernel may block it."""
+    began = time.thread_time()
+    found: dict[ProcessRef, int] = {}
+    for process in sorted(in_full, key=lambda one: in_full[one], reverse=True):
+        own = own_bytes(process.pid) if time.thread_time() - began <= _EXACT_CPU_S else None
+        found[process] = in_full[process] if own is None else own
+    return ExactSizes(found, time.thread_time() - began)
 
 
 def _own_bytes(task: int) -> int | None:

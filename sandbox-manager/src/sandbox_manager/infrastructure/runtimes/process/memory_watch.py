@@ -6,8 +6,9 @@ The tool API is spared, and what lies in files in memory has no process: where t
 sandbox ends.
 
 A look at one sandbox is bounded by processor time and by descriptors. What it has no time left to measure exactly
-counts in full, and a sandbox has no more descriptors than can be looked through. A round is bounded too: those that are
-looked at quickly come first, the others take turns, and one that is waited for ends the round.
+counts in full, and a sandbox has no more descriptors than can be looked through. What the kernel may block, descriptors
+and exact sizes, is read in threads of their own, so that no sandbox delays the look at another one. A round is bounded
+too: whoever's look is due first is looked at first, and the look at a costly one is due later, but does come.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from sandbox_manager.infrastructure.runtimes.process.bounded_looks import BackgroundLook
 from sandbox_manager.infrastructure.runtimes.process.descriptors import (
+    DescriptorMemory,
     MemoryFiles,
     are_too_many,
     bytes_held,
@@ -28,11 +31,11 @@ from sandbox_manager.infrastructure.runtimes.process.descriptors import (
 )
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import ProbeError
 from sandbox_manager.infrastructure.runtimes.process.memory import (
+    ExactSizes,
     Member,
-    TablesAndSwap,
     all_processes,
+    exact_sizes,
     file_bytes,
-    own_bytes,
     spared,
     tables_and_swap,
     trees,
@@ -51,14 +54,18 @@ _DYING_S = 2.0
 _REST = 20
 """An exact look is followed by so many times its length without one, unless memory goes."""
 _HURRIED_REST = 4
-_EXACT_CPU_S = 0.5
 _ROUND_CPU_S = 0.1
 _COSTLY_CPU_S = 0.1
-_COSTLY_S = 1.0
+_COSTLY_DELAY_S = 2.0
+_JOIN_S = 0.1
+"""So long the round waits for a look in a thread of its own; after that it goes on, and collects the result later."""
+_BLOCKED_S = 3.0
+"""For so long the kernel may block a look before what it would have found counts in full, or its sandbox ends."""
 _OVER = "It took up more memory than it may."
 _HIDING = "What its first processes have open could not be found out."
 _MOST_UNANSWERED = 3
 """So many looks in a row that did not find out in time what processes hide end these."""
+_FAILED = "The memory of a sandbox could not be looked at."
 
 
 @dataclass(slots=True)
@@ -70,6 +77,9 @@ class _Known:
     descriptors_cost_s: float = 0.0
     unanswered: int = 0
     fault: str | None = None
+    scan_fault: str | None = None
+    scan: BackgroundLook[DescriptorMemory] = field(default_factory=BackgroundLook[DescriptorMemory])
+    exact: BackgroundLook[ExactSizes] = field(default_factory=BackgroundLook[ExactSizes])
     exact_again_at: float = float("-inf")
     looked_at: float = float("-inf")
     is_costly: bool = False
@@ -135,24 +145,22 @@ class MemoryWatch:
             with self._boundary.around(sandbox_id):
                 self._hold_tasks(sandbox_id, root, self._left(found[root]))
         until = time.thread_time() + _ROUND_CPU_S
-        for sandbox_id in sorted(self._sandboxes, key=self._turn):
-            began, began_at = time.thread_time(), time.monotonic()
+        for sandbox_id in sorted(self._sandboxes, key=self._due_at):
+            began = time.thread_time()
             if began > until:
                 return False
             root, known = self._sandboxes[sandbox_id], self._known[sandbox_id]
             known.looked_at = time.monotonic()
             if members := self._left(found[root]):
                 with self._boundary.around(sandbox_id):
-                    self._look(sandbox_id, root, members, hurried=hurried)
-            has_waited = time.monotonic() - began_at > _COSTLY_S
-            known.is_costly |= has_waited or time.thread_time() - began > _COSTLY_CPU_S
-            if has_waited:
-                return False
-        return True
+                    known.fault = _FAILED  # until it has come to its end
+                    known.fault = self._look(sandbox_id, root, members, hurried=hurried)
+            known.is_costly = time.thread_time() - began > _COSTLY_CPU_S or time.monotonic() - known.looked_at > _JOIN_S
+        return not any(known.exact.is_under_way and not known.exact.blocked_s for known in self._known.values())
 
-    def _turn(self, sandbox_id: str) -> tuple[bool, float]:
+    def _due_at(self, sandbox_id: str) -> float:
         known = self._known[sandbox_id]
-        return known.is_costly, known.looked_at
+        return known.looked_at + (_COSTLY_DELAY_S if known.is_costly else 0.0)
 
     def _left(self, members: list[Member]) -> list[Member]:
         return [one for one in members if one.process not in self._ended]
@@ -167,9 +175,18 @@ class MemoryWatch:
                 self._kill(sandbox_id, member.process, "tasks")
                 over -= member.tasks
 
-    def _look(self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool) -> None:
-        members = self._hold_descriptors(sandbox_id, root, members, hurried=hurried)
+    def _look(self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool) -> str | None:
+        """The fault of ours that keeps it from being complete, if there is one."""
+        known = self._known[sandbox_id]
+        members = self._limit_descriptors(sandbox_id, root, members, hurried=hurried)
+        held = known.scan.collect(_JOIN_S if known.scan.blocked_s == 0 else 0)
+        if held is not None:
+            known.scan_fault = held.fault
+            members = self._hold_descriptors(sandbox_id, root, members, held)
+        elif known.scan.blocked_s > _BLOCKED_S:
+            self.end(sandbox_id, _HIDING)
         self._hold_memory(sandbox_id, root, members, hurried=hurried)
+        return known.scan_fault
 
     def _hold_memory(self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool) -> None:
         known, now = self._known[sandbox_id], time.monotonic()
@@ -180,36 +197,50 @@ class MemoryWatch:
         extra = {one.process: tables_and_swap(one.process.pid) for one in members}
         most = files + sum(one.resident_bytes + sum(extra[one.process]) for one in members)
         if most <= self.memory_bytes:
+            known.exact.collect(0)  # it would be of before
             return
         if now < known.exact_again_at and not hurried:
             return
-        began = time.thread_time()
-        sizes = {one: size + extra[one].tables for one, size in _sizes(members, extra).items()}
-        known.exact_again_at = time.monotonic() + (time.thread_time() - began) * _REST
+        in_full = {one.process: one.resident_bytes + extra[one.process].swapped for one in members}
+        if not known.exact.is_under_way:
+            known.exact.begin(lambda: exact_sizes(in_full))
+        exact = known.exact.collect(_JOIN_S if known.exact.blocked_s == 0 else 0)
+        if exact is not None:
+            known.exact_again_at = time.monotonic() + exact.took_s * _REST
+        elif known.exact.blocked_s <= _BLOCKED_S:
+            return
+        own = in_full if exact is None else in_full | exact.sizes
+        sizes = {one: own[one] + extra[one].tables for one in in_full}
         taken = files + sum(sizes.values())
         if taken > self.memory_bytes:
             kept, over = spared(root, members), taken - self.memory_bytes
             self._free(sandbox_id, {one: size for one, size in sizes.items() if one not in kept}, known, over)
 
-    def _hold_descriptors(
+    def _limit_descriptors(
         self, sandbox_id: str, root: ProcessRef, members: list[Member], *, hurried: bool
     ) -> list[Member]:
-        """Look through them, if it is time to; answers who is left."""
+        """Begin to look through them, if it is time to; returns who is left of those that have too many."""
         known, now = self._known[sandbox_id], time.monotonic()
         pause_s, rest = (_HURRIED_S, _HURRIED_REST) if hurried else (_DESCRIPTORS_S, _REST)
-        if now - known.descriptors_at < max(pause_s, known.descriptors_cost_s * rest):
+        if known.scan.is_under_way or now - known.descriptors_at < max(pause_s, known.descriptors_cost_s * rest):
             return members
-        began = time.thread_time()
         if are_too_many(one.process.pid for one in members):
             kept = spared(root, members)
             for process in greediest([one.process for one in members], kept):
                 self._kill(sandbox_id, process, "descriptors")
             members = self._left(members)
-        held = bytes_held([one.process.pid for one in members], self._memory)
+        pids = [one.process.pid for one in members]
+        known.scan.begin(lambda: bytes_held(pids, self._memory))
+        return members
+
+    def _hold_descriptors(
+        self, sandbox_id: str, root: ProcessRef, members: list[Member], held: DescriptorMemory
+    ) -> list[Member]:
+        """Returns who is left."""
+        known = self._known[sandbox_id]
         known.descriptors = held.by_process
         known.descriptors_at = time.monotonic()
-        known.descriptors_cost_s = time.thread_time() - began + held.probe_s
-        known.fault = held.fault
+        known.descriptors_cost_s = held.took_s
         if held.fault is None:
             known.unanswered = known.unanswered + 1 if held.unanswered else 0
         if known.unanswered >= _MOST_UNANSWERED and held.unanswered:
@@ -248,18 +279,6 @@ class MemoryWatch:
         for (sandbox_id, over), count in self._killed.items():
             _log.warning("ended what took too much", extra={"sandbox_id": sandbox_id, "of": over, "count": count})
         self._killed.clear()
-
-
-def _sizes(members: list[Member], extra: Mapping[ProcessRef, TablesAndSwap]) -> dict[ProcessRef, int]:
-    """What each has for itself, the largest first; for those there is no time left for, all that it has in memory and
-    in swap."""
-    until = time.thread_time() + _EXACT_CPU_S
-    found: dict[ProcessRef, int] = {}
-    most = {one.process: one.resident_bytes + extra[one.process].swapped for one in members}
-    for process in sorted(most, key=lambda one: most[one], reverse=True):
-        own = own_bytes(process.pid) if time.thread_time() <= until else None
-        found[process] = most[process] if own is None else own
-    return found
 
 
 def _available_bytes() -> int:

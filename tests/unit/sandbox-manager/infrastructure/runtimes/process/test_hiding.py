@@ -6,18 +6,24 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
 
+from sandbox_manager.infrastructure.runtimes.process import (
+    bounded_looks,
+    memory_watch,
+    workspace_count,
+    workspace_watch,
+)
 from sandbox_manager.infrastructure.runtimes.process import limits as limits_module
-from sandbox_manager.infrastructure.runtimes.process import memory_watch, workspace_count, workspace_watch
 from sandbox_manager.infrastructure.runtimes.process.descriptors import DescriptorMemory
 from sandbox_manager.infrastructure.runtimes.process.hidden_files import HiddenFile, ProbeError
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
-from sandbox_manager.infrastructure.runtimes.process.memory import Member
+from sandbox_manager.infrastructure.runtimes.process.memory import Member, TablesAndSwap
 from sandbox_manager.infrastructure.runtimes.process.memory_watch import MemoryWatch
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
 from sandbox_manager.infrastructure.runtimes.process.store import Store
@@ -160,39 +166,87 @@ def test_a_counter_that_can_not_count_is_no_look_that_worked(
     scene.look()
 
 
-def test_a_sandbox_that_is_waited_for_ends_the_round_and_comes_last_from_then_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(memory_watch, "_COSTLY_S", 0.05)
-    roots = {name: ProcessRef(1 << 30 | number, number) for number, name in enumerate(("stuck", "other", "third"))}
-    looked: list[str] = []
+class Several:
+    """Sandboxes of one process each, whose looks are recorded."""
+
+    def __init__(self, names: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.roots = {name: ProcessRef(1 << 30 | number, number) for number, name in enumerate(names)}
+        self.looked: list[str] = []
+        self.ended: list[tuple[str, str]] = []
+        replaced = {
+            "all_processes": dict,
+            "trees": lambda *_: {root: [Member(root, 1, MIB, 1)] for root in self.roots.values()},
+            "are_too_many": lambda _: False,
+            "tables_and_swap": self._seen,
+        }
+        for name, stand_in in replaced.items():
+            monkeypatch.setattr(memory_watch, name, stand_in)
+        self.watch = MemoryWatch(1 << 40, 9, lambda: self.roots, lambda one, why: self.ended.append((one, why)))
+        self.burn_s = dict.fromkeys(names, 0.0)
+
+    def name(self, pid: int) -> str:
+        return next(name for name, root in self.roots.items() if root.pid == pid)
+
+    def _seen(self, pid: int) -> TablesAndSwap:
+        name = self.name(pid)
+        self.looked.append(name)
+        until = time.thread_time() + self.burn_s[name]
+        while time.thread_time() < until:
+            pass
+        return TablesAndSwap(0, 0)
+
+    def look(self) -> None:
+        self.watch._looked_at = self.watch._ended_at = float("-inf")
+        self.watch()
+
+
+def test_a_look_the_kernel_blocks_delays_no_other_and_ends_its_own_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+    scene = Several(("stuck", "other"), monkeypatch)
 
     def held(pids: Sequence[int], _memory: object) -> DescriptorMemory:
-        (name,) = [name for name, root in roots.items() if root.pid in pids]
-        looked.append(name)
-        if name != "third":
-            threading.Event().wait(0.1)  # as for a program that is stuck
+        if scene.name(pids[0]) == "stuck":
+            released.wait(60)
         return DescriptorMemory({}, [], 0)
 
-    replaced = {
-        "all_processes": dict,
-        "trees": lambda *_: {root: [Member(root, 1, MIB, 1)] for root in roots.values()},
-        "are_too_many": lambda _: False,
-        "bytes_held": held,
-    }
-    for name, stand_in in replaced.items():
-        monkeypatch.setattr(memory_watch, name, stand_in)
-    watch = MemoryWatch(1 << 40, 9, lambda: roots, lambda *_: None)
-    rounds: list[list[str]] = []
-    for _ in range(4):
-        watch._looked_at = watch._ended_at = float("-inf")
-        for known in watch._known.values():
-            known.descriptors_at = float("-inf")
-        watch()
-        rounds.append(looked.copy())
-        looked.clear()
+    monkeypatch.setattr(memory_watch, "bytes_held", held)
+    monkeypatch.setattr(memory_watch, "_BLOCKED_S", 0.2)
+    monkeypatch.setattr(bounded_looks, "_is_blocked", lambda _: True)
+    try:
+        for _ in range(50):
+            scene.look()
+            if scene.ended:
+                break
+            time.sleep(0.01)
+        assert {name for name, _ in scene.ended} == {"stuck"}
+        assert scene.looked.count("other") == scene.looked.count("stuck") > 1
+    finally:
+        released.set()
 
-    assert rounds == [["stuck"], ["other"], ["third", "stuck"], ["third", "other"]]
+
+def test_a_costly_sandbox_has_its_turn_however_many_others_take_the_time_of_each_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It came last once it was costly, and others of its owner's could use up every round before it."""
+    monkeypatch.setattr(memory_watch, "_COSTLY_DELAY_S", 0.2)
+    monkeypatch.setattr(memory_watch, "bytes_held", lambda *_: DescriptorMemory({}, [], 0))
+    scene = Several(("costly", "one", "two", "three", "four"), monkeypatch)
+    scene.burn_s = {"costly": 0.11, "one": 0.04, "two": 0.04, "three": 0.04, "four": 0.04}
+    for _ in range(30):
+        scene.look()
+    assert scene.looked.count("costly") > 2
+
+
+def test_a_look_that_fails_is_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> DescriptorMemory:
+        raise RuntimeError("can't start new thread")
+
+    scene = Several(("one", "other"), monkeypatch)
+    monkeypatch.setattr(memory_watch, "bytes_held", failing)
+    with pytest.raises(ProbeError):
+        scene.look()
+    monkeypatch.setattr(memory_watch, "bytes_held", lambda *_: DescriptorMemory({}, [], 0))
+    scene.look()
 
 
 def test_long_counts_are_waited_for_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

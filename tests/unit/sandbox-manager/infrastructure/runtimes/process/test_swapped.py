@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import pytest
 
-from sandbox_manager.infrastructure.runtimes.process import memory_watch
+from sandbox_manager.infrastructure.runtimes.process import memory, memory_watch
 from sandbox_manager.infrastructure.runtimes.process.memory import (
     Member,
     TablesAndSwap,
@@ -55,9 +55,7 @@ def test_a_sandbox_whose_memory_is_swapped_out_is_over_it_all_the_same(
     monkeypatch.setattr(
         memory_watch, "tables_and_swap", lambda pid: TablesAndSwap(0, 500 * MIB if pid == hog.pid else 0)
     )
-    monkeypatch.setattr(
-        memory_watch, "own_bytes", lambda pid: (501 if pid == hog.pid else 1) * MIB if can_be_told else None
-    )
+    monkeypatch.setattr(memory, "own_bytes", lambda pid: (501 if pid == hog.pid else 1) * MIB if can_be_told else None)
     monkeypatch.setattr(ProcessRef, "kill", lambda process: killed.append(process))
 
     running = MappingProxyType({"one": root})

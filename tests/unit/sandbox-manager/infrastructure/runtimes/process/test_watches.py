@@ -15,6 +15,7 @@ from types import MappingProxyType
 import pytest
 
 from sandbox_manager.infrastructure.runtimes.process import workspace_count
+from sandbox_manager.infrastructure.runtimes.process.hidden_files import ProbeError
 from sandbox_manager.infrastructure.runtimes.process.memory import all_processes, trees
 from sandbox_manager.infrastructure.runtimes.process.memory_watch import MemoryWatch
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
@@ -68,7 +69,8 @@ def test_one_that_can_not_be_ended_keeps_no_other_from_being_held_to_its_memory(
     with crowd(0) as first, crowd(0) as second:
         running = MappingProxyType({"bad": first, "good": second})
         look = MemoryWatch(memory_bytes=1, tasks=100, running=lambda: running, end=end)
-        look()
+        with pytest.raises(ProbeError):  # which keeps more sandboxes from being started
+            look()
 
     assert end.ended == ["good"]
     assert [vars(one)["sandbox_id"] for one in caplog.records if one.exc_info] == ["bad"]
@@ -109,7 +111,8 @@ def test_one_fault_of_a_sandbox_is_not_told_with_every_look(caplog: pytest.LogCa
         for _ in range(3):
             look._looked_at = look._ended_at = float("-inf")
             look._known.clear()
-            look()
+            with pytest.raises(ProbeError):
+                look()
 
     assert len(caplog.records) == 1
 
