@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(os.environ.get("BENCH_ROOT", Path(__file__).parents[1])).resolve()
+"""The checkout that is measured."""
 for part in ("tests", "contracts/src", "service-kit/src", "backend-api/src", "sandbox-manager/src", "tool-api/src"):
     sys.path.insert(0, str(ROOT / part))
 

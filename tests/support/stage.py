@@ -181,6 +181,7 @@ def worker_for(
     max_turns: int = 50,
     defaults: Options | None = None,
     info: ModelInfo = SCRIPTED,
+    announces: bool = False,
     **bounds: int,
 ) -> Worker:
     """A worker on the stage; retries don't wait, their delays go to `sleeps`. `bounds` are those of a run."""
@@ -205,7 +206,7 @@ def worker_for(
         jitter=lambda: 0.0,
         defaults=defaults or Options(max_turns=max_turns),
     )
-    return Worker(name=name, services=services, max_concurrent_runs=slots, poll_s=poll_s)
+    return Worker(name=name, services=services, max_concurrent_runs=slots, poll_s=poll_s, announces=announces)
 
 
 @asynccontextmanager

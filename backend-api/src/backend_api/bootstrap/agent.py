@@ -126,7 +126,12 @@ async def open_agent(
             defaults=settings.session_defaults,
         )
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
-        worker = Worker(name=name, services=services, max_concurrent_runs=settings.max_concurrent_runs)
+        worker = Worker(
+            name=name,
+            services=services,
+            max_concurrent_runs=settings.max_concurrent_runs,
+            announces=settings.use_background_jobs,
+        )
         tools = await tools_of(table, Setup(now=now, options=settings.session_defaults))
         yield Agent(worker=worker, models=tuple(catalogue.models()), tools=tuple(tool.spec for tool in tools))
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+from backend_api.application.conversation.announced_slots import AnnouncedSlots
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.worker import Worker
 from backend_api.application.sandbox.publish_changes import PublishSandboxChanges
@@ -19,6 +20,7 @@ from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, named_hosts
 from backend_api.domain.conversation.feed import SessionFeed
+from backend_api.domain.conversation.ports import Slots
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.run_records import MongoRunRecords
@@ -75,7 +77,8 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
     async def wire() -> AsyncGenerator[UseCases]:
         async with open_runtime(planned) as runtime, MongoSessionFeed(runtime.stores.database) as feed:
             worker = None if settings.use_background_jobs else runtime.agent.worker
-            use_cases = assemble(_ports(runtime, feed, planned, access_tokens, worker), policy)
+            announced = AnnouncedSlots(runtime.stores.notifier, model=planned.catalogue.default().id)
+            use_cases = assemble(_ports(runtime, feed, planned, access_tokens, worker or announced), policy)
             closing.then(use_cases.stream_slots.close)
             changes = PublishSandboxChanges(
                 runtime.sandboxes.changes, MongoSandboxChangeLog(runtime.stores.database), runtime.stores.stream
@@ -83,6 +86,7 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
             async with (
                 going_on(changes.publish_until_cancelled(), "sandbox-changes"),
                 going_on(use_cases.connections.watch_log_ins(), "log-ins"),
+                going_on(announced.listen(), "announced-slots"),
                 working(worker, closing),
             ):
                 settle_memory()
@@ -126,9 +130,7 @@ def _policy(settings: Settings) -> Policy:
     )
 
 
-def _ports(
-    runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: JwtAccessTokens, slots: Worker | None
-) -> Ports:
+def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: JwtAccessTokens, slots: Slots) -> Ports:
     stores = runtime.stores
     users = MongoUsers(stores.database)
     return Ports(

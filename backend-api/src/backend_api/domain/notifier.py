@@ -12,6 +12,10 @@ class Topic(StrEnum):
 
     RUN_QUEUED = "run.queued"
     """A run waits for a worker: the run's id. Workers look for such runs once a second."""
+    RUN_ASSIGNED = "run.assigned"
+    """A run was leased to a worker in another process: an `Assignment`. That lease lapses after two seconds."""
+    SLOTS_FREE = "slots.free"
+    """What a worker of its own process has room for, each second: `FreeSlots`. Else its runs are queued."""
     RUN_INBOX = "run.inbox"
     """Something lies in the inbox of a run at work: the run's id. The worker that holds it looks at each heartbeat."""
     LOG_IN_ENDED = "log_in.ended"

@@ -11,6 +11,7 @@ from itertools import count
 import pytest
 from pymongo import monitoring
 
+from backend_api.application.conversation.announced_slots import AnnouncedSlots
 from backend_api.application.conversation.follow_events import live_reader
 from backend_api.application.conversation.send_message import Message, SendMessage
 from backend_api.application.files.check_attachments import CheckAttachments
@@ -19,6 +20,7 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
+from backend_api.bootstrap.going_on import going_on
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.conversation.entity import Claimant, SessionId
@@ -32,6 +34,7 @@ from support.servers import Server
 from support.stage import WatchedNotifier, working
 
 ACCEPT = ["findAndModify sessions", "insert runs", "insert events", "commitTransaction"]
+CONFIRM = ["findAndModify runs"]
 CLAIM = ["findAndModify runs", "findAndModify sessions", "insert events", "commitTransaction"]
 READ = ["find events"]
 BEAT = ["findAndModify runs"]
@@ -78,14 +81,14 @@ def listener() -> Listener:
 
 @asynccontextmanager
 async def conversation(
-    server: Server, database_name: str, listener: Listener, *, inside: bool
+    server: Server, database_name: str, listener: Listener, *, inside: bool, announces: bool
 ) -> AsyncGenerator[tuple[SendMessage, SessionId, SessionStream]]:
     """A named session, and a worker that answers it: in the gateway's process, or notified of it."""
     stream, notifier, ids = MemorySessionStream(), WatchedNotifier(), count(1)
 
     async def until_beaten() -> None:
         # The first heartbeat would else come now before the end of the run, now after it.
-        if listener.commands is not None:
+        if listener.commands is not None and inside:
             async with asyncio.timeout(20):
                 await listener.beaten.wait()
 
@@ -104,7 +107,8 @@ async def conversation(
             sleep=asyncio.sleep,
             jitter=lambda: 0.0,
         )
-        worker = Worker(name="worker", services=services, poll_s=600)
+        worker = Worker(name="worker", services=services, poll_s=600, announces=announces)
+        announced = AnnouncedSlots(notifier, model="m")
         send = SendMessage(
             ledger=stores.ledger,
             stream=stream,
@@ -112,9 +116,9 @@ async def conversation(
             limiter=MemoryRateLimiter(),
             limits=Limits(),
             check_attachments=CheckAttachments(OwnSandbox(stores.sessions, MemorySandboxes()), MemoryWorkspace()),
-            slots=worker if inside else None,
+            slots=worker if inside else announced,
         )
-        async with working(worker):
+        async with going_on(announced.listen(), "announced"), working(worker):
             await notifier.waiting.wait()
             yield send, await _named(stores), stream
 
@@ -136,14 +140,25 @@ def _is_end(event: Event) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("inside", "most"),
-    [(True, ACCEPT + READ + BEAT + END), (False, ACCEPT + CLAIM + READ + BEAT + END)],
-    ids=["worker inside the gateway", "worker of its own"],
+    ("inside", "announces", "most"),
+    [
+        (True, False, ACCEPT + READ + BEAT + END),
+        (False, True, ACCEPT + CONFIRM + READ + END),
+        (False, False, ACCEPT + CLAIM + READ + END),
+    ],
+    ids=["worker inside the gateway", "worker of its own", "worker of its own that was not announced"],
 )
 async def test_a_message_costs_no_more_commands_than_these(
-    mongo_server: Server, mongo_database_name: str, listener: Listener, *, inside: bool, most: list[str]
+    mongo_server: Server,
+    mongo_database_name: str,
+    listener: Listener,
+    *,
+    inside: bool,
+    announces: bool,
+    most: list[str],
 ) -> None:
-    async with conversation(mongo_server, mongo_database_name, listener, inside=inside) as (send, session_id, stream):
+    made = conversation(mongo_server, mongo_database_name, listener, inside=inside, announces=announces)
+    async with made as (send, session_id, stream):
         await say(send, session_id, stream)
         commands = listener.begin()
         await say(send, session_id, stream)

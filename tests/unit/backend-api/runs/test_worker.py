@@ -562,7 +562,7 @@ async def test_a_run_that_begins_in_a_reserved_slot_knows_what_was_said_before()
         assert slot is not None
         message = MessageUser(message_id="m-second", text="second")
         accepted = await stage.ledger.accept(session, USER, message, claimant=slot.claimant)
-        slot.begin_run(accepted)
+        await slot.begin_run(accepted)
         finished = await stage.until_finished(accepted.run_id)
     assert finished.status == "completed"
     asked = [turn.text for turn in model.requests[1].turns if isinstance(turn, UserTurn)]

@@ -82,5 +82,5 @@ class SendMessage:
         if accepted.lease is None:
             slot.release()
         else:
-            slot.begin_run(accepted)
+            await slot.begin_run(accepted)
         return accepted

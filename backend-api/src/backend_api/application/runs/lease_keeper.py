@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import suppress
 
 from backend_api.domain.conversation.entity import InboxMessage, Lease
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.conversation.ports import RunLedger
-from backend_api.domain.notifier import Notifier, Topic
+from backend_api.domain.notifier import Notifier, Subscription, Topic
 
 logger = logging.getLogger(__name__)
 
-FIRST_BEAT_S = 0.15
+FIRST_BEAT_S = 0.5
+"""After a subscription that began after the lease: something may have come in between."""
 
 
 class LeaseKeeper:
@@ -45,15 +45,21 @@ class LeaseKeeper:
             messages += self._inbox.get_nowait()
         return messages
 
-    async def keep(self, has_begun: asyncio.Event) -> None:
-        """Heartbeat; returns when the lease is lost. The first one lets the first words of the answer go before."""
+    async def keep(self, inbox: Subscription | None = None) -> None:
+        """Heartbeat; returns when the lease is lost. `inbox` was subscribed to before the run was leased."""
+        if inbox is not None:
+            await self._keep(inbox, self._heartbeat_s)
+            return
         async with self._notifier.subscribe(Topic.RUN_INBOX, self._lease.run.id) as inbox:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(FIRST_BEAT_S):
-                    await has_begun.wait()
-            while await self._beat():
-                now = asyncio.get_running_loop().time()
-                await inbox.next(until_next_beat(now, self._heartbeat_s))
+            await self._keep(inbox, min(FIRST_BEAT_S, self._heartbeat_s))
+
+    async def _keep(self, inbox: Subscription, first_s: float) -> None:
+        every_s = first_s
+        while True:
+            await inbox.next(until_next_beat(asyncio.get_running_loop().time(), every_s))
+            if not await self._beat():
+                return
+            every_s = self._heartbeat_s
 
     async def _beat(self) -> bool:
         loop = asyncio.get_running_loop()

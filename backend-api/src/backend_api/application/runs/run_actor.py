@@ -21,7 +21,7 @@ from backend_api.domain.agent.model import ModelError
 from backend_api.domain.conversation.entity import InboxMessage, Lease
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.errors import DomainError, StoreUnavailableError
-from backend_api.domain.notifier import Topic
+from backend_api.domain.notifier import Subscription, Topic
 from service_kit.observation.context import working_for
 from service_kit.observation.spans import span
 
@@ -45,11 +45,14 @@ class RunActor:
     inbox, which is stored on the run's record: see `_handle`. A message that only joins needs no entry, as the loop
     reads it from the log before its next step."""
 
-    def __init__(self, services: RunServices, lease: Lease, history: History | None = None) -> None:
-        """`history` is what is known already of the log."""
+    def __init__(
+        self, services: RunServices, lease: Lease, history: History | None = None, inbox: Subscription | None = None
+    ) -> None:
+        """`history` is what is known already of the log, `inbox` a subscription from before the lease."""
         run, options = lease.run, services.options
         self._services = services
         self._lease = lease
+        self._inbox = inbox
         self._keeper = LeaseKeeper(
             lease, services.ledger, services.notifier, lease_s=options.lease_s, heartbeat_s=options.heartbeat_s
         )
@@ -74,7 +77,7 @@ class RunActor:
                     await self._stream.drain(DELIVER_S)
                 except asyncio.CancelledError:
                     await _cut(self._tasks, CUT_S)
-                    await self._give_back()
+                    await self.give_back()
                     raise
                 finally:
                     for task in self._tasks:
@@ -90,7 +93,7 @@ class RunActor:
 
     async def _supervise(self, group: asyncio.TaskGroup) -> None:
         journal, keeper = self._journal, self._keeper
-        keeping = self._begin(group, keeper.keep(journal.has_begun))
+        keeping = self._begin(group, keeper.keep(self._inbox))
         if covered := max((message.seq for message in self._lease.messages if message.kind == "stop"), default=0):
             await self._stop(covered)
             return
@@ -173,7 +176,7 @@ class RunActor:
         except LeaseLostError:
             journal.lose()
         except DrainedError:
-            await self._give_back()
+            await self.give_back()
         except StoreUnavailableError as error:
             # Not the run's fault, and nothing could be said of it: whoever finds the lease lapsed goes on.
             fields = {"run_id": self._lease.run.id, "reason": error.detail}
@@ -233,7 +236,7 @@ class RunActor:
             await self._services.notifier.notify(Topic.RUN_QUEUED)
         return has_ended
 
-    async def _give_back(self) -> None:
+    async def give_back(self) -> None:
         """For another worker to go on with at once."""
         run = self._lease.run
         try:

@@ -12,9 +12,10 @@ from typing import TypeVar
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.run_actor import RunActor
 from backend_api.application.runs.run_services import RunServices
+from backend_api.domain.conversation.assignments import ANNOUNCE_S, Assignment, FreeSlots
 from backend_api.domain.conversation.entity import Accepted, Claimant, Lease, RunId, RunStatus, SessionId
 from backend_api.domain.errors import DomainError
-from backend_api.domain.notifier import Topic
+from backend_api.domain.notifier import Subscription, Topic
 
 T = TypeVar("T")
 Known = Callable[[], Awaitable[History | None]]
@@ -28,13 +29,23 @@ CLAIMS_AT_ONCE = 8
 class Worker:
     """One worker of a process, and its `Slots` for runs that begin in this process. `name` is unique among all workers.
 
-    `work` goes on until it is cancelled, when every run it holds is given back at once, or until it is drained.
+    `work` goes on until it is cancelled, when every run it holds is given back at once, or until it is drained. One
+    that `announces` its slots is assigned runs by the processes that accept them.
     """
 
-    def __init__(self, *, name: str, services: RunServices, max_concurrent_runs: int = 50, poll_s: float = 1.0) -> None:
+    def __init__(
+        self,
+        *,
+        name: str,
+        services: RunServices,
+        max_concurrent_runs: int = 50,
+        poll_s: float = 1.0,
+        announces: bool = False,
+    ) -> None:
         self.name = name
         self.services = services
         self._poll_s = poll_s
+        self._announces = announces
         self._slots = self._free = max_concurrent_runs
         self._claims = asyncio.Semaphore(CLAIMS_AT_ONCE)
         self._freed = asyncio.Event()
@@ -45,6 +56,7 @@ class Worker:
         """Claim each run it is notified of, and look for any other one on a poll, as notifications may be lost."""
         async with self.services.notifier.subscribe(Topic.RUN_QUEUED) as queued, asyncio.TaskGroup() as group:
             self._group = group
+            assigned = group.create_task(self._take_assigned(group)) if self._announces else None
             named, look_at = None, 0.0
             try:
                 while not self._draining.is_set():
@@ -61,13 +73,17 @@ class Worker:
                         await self._look()
                         look_at = time.monotonic() + self._poll_s
                     named = await self._unless_draining(queued.next(self._poll_s)) if self._free else None
+                if assigned is not None:
+                    await self._announce()
                 while self._free < self._slots:
                     await self._until_freed()
             finally:
                 self._group = None
+                if assigned is not None:
+                    assigned.cancel()
 
     def drain(self) -> None:
-        """Claim nothing more, give each run back after its present step; `work` returns when all are gone."""
+        """Take nothing more, give each run back after its present step; `work` returns when all are gone."""
         self._draining.set()
 
     @property
@@ -121,17 +137,50 @@ class Worker:
                 return
             self.begin_run(lease)
 
+    async def _take_assigned(self, group: asyncio.TaskGroup) -> None:
+        """Say how many slots are free, each second and once there are none to be had any more; take up what comes."""
+        announce_at = 0.0
+        async with self.services.notifier.subscribe(Topic.RUN_ASSIGNED) as assigned:
+            while True:
+                if (now := time.monotonic()) >= announce_at:
+                    await self._announce()
+                    announce_at = now + ANNOUNCE_S
+                told = await assigned.next(announce_at - now)
+                run = Assignment.read(told) if told is not None else None
+                if run is not None and run.worker == self.name:
+                    group.create_task(self._take_up(run, self.reserve(run.session_id)))
+
+    async def _announce(self) -> None:
+        free = 0 if self._draining.is_set() else self._free
+        await self.services.notifier.notify(Topic.SLOTS_FREE, str(FreeSlots(free, self.name)))
+
+    async def _take_up(self, assigned: Assignment, slot: ReservedSlot | None) -> None:
+        services = self.services
+        async with services.notifier.subscribe(Topic.RUN_INBOX, assigned.run_id) as inbox:
+            try:
+                lease = await services.ledger.confirm(assigned.run_id, self.name, lease_s=services.options.lease_s)
+            except DomainError:
+                lease = None
+            if lease is not None and slot is not None:
+                await self._drive(lease, slot.history, inbox)
+                return
+        if slot is not None:
+            slot.release()
+        if lease is not None:
+            await RunActor(services, lease).give_back()
+
     async def _claim_and_drive(self, named: RunId, *, has_waited: bool) -> None:
         """One run, unless another worker was faster. One that has waited its turn is looked at first, as a look costs
         less than a claim in vain."""
-        try:
-            lease = None if has_waited and await self._is_gone(named) else await self._claim(named)
-        finally:
-            self._claims.release()
-        if lease is None:
-            self.release()
-        else:
-            await self._drive(lease)
+        async with self.services.notifier.subscribe(Topic.RUN_INBOX, named) as inbox:
+            try:
+                lease = None if has_waited and await self._is_gone(named) else await self._claim(named)
+            finally:
+                self._claims.release()
+            if lease is None:
+                self.release()
+            else:
+                await self._drive(lease, inbox=inbox)
 
     async def _is_gone(self, run_id: RunId) -> bool:
         try:
@@ -151,10 +200,10 @@ class Worker:
             await asyncio.sleep(self._poll_s)
             return None
 
-    async def _drive(self, lease: Lease, history: Known | None = None) -> None:
+    async def _drive(self, lease: Lease, history: Known | None = None, inbox: Subscription | None = None) -> None:
         try:
             known = await history() if history is not None else None
-            await RunActor(self.services, lease, known).drive(self._draining)
+            await RunActor(self.services, lease, known, inbox).drive(self._draining)
         except Exception:
             # The lease lapses and the run is taken over; this worker goes on.
             logger.exception("run left without an end", extra={"worker": self.name})
@@ -178,9 +227,16 @@ class ReservedSlot:
         self._reading.cancel()
         self._worker.release()
 
-    def begin_run(self, accepted: Accepted) -> None:
+    async def begin_run(self, accepted: Accepted) -> None:
         assert accepted.lease is not None
         self._worker.begin_run(accepted.lease, partial(self._history_with, accepted))
+
+    async def history(self) -> History | None:
+        """Of a run that was assigned, whose events stood in the log before it was read."""
+        history = await self._reading
+        if history is not None:
+            history.is_told = True
+        return history
 
     async def _read(self) -> History | None:
         services = self._worker.services

@@ -119,12 +119,13 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimant:
-    """A worker with a free place, ready to take a run in the moment it is queued. `model` names the model recorded
-    where the session chose none."""
+    """A worker with a free slot, ready to take a run in the moment it is queued. `model` names the model recorded
+    where the session chose none. One that `is_elsewhere` has to confirm the lease."""
 
     worker: str
     lease_s: float
     model: str
+    is_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,6 +148,11 @@ class RunLedger(Protocol):
         """
         ...
 
+    async def confirm(self, run_id: RunId, worker: str, *, lease_s: float) -> Lease | None:
+        """Take up the lease that a run was accepted with for this worker, in another process, and make it last. None
+        where it was taken up before, or lapsed and was claimed."""
+        ...
+
     async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
         """Heartbeat; answers what lies in the run's inbox, in order. Raises `LeaseLostError`."""
         ...
@@ -242,14 +247,14 @@ class Slot(Protocol):
         """Give the slot back."""
         ...
 
-    def begin_run(self, accepted: Accepted) -> None:
-        """Drive the run that was accepted with a lease. Telling readers of its events is the caller's."""
+    async def begin_run(self, accepted: Accepted) -> None:
+        """Have the run driven that was accepted with a lease. Telling readers of its events is the caller's."""
         ...
 
 
 class Slots(Protocol):
-    """Those of a worker in this process, for runs that begin where their message arrived."""
+    """Those of workers, for runs that begin in the moment in which their message is accepted."""
 
     def reserve(self, session_id: SessionId) -> Slot | None:
-        """Hold a slot and begin to read what was said so far; None when none is free."""
+        """Hold a slot, and in this process begin to read what was said so far; None when none is free."""
         ...

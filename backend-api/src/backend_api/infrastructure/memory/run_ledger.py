@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from backend_api.domain.agent.approvals import never_started
@@ -147,6 +147,7 @@ class MemoryRunLedger:
             started_at=taken.run.started_at or now,
         )
         taken.worker, taken.fence = claimant.worker, taken.fence + 1
+        taken.is_unconfirmed = claimant.is_elsewhere
         taken.expires_at = now + timedelta(seconds=claimant.lease_s)
         started = RunStarted(
             run_id=taken.run.id,
@@ -159,17 +160,33 @@ class MemoryRunLedger:
         if taken.run.attempt == 1:
             row.started_seq = len(row.events)
         row.session = replace(row.session, status=SessionStatus.RUNNING)
-        lease = Lease(
+        return self._lease(row, taken, taken.expires_at), events
+
+    @staticmethod
+    def _lease(row: SessionRow, taken: RunRow, expires_at: datetime) -> Lease:
+        return Lease(
             run=taken.run,
-            worker=claimant.worker,
+            worker=taken.worker,
             fence=taken.fence,
-            expires_at=taken.expires_at,
+            expires_at=expires_at,
             resumed=taken.run.attempt > 1,
             options=session_options(row.session.model, row.session.options),
             is_named=bool(row.session.title),
             messages=tuple(taken.inbox),
         )
-        return lease, events
+
+    async def confirm(self, run_id: RunId, worker: str, *, lease_s: float) -> Lease | None:
+        """Once."""
+        async with self._store.lock:
+            taken = self._store.runs.get(run_id)
+            row = self._store.sessions.get(taken.run.session_id) if taken else None
+            if taken is None or row is None or taken.worker != worker or not taken.is_unconfirmed:
+                return None
+            if taken.run.status != RunStatus.RUNNING:
+                return None
+            taken.is_unconfirmed = False
+            taken.expires_at = self._store.clock() + timedelta(seconds=lease_s)
+            return self._lease(row, taken, taken.expires_at)
 
     @staticmethod
     def _leave(taken: RunRow, kind: Literal["stop", "redirect"], seq: int) -> None:

@@ -45,6 +45,7 @@ class RunRow:
     run: Run
     worker: str = ""
     fence: int = 0
+    is_unconfirmed: bool = False
     expires_at: datetime | None = None
     usage: Usage | None = None
     inbox: list[InboxMessage] = field(default_factory=list[InboxMessage])

@@ -115,6 +115,8 @@ class RunDocument(Document):
     fence: int = 0
     worker: str | None = None
     lease_expires_at: datetime | None = None
+    assigned: dict[str, Any] | None = None
+    """What its worker, in another process, must know of the session when it confirms the lease."""
     handovers: int = 0
     inbox: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     inbox_last: int = 0

@@ -54,6 +54,7 @@ from backend_api.infrastructure.mongo.run_queries import (
     ACCEPTED_FIELDS,
     IS_FREE,
     TAKEN_FIELDS,
+    assigned_to,
     begun_by,
     claimable,
     held_run,
@@ -62,6 +63,7 @@ from backend_api.infrastructure.mongo.run_queries import (
     more_unread,
     started_of,
     taken_by,
+    unconfirmed,
     untaken,
     users_with,
     waiting_after,
@@ -132,7 +134,7 @@ class MongoRunLedger(RunEndings):
                 run = queued_run(new_run, session_id, user_id, message.message_id, at, origin=origin)
                 payloads.append(RunQueued(run_id=run_id, message_id=message.message_id))
                 if claimant is not None:
-                    run = taken_run(run, claimant)
+                    run = taken_run(run, claimant) | assigned_to(claimant, session)
                     payloads.append(started_of(run, session.get("model") or claimant.model))
                     lease = lease_of(run, session)
                 await self._runs.insert_one(run, session=transaction)
@@ -225,6 +227,13 @@ class MongoRunLedger(RunEndings):
                 if session is not None:
                     return lease_of(run, session)
         return None
+
+    async def confirm(self, run_id: RunId, worker: str, *, lease_s: float) -> Lease | None:
+        """One write, which is the first heartbeat too; whoever comes second finds nothing left to take up."""
+        lasting = {"lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]}, "assigned": None}
+        async with store_errors():
+            run = await self._runs.find_one_and_update(unconfirmed(run_id, worker), [{"$set": lasting}])
+        return lease_of(run, run["assigned"]) if run else None
 
     async def _is_there(self, wanted: Document) -> bool:
         """A look that finds nothing, as most of them do, begins no transaction."""

@@ -16,6 +16,7 @@ IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
 
 _ACCEPTED = ("last_user_seq", "active_run_id", "updated_at", "model", "options", "title", "waiting", "status")
 ACCEPTED_FIELDS = dict.fromkeys(_ACCEPTED, 1)
+_OF_SESSION = ("model", "options", "title")
 TAKEN_FIELDS = dict.fromkeys(("last_seq", "model", "options", "title", "updated_at"), 1)
 """What an acceptance reads of the session it changed."""
 
@@ -29,6 +30,16 @@ def begun_by(claimant: Claimant | None) -> Document:
         "fence": {"$cond": [IS_FREE, 1, "$fence"]},
         "started_seq": {"$cond": [IS_FREE, {"$add": ["$last_seq", 3]}, "$started_seq"]},
     }
+
+
+def assigned_to(claimant: Claimant, session: Document) -> Document:
+    """What is left with a run for a worker in another process, which reads it by `unconfirmed`."""
+    return {"assigned": {name: session.get(name) for name in _OF_SESSION}} if claimant.is_elsewhere else {}
+
+
+def unconfirmed(run_id: RunId, worker: str) -> Document:
+    """The run as long as it is assigned to that worker, which has not taken it up."""
+    return {"_id": run_id, "worker": worker, "status": RunStatus.RUNNING.value, "assigned": {"$ne": None}}
 
 
 def started_of(run: Document, model: str) -> RunStarted:
@@ -46,7 +57,7 @@ def lease_of(run: Document, session: Document) -> Lease:
         fence=run["fence"],
         expires_at=run["lease_expires_at"],
         resumed=run["attempt"] > 1,
-        options=session_options(session.get("model"), session.get("options", {})),
+        options=session_options(session.get("model"), session.get("options") or {}),
         is_named=bool(session.get("title")),
         messages=messages_from(run),
     )
@@ -98,6 +109,7 @@ def taken_by(worker: str, lease_s: float) -> dict[str, Any]:
         "worker": {"$literal": worker},
         "fence": {"$add": ["$fence", 1]},
         "attempt": {"$add": ["$attempt", 1]},
+        "assigned": None,
         "lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]},
         "started_at": {"$ifNull": ["$started_at", "$$NOW"]},
         "approved": [],

@@ -1,0 +1,69 @@
+"""The slots of workers in processes of their own, as far as they were announced."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from zlib import crc32
+
+from backend_api.domain.conversation.assignments import ANNOUNCED_S, ASSIGNED_S, Assignment, FreeSlots
+from backend_api.domain.conversation.entity import Accepted, Claimant, SessionId
+from backend_api.domain.notifier import Notifier, Topic
+
+
+@dataclass(slots=True)
+class _Announced:
+    free: int
+    at: float
+
+
+class AnnouncedSlots:
+    """`Slots`. What is announced is a hint: a worker without room gives the run back, and one that is gone loses it
+    with its first lease. A session goes to the worker it went to before, which knows its history, unless that has less
+    than half as much room as another one."""
+
+    def __init__(self, notifier: Notifier, *, model: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._notifier = notifier
+        self._model = model
+        self._clock = clock
+        self._workers: dict[str, _Announced] = {}
+
+    async def listen(self) -> None:
+        """Until cancelled."""
+        async with self._notifier.subscribe(Topic.SLOTS_FREE) as announced:
+            while True:
+                told = await announced.next(ANNOUNCED_S)
+                if told is not None and (slots := FreeSlots.read(told)) is not None:
+                    self._workers[slots.worker] = _Announced(slots.room, self._clock())
+                oldest = self._clock() - ANNOUNCED_S
+                self._workers = {name: one for name, one in self._workers.items() if one.at >= oldest}
+
+    def reserve(self, session_id: SessionId) -> AnnouncedSlot | None:
+        """See `Slots`."""
+        oldest = self._clock() - ANNOUNCED_S
+        free = {name: one.free for name, one in self._workers.items() if one.free > 0 and one.at >= oldest}
+        roomy = [name for name, count in free.items() if 2 * count >= max(free.values())]
+        if not roomy:
+            return None
+        worker = max(roomy, key=lambda name: crc32(f"{session_id} {name}".encode()))
+        self._workers[worker].free -= 1
+        claimant = Claimant(worker=worker, lease_s=ASSIGNED_S, model=self._model, is_elsewhere=True)
+        return AnnouncedSlot(claimant, self._notifier, self._workers[worker])
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncedSlot:
+    """See `Slot`."""
+
+    claimant: Claimant
+    _notifier: Notifier
+    _announced: _Announced
+
+    def release(self) -> None:
+        self._announced.free += 1
+
+    async def begin_run(self, accepted: Accepted) -> None:
+        assert accepted.lease is not None
+        run = accepted.lease.run
+        await self._notifier.notify(Topic.RUN_ASSIGNED, str(Assignment(run.session_id, run.id, self.claimant.worker)))

@@ -1,0 +1,138 @@
+"""What a message costs: processor time of gateways and workers, and commands of MongoDB and Redis, as they count them.
+
+.venv/bin/python bench/message_cost.py                      1 gateway with the worker inside, then 2 and 2 apart
+BENCH_ROOT=../before .venv/bin/python bench/message_cost.py  the same of another checkout
+
+The servers' counts are less what they do with nobody talking. Text costs a command of Redis for each piece shown; all
+that is counted here has a few.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pymongo
+import redis
+import uvloop
+
+from load import NAMES, SHAPES, Usage, paced_model, talk, talkers
+from setting import ROOT, machine
+from support.fleet import Fleet, run_fleet
+
+IDLE_S = 5.0
+_LOOKING = {"hello", "serverStatus", "ping", "info", "isMaster"}
+SETTINGS = {
+    "LLM_PROVIDER": "openai",
+    "OPENAI_API_KEY": "sk-scripted",
+    "MODEL": "scripted",
+    "MAX_TOKEN_BUDGET": "1000000000",
+    "RATE_LIMIT_MESSAGES_PER_MINUTE": "1000000",
+    "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
+    "MAX_RUNS_PER_USER": "0",
+    "MAX_CONCURRENT_RUNS": "200",
+    "MAX_STREAMS_PER_USER": "1000",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Commands by name."""
+
+    mongo: Counter[str]
+    redis: Counter[str]
+
+    def __sub__(self, other: Counts) -> Counts:
+        return Counts(_less(self.mongo, other.mongo), _less(self.redis, other.redis))
+
+
+def _less(now: Counter[str], before: Counter[str]) -> Counter[str]:
+    return Counter({name: many - before[name] for name, many in now.items() if many != before[name]})
+
+
+def counts(fleet: Fleet) -> Counts:
+    """What both servers have been asked so far; what a script calls is not a command."""
+    with pymongo.MongoClient[dict[str, object]](fleet.mongo_uri) as client:
+        status = client.admin.command("serverStatus")
+    mongo = {name: one["total"] for name, one in status["metrics"]["commands"].items() if isinstance(one, dict)}
+    with redis.Redis.from_url(fleet.redis_uri) as client:
+        stats = client.info("commandstats")
+        asked = {name.removeprefix("cmdstat_"): int(one["calls"]) for name, one in stats.items()}
+    return Counts(_asked(mongo), _asked({name: asked.get(name, 0) for name in ("publish", "evalsha", "subscribe")}))
+
+
+def _asked(found: dict[str, int]) -> Counter[str]:
+    return Counter({name: many for name, many in found.items() if name not in _LOOKING})
+
+
+async def measure(fleet: Fleet, options: argparse.Namespace) -> dict[str, float]:
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=200, keepalive_expiry=2)
+    async with httpx.AsyncClient(timeout=60, trust_env=False, limits=limits) as http:
+        account = {"username": f"cost{random.getrandbits(32)}", "password": "correct horse battery"}
+        token = (await http.post(f"{fleet.urls[0]}/api/auth/register", json=account)).json()["access_token"]
+        people = await talkers(fleet, http, token, options.sessions)
+        await talk(people, 10, 0.5)
+        usage = Usage(fleet)
+        idle = counts(fleet)
+        await asyncio.sleep(IDLE_S)
+        idle, idle_cpu = counts(fleet) - idle, usage.cpu_s()
+        before, began = counts(fleet), asyncio.get_running_loop().time()
+        await talk(people, options.messages // options.sessions, 0.5)
+        took = asyncio.get_running_loop().time() - began
+        cpu, asked = usage.cpu_s(), counts(fleet) - before
+    messages = options.messages // options.sessions * options.sessions
+
+    def each(now: Counter[str], resting: Counter[str]) -> dict[str, float]:
+        return {
+            name: round(value, 2)
+            for name, many in now.most_common()
+            if (value := (many - resting[name] * took / IDLE_S) / messages) >= 0.05
+        }
+
+    mongo, cache = each(asked.mongo, idle.mongo), each(asked.redis, idle.redis)
+    ours = sum(s - idle_cpu[name] * took / IDLE_S for name, s in cpu.items() if name.startswith(("gateway", "worker")))
+    servers = sum(cpu[name] - idle_cpu[name] * took / IDLE_S for name in ("mongod", "redis"))
+    print(f"  mongo {mongo}\n  redis {cache}", file=sys.stderr)
+    own = [mib for name, mib in usage.mib().items() if name.startswith(("gateway", "worker"))]
+    return {
+        "ours_ms": round(1000 * ours / messages, 2),
+        "servers_ms": round(1000 * servers / messages, 2),
+        "mongo": round(sum(mongo.values()), 1),
+        "redis": round(sum(cache.values()), 1),
+        "mib": round(sum(own) / len(own)),
+    }
+
+
+async def run(options: argparse.Namespace) -> None:
+    print(machine(), ROOT)
+    for size in options.fleet:
+        with tempfile.TemporaryDirectory() as folder, paced_model(options.deltas) as url:
+            async with run_fleet(Path(folder), SHAPES[size], {**SETTINGS, "OPENAI_BASE_URL": url}) as fleet:
+                if options.pids:
+                    print({member.name: member.pid for member in fleet.services}, flush=True)
+                found = await measure(fleet, options)
+                print(f"{NAMES[size]}: {json.dumps(found)}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sessions", type=int, default=10)
+    parser.add_argument("--messages", type=int, default=600)
+    parser.add_argument("--deltas", type=int, default=3)
+    parser.add_argument("--fleet", action="append", choices=SHAPES, default=None)
+    parser.add_argument("--pids", action="store_true", help="say the services' process ids, for a profiler")
+    options = parser.parse_args()
+    options.fleet = options.fleet or ["1", "2+2"]
+    uvloop.run(run(options))
+
+
+if __name__ == "__main__":
+    main()
