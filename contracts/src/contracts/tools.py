@@ -165,20 +165,11 @@ Display = Annotated[
 ]
 
 
-class FailureKind(StrEnum):
-    """The two ways a tool fails; both are results the model reads."""
-
-    TRY_DIFFERENTLY = "try_differently"
-    WILL_NOT_WORK = "will_not_work"
-
-
 class ToolResult(BaseModel):
     """What the model reads (`output`) and what the UI shows (`display`)."""
 
     success: bool
     output: Text
-    failure: FailureKind | None = None
-    truncated: bool = False
     display: Display | None = None
     changed_paths: list[Path] = Field(default_factory=list[Path], max_length=MAX_CHANGED_PATHS)
     duration_ms: Milliseconds = 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
 from tool_api import measures
 from tool_api.errors import ConflictError
-from tool_api.tools.tool import AnyTool, Arguments, CallContext, try_differently
+from tool_api.tools.tool import AnyTool, Arguments, CallContext, failed
 
 _CANCEL_WAIT_S = 5.0
 
@@ -73,7 +73,7 @@ class Call:
             Exception: whatever fault the handler raised.
         """
         if self.task.cancelled():
-            return try_differently(self.live.with_note("The call was cancelled."))
+            return failed(self.live.with_note("The call was cancelled."))
         return self.task.result()
 
 
@@ -138,7 +138,7 @@ async def _run(
         if not limit.expired():
             raise
         outcome = "timed_out"
-        result = try_differently(live.with_note(f"The call did not end within its {limit_s:.0f} s and was ended."))
+        result = failed(live.with_note(f"The call did not end within its {limit_s:.0f} s and was ended."))
     except asyncio.CancelledError:
         outcome = "cancelled"
         raise

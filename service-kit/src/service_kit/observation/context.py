@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 
 
@@ -31,18 +31,6 @@ def work_fields() -> dict[str, str]:
     """The ids that are known, by name."""
     work = _current.get()
     return {name: value for name in _NAMES if (value := getattr(work, name)) is not None}
-
-
-def work_for(*, request_id: str | None = None, session_id: str | None = None, run_id: str | None = None) -> Token[Work]:
-    """From now on this task works for this; what is not given stays as it was."""
-    work = _current.get()
-    return _current.set(
-        Work(
-            request_id=request_id or work.request_id,
-            session_id=session_id or work.session_id,
-            run_id=run_id or work.run_id,
-        )
-    )
 
 
 @contextmanager

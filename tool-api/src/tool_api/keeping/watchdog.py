@@ -16,10 +16,6 @@ class Watchdog:
         self._limit_s = limit_s
         self._alone_s = 0.0
 
-    @property
-    def alone_s(self) -> float:
-        return self._alone_s
-
     def kept(self) -> None:
         """A manager is there."""
         self._alone_s = 0.0

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from contracts.sandboxes import Scope
-from contracts.tools import Display, FailureKind, ToolResult, ToolSpec
+from contracts.tools import Display, ToolResult, ToolSpec
 
 WriteOutput = Callable[[str], Awaitable[None]]
 
@@ -50,8 +50,8 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 class Tool(Generic[ArgumentsT]):
     """A tool the model may call.
 
-    The handler answers a `ToolResult`, also for what goes wrong in the model's hands (see `try_differently` and
-    `will_not_work`); an exception it raises is an infrastructure fault and never shown as output.
+    The handler answers a `ToolResult`, also for what goes wrong in the model's hands (see `failed` and
+    `failed`); an exception it raises is an infrastructure fault and never shown as output.
     """
 
     name: str
@@ -86,11 +86,6 @@ def done(output: str, *, display: Display | None = None, changed_paths: list[str
     return ToolResult(success=True, output=output, display=display, changed_paths=changed_paths or [])
 
 
-def try_differently(output: str, *, display: Display | None = None) -> ToolResult:
-    """It failed, and other arguments or another moment may work."""
-    return ToolResult(success=False, output=output, failure=FailureKind.TRY_DIFFERENTLY, display=display)
-
-
-def will_not_work(output: str, *, display: Display | None = None) -> ToolResult:
-    """It failed, and trying again can't help."""
-    return ToolResult(success=False, output=output, failure=FailureKind.WILL_NOT_WORK, display=display)
+def failed(output: str, *, display: Display | None = None) -> ToolResult:
+    """It did not; `output` says why, and what may work."""
+    return ToolResult(success=False, output=output, display=display)

@@ -21,7 +21,6 @@ from backend_api.infrastructure.tool_api.endpoints import Endpoints, SafeSocket
 
 logger = logging.getLogger(__name__)
 
-BAD_TOKEN = 4401
 NO_DESKTOP = 4404
 NORMAL = (1000, 1001)
 OPEN_DEADLINE_S = 10.0

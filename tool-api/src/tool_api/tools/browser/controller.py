@@ -15,7 +15,7 @@ from tool_api.tools.browser.keys import UnknownKeyError, parse_key
 from tool_api.tools.browser.report import MAX_ELEMENTS, MAX_TEXT, SHORT_TEXT, PageView, describe
 from tool_api.tools.browser.tab import StaleViewError, Tab
 from tool_api.tools.browser.tabs import NoBrowserError, Tabs
-from tool_api.tools.tool import CallContext, done, try_differently, will_not_work
+from tool_api.tools.tool import CallContext, done, failed
 
 CONNECT_S = 15.0
 SETTLE_S = 4.0
@@ -46,7 +46,7 @@ class BrowserController:
             display = result.display
             assert isinstance(display, BrowserDisplay)
             if display.image is None:
-                return try_differently("The page gave no picture.", display=display)
+                return failed("The page gave no picture.", display=display)
             return done(f"Screenshot of {display.title or '(no title)'} at {display.url}.", display=display)
 
         return await self._act(context, act)
@@ -138,20 +138,20 @@ class BrowserController:
 
     async def _act(self, context: CallContext, action: Action) -> ToolResult:
         if not self._has_browser():
-            return will_not_work("This sandbox has no browser, or it can't be started.")
+            return failed("This sandbox has no browser, or it can't be started.")
         try:
             async with self._turn, asyncio.timeout(max(1.0, context.remaining_s - 1)):
                 return await action(await self._tabs.current(CONNECT_S))
         except (RefusedError, AddressError, UnknownKeyError) as error:
-            return try_differently(str(error))
+            return failed(str(error))
         except StaleViewError:
-            return try_differently("The page has changed since it was last viewed. View it again.")
+            return failed("The page has changed since it was last viewed. View it again.")
         except (NoBrowserError, CdpClosedError):
-            return try_differently("The browser, or the tab, was closed and is being opened again. View it again.")
+            return failed("The browser, or the tab, was closed and is being opened again. View it again.")
         except TimeoutError:
-            return try_differently("The page does not respond. Open another one, or try again in a moment.")
+            return failed("The page does not respond. Open another one, or try again in a moment.")
         except CdpError as error:
-            return try_differently(f"The browser refused: {error}")
+            return failed(f"The browser refused: {error}")
 
     async def _after(self, tab: Tab, action: str, said: str, *, text: int = SHORT_TEXT) -> ToolResult:
         await tab.settle(SETTLE_S)

@@ -23,7 +23,7 @@ from tool_api.tools.files.types import (
     FileSearch,
     FileWrite,
 )
-from tool_api.tools.tool import Arguments, CallContext, done, try_differently, will_not_work
+from tool_api.tools.tool import Arguments, CallContext, done, failed
 from tool_api.workspace import Workspace
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
@@ -40,16 +40,16 @@ def _explained(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
         try:
             return await handler(self, call, arguments)
         except DiskFullError as error:
-            return try_differently(error.detail)
+            return failed(error.detail)
         except PathForbiddenError as error:
-            return will_not_work(error.detail)
+            return failed(error.detail)
         except text.NotTextError as error:
-            return will_not_work(str(error))
+            return failed(str(error))
         except OSError as error:
             if error.errno in _ENVIRONMENT_FAULTS:
                 raise
             reason = error.strerror or str(error)
-            return try_differently(f"{reason}: {_named(arguments)}")
+            return failed(f"{reason}: {_named(arguments)}")
 
     return explained
 
@@ -79,10 +79,9 @@ class FileController:
 
         path, lines = await asyncio.to_thread(work)
         if arguments.start_line > 1 and not lines.text:
-            return try_differently(f"{path} has only {lines.last} lines.")
+            return failed(f"{path} has only {lines.last} lines.")
         note = f"\n[cut; read on with start_line={lines.last + 1}]" if lines.is_cut else ""
-        result = done((lines.text or "[the file is empty]") + note, display=_file(path, "read", size=lines.size))
-        return result.model_copy(update={"truncated": lines.is_cut})
+        return done((lines.text or "[the file is empty]") + note, display=_file(path, "read", size=lines.size))
 
     @_explained
     async def write(self, _: CallContext, arguments: FileWrite) -> ToolResult:
@@ -120,9 +119,9 @@ class FileController:
 
         path, replaced = await asyncio.to_thread(work)
         if replaced.found == 0:
-            return try_differently(f"The text to replace does not occur in {path}. Read the file and copy it exactly.")
+            return failed(f"The text to replace does not occur in {path}. Read the file and copy it exactly.")
         if replaced.diff is None:
-            return try_differently(
+            return failed(
                 f"The text to replace occurs {replaced.found} times in {path}. Give more of its surroundings, "
                 "or set replace_all."
             )
@@ -154,7 +153,7 @@ class FileController:
             try:
                 found = await search.search(place, arguments.pattern, ignore_case=arguments.ignore_case)
             except search.BadPatternError as error:
-                return try_differently(f"The pattern is not a valid regular expression: {error}")
+                return failed(f"The pattern is not a valid regular expression: {error}")
             return _entries(place.path, "search", found.lines, is_cut=found.is_cut, nothing="[nothing matches]")
 
     @_explained
@@ -169,7 +168,7 @@ class FileController:
 
         moved = await asyncio.to_thread(work)
         if moved is None:
-            return will_not_work("The workspace itself can't be moved.")
+            return failed("The workspace itself can't be moved.")
         before, now = moved
         return done(f"Moved {before} to {now}.", display=_file(now, "move"), changed_paths=[before, now])
 
@@ -184,7 +183,7 @@ class FileController:
 
         path = await asyncio.to_thread(work)
         if path is None:
-            return will_not_work("The workspace itself can't be deleted.")
+            return failed("The workspace itself can't be deleted.")
         return done(f"Deleted {path}.", display=_file(path, "delete"), changed_paths=[path])
 
 
@@ -195,5 +194,4 @@ def _file(path: str, operation: Any, *, size: int | None = None) -> FileDisplay:
 def _entries(path: str, operation: Any, entries: list[str], *, is_cut: bool, nothing: str) -> ToolResult:
     note = "\n[more was left out]" if is_cut else ""
     display = FileDisplay(path=path, operation=operation, entries=entries)
-    result = done(("\n".join(entries) or nothing) + note, display=display)
-    return result.model_copy(update={"truncated": is_cut})
+    return done(("\n".join(entries) or nothing) + note, display=display)

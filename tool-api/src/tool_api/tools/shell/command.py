@@ -26,10 +26,6 @@ class Command:
     def output(self) -> str:
         return self._output.text()
 
-    @property
-    def is_truncated(self) -> bool:
-        return self._output.is_truncated
-
     def add_output(self, text: str) -> None:
         self._output.append(text)
         if self._unread_size < MAX_OUTPUT_CHARACTERS:

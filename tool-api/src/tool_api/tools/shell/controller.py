@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from contracts.tools import FailureKind, ShellDisplay, ToolResult
+from contracts.tools import ShellDisplay, ToolResult
 from tool_api.tools.shell.allowed import refused_command
 from tool_api.tools.shell.command import Command
 from tool_api.tools.shell.shells import Shell, ShellBusyError, Shells, TooManyShellsError
 from tool_api.tools.shell.types import ShellExec, ShellKill, ShellView, ShellWait, ShellWrite
-from tool_api.tools.tool import CallContext, done, try_differently, will_not_work
+from tool_api.tools.tool import CallContext, done, failed
 
 _LAST_WORD_S = 1.0
 _BUSY_WAIT_S = 1.0
@@ -30,19 +30,19 @@ class ShellController:
 
     async def execute(self, call: CallContext, arguments: ShellExec) -> ToolResult:
         if (refused := refused_command(arguments.command, self.allowed)) is not None:
-            return will_not_work(f"The command {refused!r} is not allowed in this sandbox.")
+            return failed(f"The command {refused!r} is not allowed in this sandbox.")
         try:
             shell = self.shells.open(arguments.shell)
             command = await shell.start(arguments.command, wait_s=min(_BUSY_WAIT_S, call.remaining_s))
         except ShellBusyError as busy:
-            return try_differently(
+            return failed(
                 f"The shell {arguments.shell} is still running: {_short(busy.command.text)}\n"
                 "Wait for it (shell_wait), end it (shell_kill), or use another shell."
             )
         except TooManyShellsError:
-            return try_differently(f"Too many shells are open; use one of: {', '.join(self.shells.names())}.")
+            return failed(f"Too many shells are open; use one of: {', '.join(self.shells.names())}.")
         except OSError as error:
-            return try_differently(f"The shell {arguments.shell} could not be started: {error.strerror or error}.")
+            return failed(f"The shell {arguments.shell} could not be started: {error.strerror or error}.")
         limit = min(arguments.timeout_s or self.default_timeout_s, max(0.0, call.remaining_s - _LAST_WORD_S))
         try:
             if await _follow(call, command, limit):
@@ -73,11 +73,11 @@ class ShellController:
     async def write(self, call: CallContext, arguments: ShellWrite) -> ToolResult:
         shell, command = self._latest(arguments.shell)
         if shell is None or command is None or command.is_finished:
-            return try_differently(f"Nothing is running in the shell {arguments.shell} that could read input.")
+            return failed(f"Nothing is running in the shell {arguments.shell} that could read input.")
         command.take_unread()
         data = arguments.text + ("\n" if arguments.press_enter else "")
         if shell.type_text(data) < len(data.encode()):
-            return try_differently("The command does not read its input; not all of the text was taken.")
+            return failed("The command does not read its input; not all of the text was taken.")
         await _follow(call, command, _WRITE_LOOK_S)
         return _result(shell, command, of_failure=False)
 
@@ -100,7 +100,7 @@ class ShellController:
 
     def _no_command(self, name: str) -> ToolResult:
         known = ", ".join(self.shells.names()) or "none"
-        return try_differently(f"No command has run in the shell {name}. Open shells: {known}.")
+        return failed(f"No command has run in the shell {name}. Open shells: {known}.")
 
 
 _NO_TERMINAL = (
@@ -134,17 +134,17 @@ def _result(shell: Shell, command: Command, *, of_failure: bool = True) -> ToolR
         return _shown(shell, command, done(output or "[no output]"))
     note = f"[exit code {command.exit_code}]"
     text = f"{output.rstrip()}\n{note}" if output else note
-    return _shown(shell, command, try_differently(text) if of_failure else done(text))
+    return _shown(shell, command, failed(text) if of_failure else done(text))
 
 
 def _failed(shell: Shell, command: Command, note: str) -> ToolResult:
     output = command.output
-    result = try_differently(f"{output.rstrip()}\n[{note}]" if output else f"[{note}]")
-    return _shown(shell, command, result).model_copy(update={"failure": FailureKind.TRY_DIFFERENTLY})
+    result = failed(f"{output.rstrip()}\n[{note}]" if output else f"[{note}]")
+    return _shown(shell, command, result)
 
 
 def _shown(shell: Shell, command: Command, result: ToolResult) -> ToolResult:
-    return result.model_copy(update={"display": _display(shell, command), "truncated": command.is_truncated})
+    return result.model_copy(update={"display": _display(shell, command)})
 
 
 def _display(shell: Shell, command: Command) -> ShellDisplay:

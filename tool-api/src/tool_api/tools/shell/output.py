@@ -18,10 +18,6 @@ class BoundedText:
         self._tail_size = 0
         self._dropped = 0
 
-    @property
-    def is_truncated(self) -> bool:
-        return self._dropped > 0
-
     def append(self, text: str) -> None:
         room = self._head_limit - self._head_size
         if room > 0:
