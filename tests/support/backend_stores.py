@@ -35,7 +35,9 @@ from backend_api.infrastructure.memory.sessions import (
 )
 from backend_api.infrastructure.memory.store import MemoryStore, utc_now
 from backend_api.infrastructure.mongo.connection import connect
+from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
+from backend_api.infrastructure.mongo.documents import DOCUMENTS
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
@@ -117,8 +119,20 @@ async def mongo_stores(
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
             markers=MongoReadMarkers(database),
-            deletions=lambda due_s: MongoDeletions(database, due_s=due_s),
+            deletions=lambda due_s: MongoDeletions(due_s=due_s),
         )
+        assert await _unnamed_fields(database) == {}, "documents name every field that is stored"
+
+
+async def _unnamed_fields(database: Database) -> dict[str, set[str]]:
+    unnamed: dict[str, set[str]] = {}
+    for document in DOCUMENTS:
+        named = {"_id", *document.model_fields}
+        name = document.get_settings().name or ""
+        async for stored in database[name].find():
+            if others := set(stored) - named:
+                unnamed.setdefault(name, set()).update(others)
+    return unnamed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     settings = planned.settings
     async with (
         open_stores(settings) as stores,
-        open_sandboxes(settings, MongoChangeCursor(stores.database)) as sandboxes,
+        open_sandboxes(settings, MongoChangeCursor()) as sandboxes,
     ):
         database = stores.database
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
@@ -105,9 +105,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         async with (
             planned.clock.following(database),
             open_agent(settings, planned.catalogue, ports, planned.clock) as agent,
-            going_on(
-                FinishDeletions(MongoDeletions(database), sandboxes.sandboxes).delete_until_cancelled(), "deletions"
-            ),
+            going_on(FinishDeletions(MongoDeletions(), sandboxes.sandboxes).delete_until_cancelled(), "deletions"),
             going_on(
                 ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
                 "waits",

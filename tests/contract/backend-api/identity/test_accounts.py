@@ -42,7 +42,7 @@ async def accounts(request: pytest.FixtureRequest) -> AsyncGenerator[Accounts]:
     client = connect_redis(redis.uri, connect_s=1, reads_for_s=1)
     async with connect(mongo.uri, request.getfixturevalue("mongo_database_name")) as database:
         users = MongoUsers(database)
-        yield Accounts(users, users, MongoRefreshTokens(database), RedisTickets(client))
+        yield Accounts(users, users, MongoRefreshTokens(), RedisTickets(client))
     await client.aclose()
 
 

@@ -76,7 +76,7 @@ class Manager:
 
 def teller(client: httpx.AsyncClient, database: Database) -> PublishSandboxChanges:
     return PublishSandboxChanges(
-        ManagerSandboxChanges(client, MongoChangeCursor(database)),
+        ManagerSandboxChanges(client, MongoChangeCursor()),
         MongoSandboxChangeLog(database),
         MemorySessionStream(),
     )

@@ -17,6 +17,7 @@ from backend_api.infrastructure.mongo.database import Client, Database
 from backend_api.infrastructure.mongo.documents import DOCUMENTS
 from backend_api.infrastructure.mongo.migrate import migrate
 from backend_api.infrastructure.mongo.migrations import MIGRATIONS
+from backend_api.infrastructure.mongo.transactions import DURABLE
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ async def connect(uri: str, name: str, *, wait_s: float = 30.0) -> AsyncGenerato
         database = client.get_database(name, read_concern=DURABLE_READS)
         await migrate(database, MIGRATIONS)
         try:
-            await init_beanie(database=database, document_models=list(DOCUMENTS))
+            await init_beanie(database=database.with_options(write_concern=DURABLE), document_models=list(DOCUMENTS))
         except PyMongoError as error:
             raise StoreUnavailableError("The database refused the indexes.") from error
         binding = asyncio.create_task(_keep_transactions_bound(client), name="transactions-bound")

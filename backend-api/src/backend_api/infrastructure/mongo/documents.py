@@ -1,13 +1,18 @@
-"""The documents and their indexes. Hot paths read and write the collections directly; these name the shape."""
+"""Every field that is stored, and the indexes. Repositories use these; hot paths use the driver, each with its reason.
+
+Beanie binds them to the database that was connected to last: a process has one.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
-from beanie import Document
+from beanie import Document, UpdateResponse
 from pydantic import Field
 from pymongo import ASCENDING, DESCENDING, IndexModel
+
+_Stored = TypeVar("_Stored", bound=Document)
 
 
 class UserDocument(Document):
@@ -93,6 +98,12 @@ class SessionDocument(Document):
     last_user_seq: int = 0
     last_user_message_id: str | None = None
     last_user_origin: dict[str, str] | None = None
+    waiting: list[int] = Field(default_factory=list[int])
+    """The numbers of messages that no model has read."""
+    computer_told: int | None = None
+    """The order of the last change of the sandbox that is stored in the stream; `disk_told` is that of its disk."""
+    computer_warned: bool | None = None
+    disk_told: int | None = None
 
     class Settings:
         name = "sessions"
@@ -217,6 +228,16 @@ class BodyDocument(Document):
         ]
 
 
+class MarkDocument(Document):
+    """How far a stream from elsewhere was read."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the stream
+    mark: str
+
+    class Settings:
+        name = "marks"
+
+
 DOCUMENTS = [
     UserDocument,
     RevokedFamilyDocument,
@@ -226,4 +247,17 @@ DOCUMENTS = [
     EventDocument,
     EventPartDocument,
     BodyDocument,
+    MarkDocument,
 ]
+
+
+async def find_one_and_update(
+    document: type[_Stored],
+    wanted: dict[str, Any],
+    change: dict[str, Any] | list[dict[str, Any]],
+    *,
+    before: bool = False,
+) -> _Stored | None:
+    """The document after the change, or `before` it; None where none is as wanted. A typed call to Beanie."""
+    response = UpdateResponse.OLD_DOCUMENT if before else UpdateResponse.NEW_DOCUMENT
+    return await cast("Any", document).find_one(wanted).update(change, response_type=response)

@@ -28,6 +28,7 @@ class MongoEventLog:
     """`EventLog` on the collections sessions, events and bodies."""
 
     def __init__(self, database: Database) -> None:
+        # The driver: events are written in transactions, and read by the page in bytes that Beanie would hold.
         self._database = database
         self._pages = asyncio.Semaphore(PAGES_AT_ONCE)
 

@@ -29,6 +29,7 @@ class Heartbeats:
     """Each lease is renewed by a compare-and-set of its own, also where many go together."""
 
     def __init__(self, runs: AsyncCollection[Document]) -> None:
+        # The driver: many compare-and-sets go as one write, every few seconds for each run.
         self._runs = runs
         self._waiting: list[_Beat] = []
         self._beating: set[asyncio.Task[None]] = set()

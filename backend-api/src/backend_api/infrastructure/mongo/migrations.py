@@ -1,4 +1,5 @@
-"""The changes, in order. One that stands here is never altered: data out there has been through it."""
+"""The changes, in order. One that stands here is never altered: data out there has been through it. They use
+the driver: a document is of its version, and these read what it was before."""
 
 from __future__ import annotations
 

@@ -6,21 +6,22 @@ import base64
 import binascii
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pymongo.asynchronous.collection import AsyncCollection
+from beanie import Document as Stored
 
 from backend_api.domain.errors import InvalidError
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.transactions import store_errors
 
 _Item = TypeVar("_Item")
+_Document = TypeVar("_Document", bound=Stored)
 
 
 async def newest_first(
-    collection: AsyncCollection[Document],
+    document: type[_Document],
     wanted: Document,
-    read: Callable[[Document], _Item],
+    read: Callable[[_Document], _Item],
     *,
     limit: int,
     cursor: str | None,
@@ -30,15 +31,14 @@ async def newest_first(
         at, last_id = _decode(cursor)
         wanted = {**wanted, "$or": [{"created_at": {"$lt": at}}, {"created_at": at, "_id": {"$lt": last_id}}]}
     async with store_errors():
-        found = collection.find(wanted).sort([("created_at", -1), ("_id", -1)]).limit(limit + 1)
-        documents = [document async for document in found]
+        documents = await document.find(wanted).sort("-created_at", "-_id").limit(limit + 1).to_list()
     next_cursor = _encode(documents[limit - 1]) if len(documents) > limit else None
     return [read(document) for document in documents[:limit]], next_cursor
 
 
-def _encode(document: Document) -> str:
-    millis = round(document["created_at"].timestamp() * 1000)
-    return base64.urlsafe_b64encode(f"{millis}:{document['_id']}".encode()).decode()
+def _encode(document: Any) -> str:
+    millis = round(document.created_at.timestamp() * 1000)
+    return base64.urlsafe_b64encode(f"{millis}:{document.id}".encode()).decode()
 
 
 def _decode(cursor: str) -> tuple[datetime, str]:

@@ -7,7 +7,8 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.database import Database
+from backend_api.infrastructure.mongo.database import Database, Document
+from backend_api.infrastructure.mongo.documents import SessionDocument
 from backend_api.infrastructure.mongo.session_repository import session_from
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 
@@ -19,6 +20,7 @@ class MongoReadMarkers:
     """`ReadMarkers` on the collections sessions and events."""
 
     def __init__(self, database: Database) -> None:
+        # The driver: a transaction belongs to its client, and counts events, of which none is read as a document.
         self._sessions = database["sessions"]
         self._database = database
 
@@ -26,12 +28,12 @@ class MongoReadMarkers:
         """Counted in the same transaction, so that a message stored meanwhile is counted once."""
         own = {"_id": session_id, "user_id": user_id}
         async with store_errors():
-            session = session_from(await self._sessions.find_one(own))
+            session = _session_from(await self._sessions.find_one(own))
         if min(seq, session.last_seq) <= session.read_seq:
             return session
 
         async def work(transaction: AsyncClientSession) -> Session:
-            session = session_from(await self._sessions.find_one(own, session=transaction))
+            session = _session_from(await self._sessions.find_one(own, session=transaction))
             marker = max(session.read_seq, min(seq, session.last_seq))
             later = {"session_id": session_id, "type": "message.completed", "seq": {"$gt": marker}}
             unread = await self._database["events"].count_documents(later, limit=MAX_UNREAD, session=transaction)
@@ -41,6 +43,10 @@ class MongoReadMarkers:
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )
-            return session_from(marked)
+            return _session_from(marked)
 
         return await in_transaction(self._database, work)
+
+
+def _session_from(found: Document | None) -> Session:
+    return session_from(SessionDocument.model_validate(found) if found else None)

@@ -31,6 +31,7 @@ class RunEndings:
     """The ending half of the ledger."""
 
     def __init__(self, database: Database) -> None:
+        # The driver, as in all of the ledger: each message costs these transactions.
         self._database = database
 
     async def end(self, lease: Lease, finished: RunFinished, seen_seq: int, said: Sequence[Recorded]) -> list[Event]:

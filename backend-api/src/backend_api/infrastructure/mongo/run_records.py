@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from backend_api.domain.conversation.entity import Run
 from backend_api.domain.conversation.jobs import JobStatus, RunPage
 from backend_api.domain.identity.entity import UserId
-from backend_api.infrastructure.mongo.database import Database, Document
+from backend_api.infrastructure.mongo.database import Document
+from backend_api.infrastructure.mongo.documents import RunDocument
 from backend_api.infrastructure.mongo.newest_first import newest_first
 from backend_api.infrastructure.mongo.run_documents import run_from
 
@@ -12,13 +14,14 @@ from backend_api.infrastructure.mongo.run_documents import run_from
 class MongoRunRecords:
     """`RunRecords`."""
 
-    def __init__(self, database: Database) -> None:
-        self._runs = database["runs"]
-
     async def page(self, user_id: UserId, *, status: JobStatus | None, limit: int, cursor: str | None) -> RunPage:
         """Key-set paging by creation time."""
         wanted: Document = {"user_id": user_id}
         if status is not None:
             wanted["status"] = {"$in": sorted(status.runs)}
-        items, next_cursor = await newest_first(self._runs, wanted, run_from, limit=limit, cursor=cursor)
+        items, next_cursor = await newest_first(RunDocument, wanted, _run_from, limit=limit, cursor=cursor)
         return RunPage(items=items, next_cursor=next_cursor)
+
+
+def _run_from(document: RunDocument) -> Run:
+    return run_from(document.model_dump(by_alias=True))

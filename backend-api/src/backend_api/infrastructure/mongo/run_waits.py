@@ -149,6 +149,7 @@ class MongoWaits:
     """`Waits` on the collection runs."""
 
     def __init__(self, database: Database) -> None:
+        # The driver: run, session and events change in one transaction, computed by the server.
         self._database = database
         self._runs = database["runs"]
 

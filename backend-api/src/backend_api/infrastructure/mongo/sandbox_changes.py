@@ -18,6 +18,7 @@ class MongoSandboxChangeLog:
     """`SandboxChangeLog`: the session keeps the order of the last change, in the transaction that stores it."""
 
     def __init__(self, database: Database) -> None:
+        # The driver: one change of the session and its events are one transaction, which is the driver's.
         self._database = database
 
     async def append_once(self, change: SandboxChange | DiskWarning) -> list[Event]:

@@ -45,6 +45,7 @@ class MongoSessionFeed:
     """`SessionFeed`; an async context manager that watches while it is open."""
 
     def __init__(self, database: Database, *, kept_s: int = KEPT_S, kept_changes: int = KEPT_CHANGES) -> None:
+        # The driver: a change stream yields what an update set, never a whole document.
         self._database = database
         self._kept_s = kept_s
         self._kept: deque[SessionChange] = deque()

@@ -18,6 +18,7 @@ class MongoTranscripts:
     """`Transcripts` on the collections events and runs."""
 
     def __init__(self, database: Database) -> None:
+        # The driver: messages are read up to so many bytes, and one field of each run.
         self._database = database
 
     async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:

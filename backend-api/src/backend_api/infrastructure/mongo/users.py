@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
-from pymongo import ReplaceOne, ReturnDocument
+from pymongo import ReplaceOne
 from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.identity.entity import Account, User, UserId
 from backend_api.domain.identity.errors import UsernameTakenError
 from backend_api.infrastructure.mongo.database import Database, Document
+from backend_api.infrastructure.mongo.documents import UserDocument, find_one_and_update
 from backend_api.infrastructure.mongo.transactions import DURABLE, store_errors
 
 NOTED_WITH_USER = 100
@@ -27,35 +27,33 @@ class MongoUsers:
     """`Users` and `Standings` on the collections users and revoked_families."""
 
     def __init__(self, database: Database) -> None:
-        self._users = database["users"].with_options(write_concern=DURABLE)
+        # Every request reads the account and what was revoked beside it: the driver takes less time than Beanie there.
+        self._users = database["users"]
         self._revoked = database["revoked_families"].with_options(write_concern=DURABLE)
 
     async def add(self, user: User) -> User:
         """Whoever gets the one document marked first is admin."""
-        document: Document = {
-            "_id": user.id,
-            "username": user.username,
-            "username_key": user.username.casefold(),
-            "email": user.email,
-            "password_hash": user.password_hash,
-            "is_admin": True,
-            "is_active": user.is_active,
-            "created_at": user.created_at,
-            "token_version": 0,
-            "revoked_families": [],
-            "more_revoked_until": None,
-            "first": True,
-        }
+        document = UserDocument(
+            id=user.id,
+            username=user.username,
+            username_key=user.username.casefold(),
+            email=user.email,
+            password_hash=user.password_hash,
+            is_admin=True,
+            is_active=user.is_active,
+            created_at=user.created_at,
+            first=True,
+        )
         async with store_errors():
-            if await self._users.find_one({"first": True}, projection={"_id": 1}) is None:
+            if await UserDocument.find_one({"first": True}) is None:
                 try:
-                    await self._users.insert_one(document)
+                    await document.insert()
                     return _account_from(document).user
                 except DuplicateKeyError as error:
                     _refuse_taken(error)
-            document |= {"is_admin": user.is_admin, "first": None}
+            document.is_admin, document.first = user.is_admin, None
             try:
-                await self._users.insert_one(document)
+                await document.insert()
             except DuplicateKeyError as error:
                 _refuse_taken(error)
                 raise
@@ -63,56 +61,55 @@ class MongoUsers:
 
     async def by_username(self, username: str) -> Account | None:
         """Without regard to case."""
-        return await self._find({"username_key": username.casefold()})
+        async with store_errors():
+            document = await UserDocument.find_one({"username_key": username.casefold()})
+        return _account_from(document) if document else None
 
     async def get(self, user_id: UserId, families: Collection[str] = ()) -> Account | None:
         """One read by id; a second only for a user who ended very many log-ins."""
         async with store_errors():
-            document = await self._users.find_one({"_id": user_id})
-            if document is None:
+            found = await self._users.find_one({"_id": user_id})
+            if found is None:
                 return None
-            beside = await self._revoked_beside(families) if document.get("more_revoked_until") else ()
+            document = UserDocument.model_validate(found)
+            beside = await self._revoked_beside(families) if document.more_revoked_until else ()
         return _account_from(document, beside)
 
     async def standings(self, families: Mapping[UserId, Collection[str]]) -> dict[UserId, Account]:
         """By primary key, in few round trips."""
         async with store_errors():
-            documents = [document async for document in self._users.find({"_id": {"$in": list(families)}})]
+            found = self._users.find({"_id": {"$in": list(families)}})
+            documents = [UserDocument.model_validate(document) async for document in found]
             asked = {
                 family
                 for document in documents
-                if document.get("more_revoked_until")
-                for family in families[UserId(document["_id"])]
+                if document.more_revoked_until
+                for family in families[UserId(document.id)]
             }
             beside = await self._revoked_beside(asked) if asked else ()
-        return {UserId(document["_id"]): _account_from(document, beside) for document in documents}
-
-    async def _find(self, wanted: dict[str, Any]) -> Account | None:
-        async with store_errors():
-            document = await self._users.find_one(wanted)
-        return _account_from(document) if document else None
+        return {UserId(document.id): _account_from(document, beside) for document in documents}
 
     async def has_any(self) -> bool:
         """Whether anybody registered."""
         async with store_errors():
-            return await self._users.find_one({}, projection={"_id": 1}) is not None
+            return await UserDocument.find_one() is not None
 
     async def revoke_tokens(self, user_id: UserId, family: str | None, until: datetime) -> None:
         """The next generation for all; of one family a note, forgotten when its time is over and never before."""
         if family is None:
             async with store_errors():
-                await self._users.update_one({"_id": user_id}, _NEXT_GENERATION)
+                await find_one_and_update(UserDocument, {"_id": user_id}, _NEXT_GENERATION)
             return
         noted = {"id": {"$literal": family}, "until": until}
         change = {"revoked_families": {"$concatArrays": [_still_noted({"$ne": ["$$this.id", noted["id"]]}), [noted]]}}
         async with store_errors():
-            document = await self._users.find_one_and_update(
+            document = await find_one_and_update(
+                UserDocument,
                 {"_id": user_id},
                 [{"$set": change | {"more_revoked_until": _unless_over("$more_revoked_until")}}],
-                return_document=ReturnDocument.AFTER,
             )
-            if document is not None and len(document["revoked_families"]) > NOTED_WITH_USER:
-                await self._move(user_id, document["revoked_families"])
+            if document is not None and len(document.revoked_families) > NOTED_WITH_USER:
+                await self._move(user_id, document.revoked_families)
 
     async def change_password(
         self, user_id: UserId, *, old_hash: str, new_hash: str, token_version: int
@@ -121,9 +118,7 @@ class MongoUsers:
         held = {"password_hash": old_hash, "token_version": token_version, "is_active": True}
         change = _NEXT_GENERATION | {"$set": _NEXT_GENERATION["$set"] | {"password_hash": new_hash}}
         async with store_errors():
-            document = await self._users.find_one_and_update(
-                {"_id": user_id, **held}, change, return_document=ReturnDocument.AFTER
-            )
+            document = await find_one_and_update(UserDocument, {"_id": user_id, **held}, change)
         return _account_from(document) if document else None
 
     async def _move(self, user_id: UserId, noted: Sequence[Document]) -> None:
@@ -139,7 +134,7 @@ class MongoUsers:
             "revoked_families": _still_noted({"$not": {"$in": ["$$this.id", moved]}}),
             "more_revoked_until": {"$max": ["$more_revoked_until", last]},
         }
-        await self._users.update_one({"_id": user_id}, [{"$set": change}])
+        await find_one_and_update(UserDocument, {"_id": user_id}, [{"$set": change}])
 
     async def _revoked_beside(self, families: Collection[str]) -> frozenset[str]:
         found = self._revoked.find({"_id": {"$in": list(families)}}, projection={"_id": 1})
@@ -160,15 +155,15 @@ def _refuse_taken(error: DuplicateKeyError) -> None:
         raise UsernameTakenError("This user name is taken.") from error
 
 
-def _account_from(document: Document, beside: Collection[str] = ()) -> Account:
+def _account_from(document: UserDocument, beside: Collection[str] = ()) -> Account:
     user = User(
-        id=UserId(document["_id"]),
-        username=document["username"],
-        email=document.get("email"),
-        password_hash=document["password_hash"],
-        is_admin=document["is_admin"],
-        is_active=document["is_active"],
-        created_at=document["created_at"],
+        id=UserId(document.id),
+        username=document.username,
+        email=document.email,
+        password_hash=document.password_hash,
+        is_admin=document.is_admin,
+        is_active=document.is_active,
+        created_at=document.created_at,
     )
-    families = frozenset(str(entry["id"]) for entry in document.get("revoked_families", [])).union(beside)
-    return Account(user=user, token_version=document.get("token_version", 0), revoked_families=families)
+    families = frozenset(str(entry["id"]) for entry in document.revoked_families).union(beside)
+    return Account(user=user, token_version=document.token_version, revoked_families=families)
