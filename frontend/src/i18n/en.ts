@@ -213,6 +213,7 @@ export default {
   anyPhrase: { succeeded: 'Used {name}', failed: 'Tried {name}', cut: 'Stopped {name}', workspace: 'the workspace' },
   tool: {
     asking: 'Waits for you',
+    inner: 'What the other agent does',
     running: 'Running',
     succeeded: 'Succeeded',
     failed: 'Failed',

@@ -153,6 +153,12 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped searching for {query}',
   },
   ask_user: { running: 'Asking you', succeeded: 'Asked you', failed: 'Asked you', cut: 'Stopped asking you' },
+  task: {
+    running: 'Handing on: {title}',
+    succeeded: 'Handed on: {title}',
+    failed: 'Tried to hand on: {title}',
+    cut: 'Stopped handing on: {title}',
+  },
   utc_now: {
     running: 'Looking at the clock',
     succeeded: 'Looked at the clock',

@@ -214,6 +214,7 @@ const zh: typeof en = {
   anyPhrase: { succeeded: '已使用 {name}', failed: '尝试使用 {name}', cut: '已停止 {name}', workspace: '工作区' },
   tool: {
     asking: '等你决定',
+    inner: '另一个智能体的工作',
     running: '进行中',
     succeeded: '成功',
     failed: '失败',

@@ -152,6 +152,12 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止搜索 {query}',
   },
   ask_user: { running: '正在问你', succeeded: '问了你', failed: '问了你', cut: '已停止提问' },
+  task: {
+    running: '正在转交：{title}',
+    succeeded: '已转交：{title}',
+    failed: '尝试转交：{title}',
+    cut: '已停止转交：{title}',
+  },
   utc_now: {
     running: '正在查看时间',
     succeeded: '已查看时间',

@@ -34,6 +34,7 @@ from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
 from backend_api.infrastructure.tools.local import LocalTools
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
+from backend_api.infrastructure.tools.task import TaskTool
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.utc_now import utc_now
 from backend_api.infrastructure.tools.watched import WatchedTools
@@ -93,7 +94,6 @@ async def open_agent(
         search = search_provider(settings.search_provider, tavily_key=_reveal(settings.tavily_api_key), http=http)
         local = [
             THINK,
-            ask_user(),
             utc_now(now),
             generate_download_url(_link_signer(ports.link_file, settings.user_content_origin or settings.public_url)),
         ]
@@ -101,7 +101,10 @@ async def open_agent(
             local.append(web_search(search))
         sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools)
         table = capabilities(
-            WatchedTools(LocalTools(local)), WatchedTools(sandbox), max_tokens=settings.max_token_budget
+            WatchedTools(LocalTools(local, ask=[ask_user()])),
+            WatchedTools(TaskTool()),
+            WatchedTools(sandbox),
+            max_tokens=settings.max_token_budget,
         )
         services = RunServices(
             ledger=ports.ledger,

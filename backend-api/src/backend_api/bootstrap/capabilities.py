@@ -10,6 +10,7 @@ from backend_api.domain.agent.capabilities.continuation import CONTINUATION
 from backend_api.domain.agent.capabilities.day import DAY
 from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
 from backend_api.domain.agent.capabilities.identity import IDENTITY
+from backend_api.domain.agent.capabilities.subagent import SUBAGENT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capability, ToolSource
 
@@ -22,6 +23,7 @@ def capabilities(*sources: ToolSource, max_tokens: int = 200_000) -> tuple[Capab
         *(Capability(name="tools", tools=source.tools) for source in sources),
         CONDUCT,
         VERIFICATION,
+        SUBAGENT,
         DAY,
         DENIED_TOOLS,
         APPROVAL,

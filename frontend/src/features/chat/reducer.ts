@@ -1,17 +1,11 @@
-import type {
-  MessageDeltaEvent,
-  RunFinishedEvent,
-  ThinkingDeltaEvent,
-  ToolCalledEvent,
-  ToolFinishedEvent,
-  ToolOutputEvent,
-  WireEvent,
-} from '@/api/types'
+import type { MessageDeltaEvent, RunFinishedEvent, ThinkingDeltaEvent, ToolOutputEvent, WireEvent } from '@/api/types'
 import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail, layPiece } from '@/shared/lib/pieces'
+import { finished, toolItem } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
 import { begunAfter, readBy, STEPS } from './steps'
+import { agentOf, reduceInner, withCall, withOpenCalls } from './subagents'
 import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
 import { begunWait, waitItem, withAnswer } from './waits'
 
@@ -28,6 +22,7 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
   if (event.seq === null) return reduceLive(state, event)
   if (event.seq <= state.lastSeq) return state
   if (event.seq > state.lastSeq + 1) return { ...state, gaps: state.gaps + 1 }
+  if (agentOf(event) !== undefined) return reduceOfAgent({ ...state, lastSeq: event.seq }, event)
   const stepSeq = STEPS.has(event.type) ? event.seq : state.stepSeq
   const readSeq = Math.max(state.readSeq, readBy(event))
   return reduceStored({ ...state, lastSeq: event.seq, stepSeq, readSeq }, event)
@@ -36,6 +31,12 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
 /** The history is read: what is being written at that moment may have begun before the last of it was said. */
 export function joined(state: Transcript): Transcript {
   return { ...state, joinedSeq: state.lastSeq }
+}
+
+/** What an agent that works for the main one did. Its tokens are the run's. */
+function reduceOfAgent(state: Transcript, event: StoredEvent): Transcript {
+  if (event.type === 'usage.updated') return { ...state, usage: event.usage }
+  return { ...state, items: reduceInner(state.items, event, isAwaited(state.computer)) }
 }
 
 function reduceLive(state: Transcript, event: LiveEvent): Transcript {
@@ -100,7 +101,11 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
         startedAt: isAwaited(state.computer) && item.needsComputer ? null : event.at,
       }))
     case 'tool.finished':
-      return finishTool(state, event)
+      return changeTool(state, event.call_id, (item) => finished(item, event))
+    case 'subagent.started':
+      return changeTool(state, event.parent_call_id, (item) => ({ ...item, agentId: event.subagent_id }))
+    case 'subagent.finished':
+      return state
     case 'question.asked':
     case 'approval.requested':
       return begunWait(append(state, waitItem(key, event)))
@@ -187,44 +192,17 @@ function liveItem(kind: LiveItem['kind'], messageId: string, text: string): Live
 /** What runs on the computer begins once that is there; until then no time of it passes. */
 function timeTools(state: Transcript, at: string): Transcript {
   const awaited = isAwaited(state.computer)
-  const items = state.items.map((item) =>
-    item.kind === 'tool' && item.outcome === 'running' && item.needsComputer
+  const items = withOpenCalls(state.items, (item) =>
+    item.outcome === 'running' && item.needsComputer
       ? { ...item, startedAt: awaited ? null : (item.startedAt ?? at) }
       : item,
   )
   return { ...state, items }
 }
 
-function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
-  return {
-    kind: 'tool',
-    key: `tool:${event.seq}`,
-    callId: event.call_id,
-    name: event.name,
-    arguments: event.arguments,
-    phrase: event.phrase,
-    outcome: event.asks ? 'asking' : 'running',
-    needsComputer: event.needs_computer,
-    startedAt: event.asks || (waits && event.needs_computer) ? null : event.at,
-    durationMs: null,
-    output: '',
-    outputPoints: 0,
-    preview: '',
-    display: null,
-    body: null,
-  }
-}
-
-function isOpenCall({ outcome }: ToolItem): boolean {
-  return outcome === 'running' || outcome === 'asking'
-}
-
 function changeTool(state: Transcript, callId: string, change: (item: ToolItem) => ToolItem): Transcript {
-  const index = state.items.findLastIndex((item) => item.kind === 'tool' && item.callId === callId)
-  const item = state.items[index]
-  if (item?.kind !== 'tool' || !isOpenCall(item)) return state
-  const changed = change(item)
-  return changed === item ? state : { ...state, items: state.items.with(index, changed) }
+  const items = withCall(state.items, callId, change)
+  return items === state.items ? state : { ...state, items }
 }
 
 function layOutput(state: Transcript, event: ToolOutputEvent): Transcript {
@@ -238,30 +216,14 @@ function layOutput(state: Transcript, event: ToolOutputEvent): Transcript {
   })
 }
 
-function finishTool(state: Transcript, event: ToolFinishedEvent): Transcript {
-  return changeTool(state, event.call_id, (item) => ({
-    ...item,
-    outcome: event.cancelled ? 'cut' : event.success ? 'succeeded' : 'failed',
-    durationMs: event.duration_ms,
-    output: '',
-    outputPoints: 0,
-    preview: event.preview,
-    display: event.display,
-    body: event.body ? { ...event.body, seq: event.seq } : null,
-  }))
-}
-
 function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
   const { run_id: runId, status, reason, retryable, files, duration_ms: durationMs, usage } = event
   // The error that ends a run is said once, by its end.
   const cause = status === 'completed' ? undefined : state.items.findLast((item) => isErrorOf(item, reason))
-  const items = state.items
-    .filter((item) => item !== cause)
-    .map((item) =>
-      item.kind === 'tool' && isOpenCall(item)
-        ? { ...item, outcome: 'cut' as const, output: '', outputPoints: 0 }
-        : item,
-    )
+  const items = withOpenCalls(
+    state.items.filter((item) => item !== cause),
+    (item) => ({ ...item, outcome: 'cut', output: '', outputPoints: 0 }),
+  )
   const code = cause?.kind === 'note' ? cause.code : null
   const told = { status, reason, code, retryable, files, durationMs, usage }
   const end: Item = { kind: 'end', key: `end:${event.seq}`, runId, ...told }

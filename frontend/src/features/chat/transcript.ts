@@ -42,6 +42,9 @@ export interface ThinkingItem {
 export type ToolOutcome = 'asking' | 'running' | 'succeeded' | 'failed' | 'cut'
 export interface ToolItem {
   readonly kind: 'tool'
+  /** The agent that works on this call, if it is given to one, and what that says and calls. */
+  readonly agentId: string | null
+  readonly inner: readonly (ToolItem | AssistantItem)[]
   readonly key: string
   readonly callId: string
   readonly name: string

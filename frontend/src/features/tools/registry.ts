@@ -1,4 +1,16 @@
-import { AppWindow, Brain, Clock, FileDiff, FileText, Globe, Image, Search, SquareTerminal, Wrench } from '@lucide/vue'
+import {
+  Bot,
+  AppWindow,
+  Brain,
+  Clock,
+  FileDiff,
+  FileText,
+  Globe,
+  Image,
+  Search,
+  SquareTerminal,
+  Wrench,
+} from '@lucide/vue'
 import { defineAsyncComponent, type Component } from 'vue'
 import type { ToolCard } from './body/card'
 import BrowserView from './views/BrowserView.vue'
@@ -66,6 +78,7 @@ const views: readonly ToolView[] = [
     target: argument('path', 'title'),
   },
   { display: null, names: /^think$/, icon: Brain, component: PlainView, target: () => '' },
+  { display: null, names: /^task$/, icon: Bot, component: PlainView, target: () => '' },
   { display: null, names: /^utc_now$/, icon: Clock, component: PlainView, target: () => '' },
   { display: null, names: /^(fetch|web)/, icon: Globe, component: PlainView, target: argument('url') },
 ]

@@ -10,7 +10,15 @@ from typing import get_args
 import pytest
 
 from backend_api.application.conversation.event_json import event_fields, event_from
-from backend_api.domain.agent.events import Event, LivePayload, SessionUpdated, StoredPayload, Usage, UsageUpdated
+from backend_api.domain.agent.events import (
+    FIELDS_OF_AGENTS,
+    Event,
+    LivePayload,
+    SessionUpdated,
+    StoredPayload,
+    Usage,
+    UsageUpdated,
+)
 from backend_api.interfaces.http.event_schema import event_schema
 from backend_api.interfaces.schema import schema_files
 from backend_api.interfaces.ws import close_codes
@@ -29,7 +37,9 @@ def test_every_event_is_told_apart_by_its_type_and_requires_every_field_that_may
     assert len(schema["discriminator"]["mapping"]) == len(get_args(StoredPayload)) + len(get_args(LivePayload))
     for reference in schema["discriminator"]["mapping"].values():
         event = schema["$defs"][reference.rpartition("/")[2]]
-        left_out = ("title", "status", "model", "options") if event["title"] == "SessionUpdatedEvent" else ()
+        left_out = (
+            ("title", "status", "model", "options") if event["title"] == "SessionUpdatedEvent" else FIELDS_OF_AGENTS
+        )
         assert event["required"] == [name for name in event["properties"] if name not in left_out]
         assert {"seq", "type", "at", "session_id", "run_id"} <= set(event["properties"])
         assert "const" in event["properties"]["type"]
@@ -54,5 +64,6 @@ def test_the_numbers_of_a_usage_stand_in_its_event() -> None:
     event = Event(seq=1, at=datetime.now(UTC), session_id="s", run_id="r", payload=payload)
     fields = event_fields(event)
     assert {name: fields[name] for name in fields["usage"]} == fields["usage"]
-    assert set(fields) == set(event_schema()["$defs"]["UsageUpdatedEvent"]["properties"])
+    properties = event_schema()["$defs"]["UsageUpdatedEvent"]["properties"]
+    assert set(fields) == set(properties) - FIELDS_OF_AGENTS
     assert event_from(fields).payload == payload

@@ -9,6 +9,7 @@ from typing import Any, cast, get_args
 
 from backend_api.domain.agent.events import (
     CHANGE_TYPES,
+    FIELDS_OF_AGENTS,
     ApprovalCall,
     BodyReference,
     ContentReference,
@@ -32,6 +33,7 @@ _FIELDS: dict[type[Any], tuple[str, ...]] = {
 _CHANGES: frozenset[type[Any]] = frozenset(_CLASSES[type_] for type_ in CHANGE_TYPES)
 _NESTED: dict[str, type[Any]] = {
     "usage": Usage,
+    "agent_usage": Usage,
     "body": BodyReference,
     "system": ContentReference,
     "tools": ContentReference,
@@ -61,7 +63,7 @@ def payload_fields(payload: Any) -> dict[str, Any]:
     is_change = type(payload) in _CHANGES
     for name in _FIELDS[type(payload)]:
         value = getattr(payload, name)
-        if value is None and is_change:
+        if value is None and (is_change or name in FIELDS_OF_AGENTS):
             continue
         if type(value) in _FIELDS:
             value = payload_fields(value)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from backend_api.application.conversation.follow_events import FollowEvents
 from backend_api.application.conversation.send_message import Message, SendMessage
-from backend_api.domain.agent.events import Event, MessageCompleted, MessageUser, RunFinished, RunQueued, Usage
+from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunQueued, Usage, is_for_the_person
 from backend_api.domain.conversation.entity import Accepted, RunId, SessionId
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
@@ -81,7 +81,7 @@ class FollowRun:
                 async for event in events:
                     if event is None or event.seq is None:
                         continue
-                    if isinstance(event.payload, MessageUser | MessageCompleted):
+                    if isinstance(event.payload, MessageUser) or is_for_the_person(event.payload):
                         said.append(event)
                     elif isinstance(event.payload, RunFinished):
                         end = event.payload

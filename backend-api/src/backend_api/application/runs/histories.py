@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from backend_api.domain.agent.events import Event, RunStarted
-from backend_api.domain.agent.thread import Thread
+from backend_api.domain.agent.threads import Threads
 from backend_api.domain.conversation.entity import Accepted, SessionId
 from backend_api.domain.conversation.ports import EventLog
 
@@ -22,11 +22,11 @@ EVENT_CHARACTERS = 1_000
 
 @dataclass(slots=True)
 class History:
-    """The conversation of a session as far as it is read, event by event from the first on. `is_told` when it ends
+    """The conversations of a session as far as they are read, event by event from the first on. `is_told` when it ends
     with the events of an accepted message, whose readers are told of them elsewhere."""
 
     session_id: SessionId
-    thread: Thread = field(default_factory=Thread)
+    threads: Threads = field(default_factory=Threads)
     started: Event | None = None
     """The last start of a run."""
     is_told: bool = False
@@ -71,14 +71,14 @@ class History:
         self._is_checked = self._last is None
 
     def _add(self, event: Event, output: str | None) -> None:
-        self.thread.take(event, output)
+        self.threads.take(event, output)
         self._last = event
         if isinstance(event.payload, RunStarted):
             self.started = event
         self.weight += _weight(event) + len(output or "")
 
     def _forget(self) -> None:
-        self.thread, self.started, self._last = Thread(), None, None
+        self.threads, self.started, self._last = Threads(), None, None
         self.weight, self._is_checked = 0, True
 
 

@@ -25,11 +25,13 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     Usage,
     UsageUpdated,
+    agent_of,
 )
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, shorten
+from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, Thread, shorten
 from backend_api.domain.agent.tool_runner import MAX_PREVIEW_CHARACTERS
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
+from backend_api.domain.agent.usage import combine
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog, RunLedger
@@ -47,7 +49,8 @@ class DrainedError(Exception):
 
 
 class RunJournal:
-    """`Journal` of a leased run. It knows what is open, so that a cut run is closed properly."""
+    """`Journal` of a leased run and of its main agent. It knows what is open, of every agent, so that a cut run is
+    closed properly."""
 
     def __init__(
         self, lease: Lease, ledger: RunLedger, log: EventLog, stream: RunStream, history: History | None = None
@@ -67,6 +70,7 @@ class RunJournal:
         self._is_draining = False
         self._is_lost = False
         self._writing = asyncio.Lock()
+        self._reading = asyncio.Lock()
         self._history = history or History(lease.run.session_id)
         self._open_calls: dict[str, ToolCalled] = {}
         self._unbegun_calls: set[str] = set()
@@ -75,9 +79,17 @@ class RunJournal:
         self._preface: list[Recorded] = []
 
     async def conversation(self) -> Conversation:
+        thread = await self.thread()
+        conversation = thread.conversation(self.lease.run.id)
+        self.seen_seq = conversation.seen_seq
+        return conversation
+
+    async def thread(self, agent_id: str | None = None) -> Thread:
+        """Of one agent, as recorded by now. Raises `DrainedError` where the run is to be given back."""
         if self._is_draining:
             raise DrainedError
-        return await self._read()
+        await self._read()
+        return self._history.threads.of(agent_id)
 
     async def drain_when(self, draining: asyncio.Event) -> None:
         """The run is given back before its next step once that is set."""
@@ -88,29 +100,32 @@ class RunJournal:
         """Know what is open, where the run was cut before it read anything."""
         if not self.loaded.is_set():
             await self._read()
+            self.seen_seq = self._history.threads.main.seen_seq
 
-    async def _read(self) -> Conversation:
+    async def _read(self) -> None:
+        async with self._reading:
+            await self._read_on()
+
+    async def _read_on(self) -> None:
         history, run_id = self._history, self.lease.run.id
         if self.loaded.is_set() or not history.is_told:
             await history.read_on(self._log)
         if not self.loaded.is_set():
-            progress = history.thread.progress(run_id)
-            self.usage, self.files, self._open_calls = progress.usage, [*progress.files], {**progress.open_calls}
+            progress = history.threads.main.progress(run_id)
+            self.usage, self.files = progress.usage, [*progress.files]
+            self._open_calls = {called.call_id: called for called in history.threads.open_calls(run_id)}
             self._unbegun_calls |= progress.held
             if not history.is_told and history.started is not None:
                 self._stream.show_stored([history.started])
             self.loaded.set()
-        conversation = history.thread.conversation(run_id)
-        self.seen_seq = conversation.seen_seq
-        return conversation
 
     def first_message(self) -> str:
         """The session's first user message, as far as loaded."""
-        return self._history.thread.first_message or ""
+        return self._history.threads.main.first_message or ""
 
     def attempts_without_progress(self) -> int:
         """How often the run was begun since it last came a step further, as far as loaded."""
-        return self._history.thread.progress(self.lease.run.id).attempts_without_progress
+        return self._history.threads.main.progress(self.lease.run.id).attempts_without_progress
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
         if await _unbroken(self._wait(waits)):
@@ -126,11 +141,20 @@ class RunJournal:
                 self._stream.show_stored(events)
         return bool(events)
 
+    def counted(self, used: Usage) -> UsageUpdated:
+        self.usage = combine(self.usage, used)
+        return UsageUpdated(usage=self.usage)
+
     def dangling_calls(self) -> list[OpenCall]:
-        progress = self._history.thread.progress(self.lease.run.id)
+        return self.open_calls_of(None)
+
+    def open_calls_of(self, agent_id: str | None) -> list[OpenCall]:
+        """Calls of one agent that were recorded as starting and not as ended."""
+        progress = self._history.threads.of(agent_id).progress(self.lease.run.id)
         return [
             OpenCall(called=called, is_held=call_id in progress.held, is_approved=call_id in progress.approved)
             for call_id, called in self._open_calls.items()
+            if called.agent_id == agent_id
         ]
 
     def tool_call(self, called: ToolCalled) -> ToolCall:
@@ -156,6 +180,11 @@ class RunJournal:
     async def record(self, payloads: Sequence[StoredPayload], *, taken: int = 0) -> None:
         self.has_begun.set()
         await self._store([Recorded(payload=payload) for payload in payloads], taken)
+
+    async def record_items(self, items: Sequence[Recorded]) -> None:
+        """Store these in one step."""
+        self.has_begun.set()
+        await self._store(items)
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
         body = None
@@ -203,14 +232,17 @@ class RunJournal:
             ]
             if self._stream.open_text or message.continuations:
                 said.append(replace(message, text=self._stream.open_text))
-        cut = [
-            _result(
-                ToolFinished(call_id=call_id, success=False, preview="", cancelled=cancelled),
-                self._cut(call_id, reason),
-            )
-            for call_id in self._open_calls
-        ]
+        # A call is over after all that an agent of its own called.
+        calls = sorted(self._open_calls.values(), key=lambda called: called.agent_id is None)
+        cut = [self.cut_result(called, reason, cancelled=cancelled) for called in calls]
         return [*(Recorded(payload=payload) for payload in said), *cut]
+
+    def cut_result(self, called: ToolCalled, reason: str, *, cancelled: bool) -> Recorded:
+        """What is recorded of an open call that ends for another reason than its own."""
+        finished = ToolFinished(
+            call_id=called.call_id, success=False, preview="", cancelled=cancelled, agent_id=called.agent_id
+        )
+        return _result(finished, self._cut(called.call_id, reason))
 
     def _cut(self, call_id: str, reason: str) -> str:
         """What is told of a call that was cut."""
@@ -275,11 +307,15 @@ class RunJournal:
 
     def _with_preface(self, items: Sequence[Recorded]) -> list[Recorded]:
         """What the model was told goes right before what it said then."""
-        is_said = any(isinstance(item.payload, MessageCompleted | ThinkingCompleted | ToolCalled) for item in items)
+        is_said = any(is_said_by(item.payload, None) for item in items)
         return [*self._preface, *items] if is_said else [*items]
 
-    def _note(self, payload: StoredPayload | object) -> None:
+    def _note(self, payload: StoredPayload) -> None:
         match payload:
+            case ToolCalled() if payload.agent_id is not None:
+                self._open_calls[payload.call_id] = payload
+            case ContextOpened() | ContextNote() | MessageCompleted() | ThinkingCompleted() if agent_of(payload):
+                pass
             case ContextOpened() | ContextNote():
                 self._preface = []
             case MessageCompleted():
@@ -294,12 +330,15 @@ class RunJournal:
             case ToolFinished():
                 self._open_calls.pop(payload.call_id, None)
                 self._stream.close_output(payload.call_id)
-            case UsageUpdated():
-                self.usage = payload.usage
             case FilesChanged():
                 self.files.extend(path for path in payload.paths if path not in self.files)
             case _:
                 pass
+
+
+def is_said_by(payload: StoredPayload, agent_id: str | None) -> bool:
+    """Whether it is a part of that agent's answer."""
+    return isinstance(payload, MessageCompleted | ThinkingCompleted | ToolCalled) and payload.agent_id == agent_id
 
 
 def _result(finished: ToolFinished, output: str, body: Body | None = None) -> Recorded:

@@ -9,9 +9,11 @@ from datetime import datetime
 from backend_api.application.runs.histories import Histories
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.run_stream import RunStream
+from backend_api.application.runs.subagents import Subagents
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup, tools_of
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
-from backend_api.domain.agent.events import Notice
+from backend_api.domain.agent.events import Notice, SubagentKind
+from backend_api.domain.agent.journal import Journal, LiveOutput
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import UnknownModelError
 from backend_api.domain.agent.opening import Opening
@@ -55,25 +57,33 @@ class RunServices:
     histories: Histories = field(default_factory=Histories)
 
     async def agent_loop(self, lease: Lease, journal: RunJournal, stream: RunStream) -> AgentLoop:
-        """The loop with the model, the tools and the capabilities of this run."""
+        """The loop of the main agent, with the model, the tools and the capabilities of this run."""
         chosen = await self._choose(lease, journal)
         chat = RetryingModel(inner=chosen.chat, policy=self.options.retry, sleep=self.sleep, jitter=self.jitter)
-        options = merged(self.defaults, lease.options)
-        setup = Setup(now=self.clock, options=options)
+        model = ChosenModel(info=chosen.info, chat=chat)
+        setup = Setup(now=self.clock, options=merged(self.defaults, lease.options))
+
+        async def loop_of(kind: SubagentKind, journal: Journal, live: LiveOutput) -> AgentLoop:
+            return await self._loop(model, replace(setup, kind=kind), journal, live)
+
+        delegate = Subagents(journal=journal, live=stream, loop_of=loop_of, clock=self.clock)
+        return await self._loop(model, replace(setup, delegate=delegate), journal, stream)
+
+    async def _loop(self, model: ChosenModel, setup: Setup, journal: Journal, live: LiveOutput) -> AgentLoop:
         tools = await tools_of(self.capabilities, setup)
         specs = [tool.spec for tool in tools]
         capabilities = Capabilities(self.capabilities, replace(setup, tools=specs))
         return AgentLoop(
-            model=ChosenModel(info=chosen.info, chat=chat),
-            tools=ToolRunner(tools=tools, judge=capabilities.judge, journal=journal, live=stream, new_id=self.new_id),
+            model=model,
+            tools=ToolRunner(tools=tools, judge=capabilities.judge, journal=journal, live=live, new_id=self.new_id),
             journal=journal,
-            live=stream,
+            live=live,
             capabilities=capabilities,
             opening=Opening(
-                model=chosen.info.id,
+                model=model.info.id,
                 system=capabilities.system_prompt(),
                 tools=specs,
-                thinking=chosen.info.thinking_for(options.thinking),
+                thinking=model.info.thinking_for(setup.options.thinking),
             ),
             max_output_tokens=self.options.max_output_tokens,
             new_id=self.new_id,

@@ -14,6 +14,7 @@ from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import ContextNote, Notice
 from backend_api.domain.agent.options import NO_OPTIONS, Options
+from backend_api.domain.agent.subagents import AgentKind, Delegate, may_have
 from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import Tool, ToolSpec
 
@@ -21,11 +22,13 @@ from backend_api.domain.agent.tools import Tool, ToolSpec
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """What an agent works with. `options` are those of all layers together; `tools` are empty while they are asked
-    for."""
+    for; `delegate` is how the main one gives work to another."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
     options: Options = NO_OPTIONS
+    kind: AgentKind = "main"
+    delegate: Delegate | None = None
 
 
 class ToolSource(Protocol):
@@ -79,6 +82,9 @@ class Deny:
 
 Verdict = Allow | Ask | Deny
 ALLOW = Allow()
+NOBODY_TO_ASK = (
+    "It needs the approval of the person, and only the agent they talk to can ask for it: say so in your answer."
+)
 
 
 async def _no_tools(_: Setup) -> Sequence[Tool]:
@@ -112,9 +118,10 @@ class Capabilities:
         return "\n\n".join(text for one in self.all for text in one.sections(self.setup))
 
     def judge(self, call: ProposedCall) -> Verdict:
-        """The strictest verdict of all gates, of several alike the first one's."""
+        """The strictest verdict of all gates, of several alike the first one's. Only the main agent can ask."""
         verdicts = [one.gate(self.setup, call) for one in self.all]
-        return next((verdict for kind in (Deny, Ask) for verdict in verdicts if isinstance(verdict, kind)), ALLOW)
+        found = next((verdict for kind in (Deny, Ask) for verdict in verdicts if isinstance(verdict, kind)), ALLOW)
+        return Deny(NOBODY_TO_ASK) if isinstance(found, Ask) and self.setup.kind != "main" else found
 
     def notes(self) -> list[ContextNote]:
         """What the model is to know now, whether it was told or not."""
@@ -134,5 +141,6 @@ async def tools_of(capabilities: Sequence[Capability], setup: Setup) -> list[Too
     found: dict[str, Tool] = {}
     for one in capabilities:
         for tool in await one.tools(setup):
-            found.setdefault(tool.spec.name, tool)
+            if may_have(setup.kind, tool.spec):
+                found.setdefault(tool.spec.name, tool)
     return list(found.values())

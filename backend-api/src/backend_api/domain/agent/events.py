@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import ThinkingLevel
 
-VOCABULARY_VERSION = 8
+VOCABULARY_VERSION = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,13 @@ class Usage:
     thinking: int = 0
     cost: float | None = None
     by_model: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfAgent:
+    """What one agent says or does; `agent_id` is None for the main one, and then it stands in no log and on no wire."""
+
+    agent_id: str | None = None
 
 
 RunCause = Literal["message", "answer"]
@@ -93,7 +100,7 @@ class Continuation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageCompleted:
+class MessageCompleted(OfAgent):
     """`turn` numbers the model's answer within the run; `partial` is true when stop or a fault cut the text;
     `seen_seq` is the last user message the model had read, 0 where not known; `continuations` are the calls it took
     beyond the first."""
@@ -116,7 +123,7 @@ class ThinkingDelta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingCompleted:
+class ThinkingCompleted(OfAgent):
     """`signature` goes back to the provider unchanged; `offset` is the number of code points of the answer's text
     before it, and `continued` the number of continuations; `seen_seq` is the last message the model had read."""
 
@@ -133,7 +140,7 @@ class ThinkingCompleted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCalled:
+class ToolCalled(OfAgent):
     """Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved."""
 
     type: Literal["tool.called"] = "tool.called"
@@ -151,7 +158,7 @@ class ToolCalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolStarted:
+class ToolStarted(OfAgent):
     """Recorded before a call starts that asked for approval; any other one starts with `tool.called`."""
 
     type: Literal["tool.started"] = "tool.started"
@@ -175,7 +182,7 @@ class BodyReference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolFinished:
+class ToolFinished(OfAgent):
     """`preview` is at most 2,000 characters; `display` is one of the contract's typed views; `cancelled` says that a
     stop or a new message cut the call."""
 
@@ -285,7 +292,7 @@ OpeningCause = Literal["started", "model", "thinking", "tools", "prompt"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextOpened:
+class ContextOpened(OfAgent):
     """From here on the model is sent this system prompt and these tools, byte for byte, until the next of these. Both
     stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts them from 1; `cause` says what
     changed first, of model, thinking, tools and prompt. `thinking` is what the model is asked for, None where it does
@@ -302,13 +309,40 @@ class ContextOpened:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextNote:
+class ContextNote(OfAgent):
     """What the model is told beside what people and tools say, right before its next answer. The last one of a `kind`
     is what it knows."""
 
     type: Literal["context.note"] = "context.note"
     kind: Literal["day"]
     text: str
+
+
+SubagentKind = Literal["general", "explore"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubagentStarted:
+    """An agent of its own works on a call's `task`: the first event of its thread. What follows of it carries this id
+    as `agent_id`, until the call has its result."""
+
+    type: Literal["subagent.started"] = "subagent.started"
+    subagent_id: str
+    kind: SubagentKind
+    task: str
+    parent_call_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubagentFinished:
+    """Told with the result of the call. `summary` is what the agent said last, at most 2,000 characters of it."""
+
+    type: Literal["subagent.finished"] = "subagent.finished"
+    subagent_id: str
+    summary: str
+    usage: Usage = field(default_factory=Usage)
+    tool_count: int = 0
+    duration_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,13 +372,16 @@ class SandboxUpdated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsageUpdated:
+class UsageUpdated(OfAgent):
+    """`usage` is always the whole run's; `agent_usage` what the agent used of it, None for the main one."""
+
     type: Literal["usage.updated"] = "usage.updated"
     usage: Usage
+    agent_usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
+class Notice(OfAgent):
     """`text` says it in English; whoever knows the `code` may say it otherwise, filled with `params`."""
 
     type: Literal["notice"] = "notice"
@@ -378,6 +415,8 @@ StoredPayload = (
     | FilesChanged
     | ContextOpened
     | ContextNote
+    | SubagentStarted
+    | SubagentFinished
     | SessionUpdated
     | SandboxUpdated
     | UsageUpdated
@@ -390,6 +429,8 @@ Payload = StoredPayload | LivePayload
 LIVE_TYPES: frozenset[str] = frozenset({"message.delta", "thinking.delta", "tool.output", "context.usage"})
 CHANGE_TYPES: frozenset[str] = frozenset({"session.updated"})
 """Of these only the fields that changed are told."""
+FIELDS_OF_AGENTS: frozenset[str] = frozenset({"agent_id", "agent_usage"})
+"""Left out where they are None, in every event of the main agent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -401,3 +442,13 @@ class Event:
     session_id: str
     run_id: str | None
     payload: Payload
+
+
+def agent_of(payload: Payload) -> str | None:
+    """Whose thread it belongs to; None for the main agent's, and for what is the session's or the run's."""
+    return payload.subagent_id if isinstance(payload, SubagentStarted) else getattr(payload, "agent_id", None)
+
+
+def is_for_the_person(payload: Payload) -> bool:
+    """Whether it is something the main agent said."""
+    return isinstance(payload, MessageCompleted) and payload.agent_id is None

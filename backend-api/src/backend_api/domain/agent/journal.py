@@ -1,11 +1,11 @@
-"""The run's share of the session's stream, as the loop reads and writes it."""
+"""An agent's share of the session's stream, as the loop reads and writes it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from backend_api.domain.agent.events import Continuation, StoredPayload, ToolCalled, ToolFinished
+from backend_api.domain.agent.events import Continuation, StoredPayload, ToolCalled, ToolFinished, Usage, UsageUpdated
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
@@ -19,7 +19,7 @@ class Journal(Protocol):
     """
 
     async def conversation(self) -> Conversation:
-        """The session so far, with what arrived since the last call."""
+        """The agent's conversation so far, with what arrived since the last call."""
         ...
 
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
@@ -35,8 +35,12 @@ class Journal(Protocol):
         not read, or a stop, came first: then the calls have their results and the run goes on."""
         ...
 
+    def counted(self, used: Usage) -> UsageUpdated:
+        """What is to be recorded of a turn that used so much: added to the run's usage, whoever of its agents did."""
+        ...
+
     def dangling_calls(self) -> list[OpenCall]:
-        """Calls of this run recorded as starting and never as ended, as of the last `conversation`."""
+        """Calls of this agent in this run, recorded as starting and never as ended, as of the last `conversation`."""
         ...
 
     def tool_call(self, called: ToolCalled) -> ToolCall:

@@ -14,14 +14,13 @@ from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.capability import Capabilities, GiveUp, GoOn
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import Usage, UsageUpdated
+from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.journal import Journal, LiveOutput
 from backend_api.domain.agent.model import ModelRequest, NoteTurn, Turn
 from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import Conversation, without_thinking
 from backend_api.domain.agent.tool_runner import ToolRunner
-from backend_api.domain.agent.usage import combine
 
 REFUSED = Ending(status="failed", reason="The model refused to answer this request.", code="model_refusal")
 
@@ -55,8 +54,7 @@ class AgentLoop:
                 return ending
             answer = await self._ask(conversation)
             announced = self.tools.announce(answer.calls, turn=answer.turn, seen_seq=answer.seen_seq)
-            usage = combine(conversation.usage, answer.total)
-            said = [*answer.payloads(), UsageUpdated(usage=usage)]
+            said = [*answer.payloads(), self.journal.counted(answer.total)]
             if not announced and answer.reason != "refusal":
                 return Ending(status="completed", said=tuple(said))
             await self.journal.record([*said, *(announcement.called for announcement in announced)])

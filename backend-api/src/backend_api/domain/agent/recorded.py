@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.domain.agent.events import StoredPayload
+from backend_api.domain.agent.events import StoredPayload, agent_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,5 +24,5 @@ class Recorded:
 
     @property
     def seen_seq(self) -> int:
-        """The last message the model had read when it said this; 0 where it said nothing."""
-        return getattr(self.payload, "seen_seq", 0)
+        """The last of the person's messages the model had read when it said this; 0 where it read none of them."""
+        return 0 if agent_of(self.payload) is not None else getattr(self.payload, "seen_seq", 0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from backend_api.domain.agent.events import (
     ApprovalResolved,
@@ -19,6 +20,7 @@ from backend_api.domain.agent.events import (
     MessageUser,
     RunFinished,
     RunStarted,
+    SubagentStarted,
     ThinkingCompleted,
     ToolCalled,
     ToolFinished,
@@ -54,9 +56,9 @@ class Conversation:
 
 @dataclass(slots=True)
 class RunProgress:
-    """How far a run has come, as recorded. `open_calls` were recorded as starting and never as ended; of those that
-    ask, the `held` ones never started, and may once they are `approved`. `attempts_without_progress` counts its starts
-    since a tool last gave it a result."""
+    """How far an agent has come in a run, as recorded. `open_calls` were recorded as starting and never as ended; of
+    those that ask, the `held` ones never started, and may once they are `approved`. `attempts_without_progress` counts
+    the run's starts since a tool last gave it a result. `usage` of the main agent is the whole run's."""
 
     run_id: str
     last_turn: int = 0
@@ -67,10 +69,13 @@ class RunProgress:
     approved: set[str] = field(default_factory=set[str])
     attempts_without_progress: int = 0
     continuations: int = 0
+    calls: int = 0
+    since: datetime | None = None
 
     def take(self, event: Event) -> None:
-        """Add the next event of this run."""
+        """Add the next event of this agent in this run."""
         payload = event.payload
+        self.since = self.since or event.at
         self.last_turn = max(self.last_turn, getattr(payload, "turn", 0))
         match payload:
             case RunStarted():
@@ -79,6 +84,7 @@ class RunProgress:
                 self.continuations += len(payload.continuations)
             case ToolCalled():
                 self.open_calls[payload.call_id] = payload
+                self.calls += 1
                 if payload.asks:
                     self.held.add(payload.call_id)
             case ApprovalResolved():
@@ -92,9 +98,19 @@ class RunProgress:
                 if payload.preview != NO_RESULT:
                     self.attempts_without_progress = 0
             case UsageUpdated():
-                self.usage = payload.usage
+                self.usage = payload.agent_usage or payload.usage
             case FilesChanged():
                 self.files.extend(path for path in payload.paths if path not in self.files)
+            case _:
+                pass
+
+    def take_of_another(self, event: Event) -> None:
+        """What an agent below it did counts as the run's."""
+        match event.payload:
+            case ToolFinished() as finished if finished.preview != NO_RESULT:
+                self.attempts_without_progress = 0
+            case UsageUpdated():
+                self.usage = event.payload.usage
             case _:
                 pass
 
@@ -166,7 +182,8 @@ def shorten(text: str, limit: int) -> str:
 
 
 class Thread:
-    """What stands in the stream up to the last event taken; taking one costs the same however many came before.
+    """What one agent said, did and was told up to the last event taken, given none of another agent (see `Threads`);
+    taking one costs the same however many came before.
 
     A call without a result gets one that says so, as providers refuse a conversation that lacks one. A user message
     the model had not read when it spoke comes after what it said.
@@ -178,7 +195,8 @@ class Thread:
         self._unread: list[tuple[int, UserTurn]] = []
         self._step: _Step | None = None
         self._last_step: _Step | None = None
-        self._seen_seq = 0
+        self.seen_seq = 0
+        """The last message there is in it, read or not."""
         self._progress: RunProgress | None = None
         self._opened: ContextOpened | None = None
         self._notes: list[NoteTurn] = []
@@ -190,10 +208,13 @@ class Thread:
         match event.payload:
             case MessageUser() as message:
                 seq = event.seq or 0
-                self._seen_seq = max(self._seen_seq, seq)
+                self.seen_seq = max(self.seen_seq, seq)
                 self._unread.append((seq, UserTurn(text=message.text, attachments=tuple(message.attachments))))
                 if self.first_message is None:
                     self.first_message = message.text
+            case SubagentStarted() as started:
+                self.seen_seq = event.seq or 0
+                self._unread.append((self.seen_seq, UserTurn(text=started.task)))
             case MessageCompleted() as message:
                 step = self._open(event, message.turn)
                 step.has_said = True
@@ -239,7 +260,7 @@ class Thread:
         is_whole = last is not None and last.run_id == run_id and last.is_answer
         return Conversation(
             turns=[*self._closed, *said, *(turn for _, turn in unread)],
-            seen_seq=self._seen_seq,
+            seen_seq=self.seen_seq,
             next_turn=progress.last_turn + 1,
             is_answered=is_whole and not unread,
             usage=progress.usage,
@@ -247,6 +268,11 @@ class Thread:
             opened=self._opened,
             notes={**self._known},
         )
+
+    def take_of_another(self, event: Event) -> None:
+        """Count the next event of an agent that works for this one: nothing of it is said here."""
+        if self._progress is not None and self._progress.run_id == event.run_id:
+            self._progress.take_of_another(event)
 
     def _take_progress(self, event: Event) -> None:
         """A session has one run at a time, so the first event of another one ends what was known of the last."""

@@ -11,7 +11,6 @@ from typing import Literal
 from backend_api.domain.agent.approvals import never_started
 from backend_api.domain.agent.events import (
     Event,
-    MessageCompleted,
     MessageUser,
     RunFinished,
     RunQueued,
@@ -19,6 +18,7 @@ from backend_api.domain.agent.events import (
     StoredPayload,
     Usage,
     UsageUpdated,
+    is_for_the_person,
 )
 from backend_api.domain.agent.options import session_options
 from backend_api.domain.agent.recorded import Recorded
@@ -246,7 +246,7 @@ class MemoryRunLedger:
 
     @staticmethod
     def _count_said(row: SessionRow, payloads: Sequence[StoredPayload]) -> None:
-        said = sum(isinstance(payload, MessageCompleted) for payload in payloads)
+        said = sum(is_for_the_person(payload) for payload in payloads)
         row.session = replace(row.session, unread=row.session.unread + said)
 
     def _end(self, row: SessionRow, taken: RunRow, finished: RunFinished) -> Event:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from backend_api.application.conversation.event_json import dump, payload_fields
-from backend_api.domain.agent.events import Event, MessageCompleted, SandboxUpdated, StoredPayload, Usage
+from backend_api.domain.agent.events import Event, MessageUser, SandboxUpdated, StoredPayload, Usage, is_for_the_person
 from backend_api.domain.agent.recorded import Body
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
@@ -129,7 +129,7 @@ class MemoryReadMarkers:
         async with self._store.lock:
             row = self._store.own(session_id, user_id)
             marker = max(row.session.read_seq, min(seq, row.session.last_seq))
-            unread = sum(isinstance(event.payload, MessageCompleted) for event in row.events[marker:])
+            unread = sum(is_for_the_person(event.payload) for event in row.events[marker:])
             row.session = replace(row.session, read_seq=marker, unread=unread)
             return row.session
 
@@ -146,7 +146,8 @@ class MemoryTranscripts:
         said = [
             event
             for event in (row.events if row else [])
-            if event.payload.type in ("message.user", "message.completed") and (event.seq or 0) <= up_to
+            if (isinstance(event.payload, MessageUser) or is_for_the_person(event.payload))
+            and (event.seq or 0) <= up_to
         ]
         return _up_to(said[-limit:][::-1], most)[::-1]
 

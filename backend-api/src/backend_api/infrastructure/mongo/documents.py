@@ -179,6 +179,7 @@ class EventDocument(Document):
     at: datetime
     run_id: str | None = None
     client_message_id: str | None = None
+    agent_id: str | None = None
     data: str
     parts: int | None = None
     output: str | None = None

@@ -35,7 +35,7 @@ class MongoReadMarkers:
         async def work(transaction: AsyncClientSession) -> Session:
             session = _session_from(await self._sessions.find_one(own, session=transaction))
             marker = max(session.read_seq, min(seq, session.last_seq))
-            later = {"session_id": session_id, "type": "message.completed", "seq": {"$gt": marker}}
+            later = {"session_id": session_id, "type": "message.completed", "agent_id": None, "seq": {"$gt": marker}}
             unread = await self._database["events"].count_documents(later, limit=MAX_UNREAD, session=transaction)
             marked = await self._sessions.find_one_and_update(
                 own,

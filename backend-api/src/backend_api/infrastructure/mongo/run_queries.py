@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from backend_api.domain.agent.events import MessageCompleted, RunStarted, StoredPayload
+from backend_api.domain.agent.events import RunStarted, StoredPayload, is_for_the_person
 from backend_api.domain.agent.options import session_options
 from backend_api.domain.conversation.entity import Claimant, Lease, RunId, RunStatus, SessionStatus
 from backend_api.infrastructure.mongo.database import Document
@@ -118,7 +118,7 @@ def taken_by(worker: str, lease_s: float) -> dict[str, Any]:
 
 def more_unread(payloads: Sequence[StoredPayload]) -> Document:
     """What a session becomes when the agent says something."""
-    said = sum(isinstance(payload, MessageCompleted) for payload in payloads)
+    said = sum(is_for_the_person(payload) for payload in payloads)
     return {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, said]}} if said else {}
 
 

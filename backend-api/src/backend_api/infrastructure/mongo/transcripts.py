@@ -26,7 +26,7 @@ class MongoTranscripts:
         async with store_errors():
             found = (
                 self._database["events"]
-                .find({"session_id": session_id, "type": {"$in": _SAID}, "seq": {"$lte": up_to}})
+                .find({"session_id": session_id, "type": {"$in": _SAID}, "agent_id": None, "seq": {"$lte": up_to}})
                 .sort("seq", -1)
                 .limit(limit)
             )

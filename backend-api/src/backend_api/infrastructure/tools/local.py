@@ -58,12 +58,12 @@ def local_tool(
 
 
 class LocalTools:
-    """`ToolSource` of tools that every agent has."""
+    """`ToolSource` of tools that every agent has, but for those that `ask` the person: only the one they talk to."""
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[Tool], *, ask: Sequence[Tool] = ()) -> None:
         self._tools = tools
+        self._ask = ask
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """The same for every agent."""
-        del setup
-        return self._tools
+        """Nothing else of the setup matters."""
+        return [*self._tools, *self._ask] if setup.kind == "main" else self._tools

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from backend_api.domain.agent.events import (
     CHANGE_TYPES,
+    FIELDS_OF_AGENTS,
     LIVE_TYPES,
     VOCABULARY_VERSION,
     LivePayload,
@@ -22,7 +23,7 @@ _REF = "#/$defs/{model}"
 
 
 def event_schema() -> dict[str, Any]:
-    """The whole schema: every field required but what did not change, told apart by the constant `type`."""
+    """The whole schema: every field required but those of agents and what did not change, told apart by `type`."""
     definitions: dict[str, Any] = {}
     branches: list[dict[str, str]] = []
     mapping: dict[str, str] = {}
@@ -53,7 +54,7 @@ def event_schema() -> dict[str, Any]:
 def _required(properties: dict[str, Any]) -> list[str]:
     if properties.get("type", {}).get("const") in CHANGE_TYPES:
         return [name for name in properties if name in _ENVELOPE]
-    return list(properties)
+    return [name for name in properties if name not in FIELDS_OF_AGENTS]
 
 
 def _event(payload: type, definitions: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -69,6 +70,8 @@ def _event(payload: type, definitions: dict[str, Any]) -> tuple[str, dict[str, A
         "run_id": {"anyOf": [{"type": "string"}, {"type": "null"}]},
     }
     merged = envelope | {key: value for key, value in properties.items() if key != "type"}
+    if "agent_id" in merged:
+        merged["agent_id"] = {"type": "string"}
     if "display" in merged:
         merged["display"] = {"anyOf": [{"$ref": "#/$defs/Display"}, {"type": "null"}], "default": None}
     if payload is UsageUpdated:

@@ -1,0 +1,95 @@
+"""The journal of an agent that works on one call of another one, in the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from backend_api.application.runs.run_journal import RunJournal, is_said_by
+from backend_api.domain.agent.capability import NOBODY_TO_ASK
+from backend_api.domain.agent.events import (
+    Continuation,
+    OfAgent,
+    StoredPayload,
+    SubagentStarted,
+    ToolCalled,
+    ToolFinished,
+    Usage,
+    UsageUpdated,
+)
+from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.thread import Conversation
+from backend_api.domain.agent.threads import subagent_of
+from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
+from backend_api.domain.agent.usage import combine
+from backend_api.domain.agent.waits import Wait
+
+T = TypeVar("T", bound=StoredPayload)
+
+
+class SubagentJournal:
+    """`Journal` that marks what it stores as this agent's. Nothing of its answer is shown before it is stored, so that
+    of one that is cut nothing has to be kept."""
+
+    def __init__(self, run: RunJournal, call_id: str) -> None:
+        self.agent_id = subagent_of(call_id)
+        self.usage = Usage()
+        """What the agent used so far."""
+        self._call_id = call_id
+        self._run = run
+        self._preface: list[Recorded] = []
+
+    async def conversation(self) -> Conversation:
+        thread, run_id = await self._run.thread(self.agent_id), self._run.lease.run.id
+        self.usage = thread.progress(run_id).usage
+        # It stands under the budget of the run.
+        return replace(thread.conversation(run_id), usage=self._run.usage)
+
+    async def begin(self, started: SubagentStarted) -> None:
+        """Record its task, unless another worker did."""
+        if not (await self._run.thread(self.agent_id)).seen_seq:
+            await self._run.record([started])
+
+    async def record(self, payloads: Sequence[StoredPayload]) -> None:
+        items = [Recorded(payload=self._own(payload)) for payload in payloads]
+        if any(is_said_by(item.payload, self.agent_id) for item in items):
+            items, self._preface = [*self._preface, *items], []
+        await self._run.record_items(items)
+
+    async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
+        told = [self._own(payload) for payload in outcome.tells]
+        await self._run.record_result(self._own(finished), replace(outcome, tells=told))
+
+    async def wait(self, waits: Sequence[Wait]) -> bool:
+        results = [result for wait in waits for result in wait.subject.not_begun()]
+        await self.record([replace(result, preview=NOBODY_TO_ASK) for result in results])
+        return False
+
+    def counted(self, used: Usage) -> UsageUpdated:
+        self.usage = combine(self.usage, used)
+        return replace(self._run.counted(used), agent_usage=self.usage)
+
+    def dangling_calls(self) -> list[OpenCall]:
+        return self._run.open_calls_of(self.agent_id)
+
+    async def cut_open_calls(self, reason: str) -> None:
+        """Store the end of what it has at work."""
+        await self._run.record_items(
+            [self._run.cut_result(call.called, reason, cancelled=True) for call in self.dangling_calls()]
+        )
+
+    def tool_call(self, called: ToolCalled) -> ToolCall:
+        return self._run.tool_call(called)
+
+    def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:
+        del message_id, turn, seen_seq
+        self._preface = [replace(item, payload=self._own(item.payload)) for item in preface]
+
+    def continue_message(self, continuation: Continuation) -> None:
+        del continuation
+
+    def _own(self, payload: T) -> T:
+        if isinstance(payload, ToolCalled):
+            return replace(payload, agent_id=self.agent_id, parent_call_id=self._call_id)
+        return replace(payload, agent_id=self.agent_id) if isinstance(payload, OfAgent) else payload

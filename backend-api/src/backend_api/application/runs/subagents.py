@@ -1,0 +1,99 @@
+"""An agent of its own for one call of the main one: a thread of the same run, under its lease, stop and budget."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from backend_api.application.runs.run_journal import RunJournal
+from backend_api.application.runs.subagent_journal import SubagentJournal
+from backend_api.domain.agent.ending import Ending
+from backend_api.domain.agent.events import SubagentFinished, SubagentKind, SubagentStarted
+from backend_api.domain.agent.journal import Journal, LiveOutput
+from backend_api.domain.agent.loop import AgentLoop
+from backend_api.domain.agent.model import AssistantTurn, ModelError
+from backend_api.domain.agent.subagents import Assignment
+from backend_api.domain.agent.thread import shorten
+from backend_api.domain.agent.tools import Done, ToolCall
+
+MAX_SUMMARY_CHARACTERS = 2_000
+TOO_LONG = "The agent did not end within {seconds:g} s and was ended. What it did until then may have happened."
+SILENT = "The agent ended without saying anything."
+LoopOf = Callable[[SubagentKind, Journal, LiveOutput], Awaitable[AgentLoop]]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOnly:
+    """`LiveOutput` that shows what tools write: what the agent itself says is read when it is stored."""
+
+    inner: LiveOutput
+
+    def show_text(self, message_id: str, text: str) -> None:
+        del message_id, text
+
+    def show_thinking(self, message_id: str, text: str) -> None:
+        del message_id, text
+
+    def show_output(self, call_id: str, text: str) -> None:
+        self.inner.show_output(call_id, text)
+
+    def show_context(self, used: int, size: int) -> None:
+        del used, size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subagents:
+    """`Delegate` of one run. A model that fails is the call's result; what ends the run ends the agent."""
+
+    journal: RunJournal
+    live: LiveOutput
+    loop_of: LoopOf
+    clock: Callable[[], datetime]
+
+    async def __call__(self, call: ToolCall, assignment: Assignment) -> Done:
+        """Raises what `AgentLoop.run` raises, but for the `ModelError` family."""
+        journal = SubagentJournal(self.journal, call.call_id)
+        started = SubagentStarted(
+            subagent_id=journal.agent_id, kind=assignment.kind, task=assignment.task, parent_call_id=call.call_id
+        )
+        await journal.begin(started)
+        deadline = asyncio.timeout(assignment.within_s)
+        try:
+            async with deadline:
+                ending = await self._work(journal, assignment.kind)
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            reason = TOO_LONG.format(seconds=assignment.within_s)
+            await journal.cut_open_calls(reason)
+            ending = Ending(status="failed", reason=reason)
+        except ModelError as error:
+            ending = Ending(status="failed", reason=error.detail)
+        return await self._done(journal, ending)
+
+    async def _work(self, journal: SubagentJournal, kind: SubagentKind) -> Ending:
+        loop = await self.loop_of(kind, journal, OutputOnly(self.live))
+        ending = await loop.run()
+        if ending is None:
+            raise RuntimeError("An agent that works for another one does not wait.")
+        if ending.said:
+            await journal.record(ending.said)
+        return ending
+
+    async def _done(self, journal: SubagentJournal, ending: Ending) -> Done:
+        thread, run_id = await self.journal.thread(journal.agent_id), self.journal.lease.run.id
+        turns, progress = thread.conversation(run_id).turns, thread.progress(run_id)
+        text = turns[-1].text if turns and isinstance(turns[-1], AssistantTurn) else ""
+        is_done = ending.status == "completed" and bool(text)
+        reason = SILENT if ending.status == "completed" else f"The agent did not finish: {ending.reason}"
+        output = text if is_done else "\n\n".join(part for part in (text, reason) if part)
+        finished = SubagentFinished(
+            subagent_id=journal.agent_id,
+            summary=shorten(output, MAX_SUMMARY_CHARACTERS),
+            usage=progress.usage,
+            tool_count=progress.calls,
+            duration_ms=max(round((self.clock() - (progress.since or self.clock())).total_seconds() * 1000), 0),
+        )
+        return Done(success=is_done, output=output, tells=[finished])

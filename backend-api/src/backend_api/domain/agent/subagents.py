@@ -1,0 +1,31 @@
+"""Agents that work for another one: what they are given, and which tools they have."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from backend_api.domain.agent.events import SubagentKind
+from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec
+
+AgentKind = Literal["main"] | SubagentKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """Work for another agent, which it may take `within_s` seconds for."""
+
+    kind: SubagentKind
+    task: str
+    within_s: float
+
+
+Delegate = Callable[[ToolCall, Assignment], Awaitable[Done]]
+"""Gives an assignment to an agent of its own; what that says last is the call's result. Called again for a call that
+was cut, it goes on where that agent was."""
+
+
+def may_have(kind: AgentKind, tool: ToolSpec) -> bool:
+    """Whether an agent of this kind is given a tool."""
+    return kind != "explore" or tool.read_only

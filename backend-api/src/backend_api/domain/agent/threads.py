@@ -1,0 +1,47 @@
+"""The agents of a session as threads of its one stream: each conversation is folded from its own events only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backend_api.domain.agent.events import Event, RunFinished, ToolCalled, ToolFinished, agent_of
+from backend_api.domain.agent.thread import Thread
+
+
+def subagent_of(call_id: str) -> str:
+    """The agent that works on a call: the same one for whichever worker goes on with it."""
+    return f"agent_{call_id}"
+
+
+class Threads:
+    """The main agent's thread, and those of the agents that work for it. One of these is forgotten when the call it
+    works on has its result, or the run has ended: nothing goes on in it then."""
+
+    def __init__(self) -> None:
+        self.main = Thread()
+        self._others: dict[str, Thread] = {}
+
+    def take(self, event: Event, output: str | None = None) -> None:
+        """Add the next event of the session; see `Thread.take`."""
+        agent_id = agent_of(event.payload)
+        if agent_id is not None:
+            self._others.setdefault(agent_id, Thread()).take(event, output)
+            self.main.take_of_another(event)
+            return
+        self.main.take(event, output)
+        match event.payload:
+            case ToolFinished(call_id=call_id):
+                self._others.pop(subagent_of(call_id), None)
+            case RunFinished():
+                self._others.clear()
+            case _:
+                pass
+
+    def of(self, agent_id: str | None) -> Thread:
+        """The thread of an agent; an empty one where nothing is known of it."""
+        return self.main if agent_id is None else self._others.get(agent_id) or Thread()
+
+    def open_calls(self, run_id: str) -> Iterator[ToolCalled]:
+        """Of all agents in a run, those that work for another one first."""
+        for thread in (*self._others.values(), self.main):
+            yield from thread.progress(run_id).open_calls.values()

@@ -1,0 +1,55 @@
+"""`task`: a part of the work for an agent of its own, whose last answer is the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from backend_api.domain.agent.capability import Setup
+from backend_api.domain.agent.events import SubagentKind
+from backend_api.domain.agent.subagents import Assignment
+from backend_api.domain.agent.tools import Done, Tool, ToolCall
+from backend_api.infrastructure.tools.local import Arguments, local_tool
+
+WITHIN_S = 1_800.0
+_DESCRIPTION = """\
+Give a part of the work to another agent with a context of its own; its last answer is the result. It knows nothing of \
+this conversation, so its task says all it needs and what you want back. Good for a search that reads much and finds \
+little, and for parts that don't depend on each other: call it several times in one answer and they work at once. \
+Kind `explore` only looks; `general` has your tools, but this one and those that ask the person."""
+
+
+class TaskArguments(Arguments):
+    title: str = Field(min_length=1, max_length=80, description="The task in a few words, for the person.")
+    task: str = Field(min_length=1, max_length=20_000, description="What to do, with all it needs to know.")
+    kind: SubagentKind = Field(default="general", description="`explore` for what changes nothing.")
+
+
+class TaskTool:
+    """`ToolSource` of `task`, which only the main agent has: those that work for it give nothing on."""
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        """One, or none."""
+        if setup.kind != "main":
+            return []
+        delegate = setup.delegate
+
+        async def run(call: ToolCall, arguments: TaskArguments) -> Done:
+            if delegate is None:
+                return Done(success=False, output="There is no other agent to give it to.")
+            return await delegate(call, Assignment(kind=arguments.kind, task=arguments.task, within_s=WITHIN_S))
+
+        # The call itself changes nothing: what the agent calls is judged and put in order call by call. A worker that
+        # takes the run over calls it again, and the agent goes on where it was.
+        return [
+            local_tool(
+                name="task",
+                description=_DESCRIPTION,
+                arguments=TaskArguments,
+                phrase="Handing on: {title}",
+                run=run,
+                effect="reads",
+                deadline_ms=round(WITHIN_S * 1_000),
+            )
+        ]

@@ -1,0 +1,44 @@
+import type { ToolCalledEvent, ToolFinishedEvent } from '@/api/types'
+import type { ToolItem } from './transcript'
+
+/** A call as it begins. */
+export function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
+  return {
+    kind: 'tool',
+    agentId: null,
+    inner: [],
+    key: `tool:${event.seq}`,
+    callId: event.call_id,
+    name: event.name,
+    arguments: event.arguments,
+    phrase: event.phrase,
+    outcome: event.asks ? 'asking' : 'running',
+    needsComputer: event.needs_computer,
+    startedAt: event.asks || (waits && event.needs_computer) ? null : event.at,
+    durationMs: null,
+    output: '',
+    outputPoints: 0,
+    preview: '',
+    display: null,
+    body: null,
+  }
+}
+
+/** It has no result yet. */
+export function isOpenCall({ outcome }: ToolItem): boolean {
+  return outcome === 'running' || outcome === 'asking'
+}
+
+/** The same call with its result. */
+export function finished(item: ToolItem, event: ToolFinishedEvent): ToolItem {
+  return {
+    ...item,
+    outcome: event.cancelled ? 'cut' : event.success ? 'succeeded' : 'failed',
+    durationMs: event.duration_ms,
+    output: '',
+    outputPoints: 0,
+    preview: event.preview,
+    display: event.display,
+    body: event.body ? { ...event.body, seq: event.seq } : null,
+  }
+}

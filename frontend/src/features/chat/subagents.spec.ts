@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { WireEvent } from '@/api/types'
+import { reduce } from './reducer'
+import { emptyTranscript, type ToolItem, type Transcript } from './transcript'
+
+type Loose = { type: WireEvent['type'] } & Record<string, unknown>
+const base = { at: '2026-01-01T00:00:00Z', session_id: 's', run_id: 'r' }
+const usage = { input: 1, cached: 0, output: 2, thinking: 0, cost: null, by_model: {} }
+let seq = 0
+const stored = (fields: Loose): Loose => fields
+const numbered = (events: readonly Loose[]): WireEvent[] =>
+  events.map((fields) => ({ ...base, ...fields, seq: (seq += 1) }) as unknown as WireEvent)
+const play = (...events: Loose[]): Transcript => {
+  seq = 0
+  return numbered(events).reduce(reduce, emptyTranscript)
+}
+
+const agent = { agent_id: 'agent_t' }
+const started = stored({ type: 'run.started', message_id: 'u', model: 'x', worker: 'w', attempt: 1 })
+const called = (call: string, name: string, by: object = {}): Loose =>
+  stored({
+    type: 'tool.called',
+    call_id: call,
+    name,
+    arguments: {},
+    phrase: name,
+    parent_call_id: null,
+    needs_computer: false,
+    read_only: true,
+    asks: false,
+    turn: 0,
+    seen_seq: 0,
+    ...by,
+  })
+const done = (call: string, by: object = {}): Loose =>
+  stored({
+    type: 'tool.finished',
+    call_id: call,
+    success: true,
+    preview: `result of ${call}`,
+    cancelled: false,
+    body: null,
+    duration_ms: 7,
+    display: null,
+    ...by,
+  })
+const said = (text: string, by: object = {}): Loose =>
+  stored({ type: 'message.completed', message_id: text, text, turn: 0, partial: false, seen_seq: 3, ...by })
+const begins = stored({
+  type: 'subagent.started',
+  subagent_id: 'agent_t',
+  kind: 'general',
+  task: 'find it',
+  parent_call_id: 't',
+})
+const end = stored({
+  type: 'run.finished',
+  run_id: 'r',
+  status: 'stopped',
+  reason: null,
+  retryable: false,
+  usage,
+  files: [],
+  duration_ms: 5,
+})
+
+function card({ items }: Transcript): ToolItem {
+  const item = items.find((one) => one.kind === 'tool')
+  if (item?.kind !== 'tool') throw new Error('no call')
+  return item
+}
+
+describe('an agent that works on a call', () => {
+  it('says and calls what it does in that call, and nowhere else', () => {
+    const state = play(
+      started,
+      called('t', 'task'),
+      begins,
+      said('I look', agent),
+      called('c', 'look', agent),
+      done('c', agent),
+      said('Found.', agent),
+      done('t'),
+      said('All done.'),
+    )
+    expect(state.items.map((item) => item.kind)).toEqual(['tool', 'assistant'])
+    expect(card(state).inner.map((one) => (one.kind === 'tool' ? [one.name, one.outcome] : one.text))).toEqual([
+      'I look',
+      ['look', 'succeeded'],
+      'Found.',
+    ])
+  })
+  it('shows what its calls write', () => {
+    const state = play(started, called('t', 'task'), begins, called('c', 'look', agent))
+    const live = {
+      ...base,
+      seq: null,
+      type: 'tool.output',
+      call_id: 'c',
+      offset: 0,
+      text: 'abc',
+    } as unknown as WireEvent
+    const [inner] = card(reduce(state, live)).inner
+    expect(inner?.kind === 'tool' && inner.output).toBe('abc')
+  })
+  it('is cut with the run', () => {
+    const state = play(started, called('t', 'task'), begins, called('c', 'look', agent), end)
+    expect(card(state).outcome).toBe('cut')
+    expect(card(state).inner.map((one) => one.kind === 'tool' && one.outcome)).toEqual(['cut'])
+  })
+  it('reads nothing of the person, and its tokens are the run`s', () => {
+    const state = play(started, called('t', 'task'), begins, said('x', agent), {
+      type: 'usage.updated',
+      usage,
+      ...agent,
+    })
+    expect(state.readSeq).toBe(1)
+    expect(state.stepSeq).toBe(2)
+    expect(state.usage).toEqual(usage)
+  })
+  it('never changes what stands of the main one, whatever it does', () => {
+    const main = [started, called('t', 'task'), begins, done('t'), said('All done.')]
+    const inner = fc.constantFrom(said('x', agent), called('c', 'look', agent), done('c', agent), {
+      type: 'notice' as const,
+      text: 'n',
+      code: null,
+      params: {},
+      ...agent,
+    })
+    fc.assert(
+      fc.property(fc.array(fc.tuple(inner, fc.integer({ min: 3, max: 5 })), { maxLength: 12 }), (others) => {
+        const mixed = main.flatMap((one, at) => [...others.filter(([, to]) => to === at).map(([event]) => event), one])
+        const outer = (state: Transcript): unknown[] => state.items.map((item) => ({ ...item, key: '', inner: [] }))
+        expect(outer(play(...mixed))).toEqual(outer(play(...main)))
+      }),
+    )
+  })
+})

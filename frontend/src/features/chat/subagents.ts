@@ -1,0 +1,74 @@
+import type { WireEvent } from '@/api/types'
+import { finished, isOpenCall, toolItem } from './calls'
+import type { Item, ToolItem } from './transcript'
+
+type Inner = ToolItem['inner']
+
+/** Whose event it is; undefined for the main agent's, and for what is the session's or the run's. */
+export function agentOf(event: WireEvent): string | undefined {
+  return 'agent_id' in event ? event.agent_id : undefined
+}
+
+/** Applies what an agent that works on a call of the main one says and calls: it stands in that call, nowhere else. */
+export function reduceInner(items: readonly Item[], event: WireEvent, isAwaited: boolean): readonly Item[] {
+  const agentId = agentOf(event)
+  const index = items.findLastIndex((item) => item.kind === 'tool' && item.agentId === agentId)
+  const call = items[index]
+  if (call?.kind !== 'tool') return items
+  const inner = withEvent(call.inner, event, isAwaited)
+  return inner === call.inner ? items : items.with(index, { ...call, inner })
+}
+
+function withEvent(inner: Inner, event: WireEvent, isAwaited: boolean): Inner {
+  switch (event.type) {
+    case 'message.completed': {
+      const { message_id: messageId, text, partial } = event
+      if (text === '') return inner
+      return [...inner, { kind: 'assistant', key: `assistant:${messageId}`, messageId, text, partial, complete: true }]
+    }
+    case 'tool.called':
+      return [...inner, toolItem(event, isAwaited)]
+    case 'tool.finished':
+      return inner.map((item) =>
+        item.kind === 'tool' && item.callId === event.call_id && isOpenCall(item) ? finished(item, event) : item,
+      )
+    default:
+      return inner
+  }
+}
+
+/** The last call of this id, wherever it stands, changed. */
+export function withCall(
+  items: readonly Item[],
+  callId: string,
+  change: (item: ToolItem) => ToolItem,
+): readonly Item[] {
+  const index = items.findLastIndex(
+    (item) => item.kind === 'tool' && (item.callId === callId || item.inner.some((one) => isCall(one, callId))),
+  )
+  const item = items[index]
+  if (item?.kind !== 'tool') return items
+  if (item.callId === callId) {
+    const changed = isOpenCall(item) ? change(item) : item
+    return changed === item ? items : items.with(index, changed)
+  }
+  const inner = item.inner.map((one) =>
+    one.kind === 'tool' && one.callId === callId && isOpenCall(one) ? change(one) : one,
+  )
+  return items.with(index, { ...item, inner })
+}
+
+function isCall(item: Inner[number], callId: string): boolean {
+  return item.kind === 'tool' && item.callId === callId
+}
+
+/** Each call at work changed, wherever it stands. */
+export function withOpenCalls(items: readonly Item[], change: (item: ToolItem) => ToolItem): readonly Item[] {
+  return items.map((item) => (item.kind === 'tool' ? changedDeep(item, change) : item))
+}
+
+function changedDeep(item: ToolItem, change: (item: ToolItem) => ToolItem): ToolItem {
+  const inner = item.inner.map((one) => (one.kind === 'tool' ? changedDeep(one, change) : one))
+  const changed = isOpenCall(item) ? change(item) : item
+  return item.inner.length > 0 ? { ...changed, inner } : changed
+}

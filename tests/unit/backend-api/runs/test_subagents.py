@@ -1,0 +1,396 @@
+"""An agent that works for another one: a thread of the same run, which goes on in it after any take-over."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from backend_api.bootstrap.capabilities import capabilities
+from backend_api.domain.agent.capability import Ask, Capabilities, Capability, Deny, ProposedCall, Setup
+from backend_api.domain.agent.events import (
+    ContextOpened,
+    Event,
+    MessageCompleted,
+    MessageDelta,
+    RunFinished,
+    SubagentFinished,
+    SubagentStarted,
+    ToolCalled,
+    ToolFinished,
+    Usage,
+    UsageUpdated,
+    agent_of,
+)
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    FinishPart,
+    ModelRequest,
+    ModelRequestError,
+    Part,
+    TextPart,
+    ToolCallPart,
+    ToolRequest,
+    ToolTurn,
+    Turn,
+    UsagePart,
+)
+from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
+from backend_api.domain.conversation.entity import Lease, RunId, SessionId
+from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
+from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.tools.task import TaskTool
+from support.scripted import ANY, HandlerBox, OnOutput
+from support.stage import Stage, until, worker_for, working
+
+STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
+USED = UsagePart(Usage(input=10, output=1))
+
+
+class Tools:
+    """`ToolSource` of `task` beside those of a box."""
+
+    def __init__(self, box: HandlerBox) -> None:
+        self._box = box
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        return [*await TaskTool().tools(setup), *await self._box.tools(setup)]
+
+
+def call(name: str, **arguments: Any) -> ToolCallPart:
+    return ToolCallPart(ToolRequest(call_id="x", name=name, arguments=arguments))
+
+
+def task_of(request: ModelRequest) -> str | None:
+    """The task of the agent that asks; None for the main one."""
+    return getattr(request.turns[0], "text", "") if "Your part" in request.system else None
+
+
+def answers(request: ModelRequest) -> int:
+    return sum(isinstance(turn, AssistantTurn) for turn in request.turns)
+
+
+class Acting:
+    """A model that says what its conversation asks for, whoever asks and however often: `main` and `child` answer the
+    parts of an answer by how many there were before."""
+
+    def __init__(
+        self,
+        main: Callable[[int], list[Any]],
+        child: Callable[[str, int], list[Any]],
+    ) -> None:
+        self._main, self._child = main, child
+        self.requests: list[ModelRequest] = []
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
+        self.requests.append(request)
+        task, number = task_of(request), answers(request)
+        for item in self._main(number) if task is None else self._child(task, number):
+            if callable(item):
+                await item()
+            elif isinstance(item, BaseException):
+                raise item
+            else:
+                yield item
+
+    def of(self, task: str | None) -> list[ModelRequest]:
+        return [request for request in self.requests if task_of(request) == task]
+
+
+def hand_on(*tasks: str, kind: str = "general") -> Callable[[int], list[Any]]:
+    calls = [call("task", title=task, task=task, kind=kind) for task in tasks]
+    return lambda number: [USED, *calls, CALLS] if number == 0 else [USED, TextPart("All done."), STOP]
+
+
+def look_and_tell(task: str, number: int) -> list[Any]:
+    if number < 2:
+        return [USED, TextPart(f"{task}: step {number}. "), call("look", what=f"{task} {number}"), CALLS]
+    return [USED, TextPart(f"{task}: found."), STOP]
+
+
+def looking(read_only: bool = True, before: Callable[[], Awaitable[None]] | None = None) -> HandlerBox:
+    box = HandlerBox()
+
+    async def look(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+        await on_output("looking")
+        if before is not None:
+            await before()
+        return Done(success=True, output=f"saw {arguments['what']}")
+
+    box.add("look", look, read_only=read_only)
+    return box
+
+
+async def play(stage: Stage, model: Acting, box: HandlerBox | None = None) -> tuple[SessionId, RunFinished]:
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, Tools(box or looking()))):
+        end = await stage.until_finished(await stage.say(session, "go"))
+    return session, end
+
+
+async def test_its_last_answer_is_the_result_of_the_call_and_all_else_is_its_own() -> None:
+    stage, model = Stage(), Acting(hand_on("it"), look_and_tell)
+    session, end = await play(stage, model)
+    assert end.status == "completed"
+    result = model.of(None)[-1].turns[-1]
+    assert isinstance(result, ToolTurn)
+    assert (result.output, result.success) == ("it: found.", True)
+    read = repr(model.of(None)[-1].turns)
+    assert "step 0" not in read
+    assert "saw it" not in read
+    assert "go" not in {getattr(turn, "text", "") for turn in model.of("it")[0].turns}
+    (started,) = stage.payloads(session, SubagentStarted)
+    (handed,) = [called for called in stage.payloads(session, ToolCalled) if called.name == "task"]
+    assert started.parent_call_id == handed.call_id
+    own = [called for called in stage.payloads(session, ToolCalled) if called.name == "look"]
+    assert {(called.agent_id, called.parent_call_id) for called in own} == {(started.subagent_id, handed.call_id)}
+    assert [event.payload.epoch for event in stage.events(session) if isinstance(event.payload, ContextOpened)] == [
+        1,
+        1,
+    ]
+
+
+async def test_it_counts_into_the_runs_usage_and_its_own_is_told() -> None:
+    stage, model = Stage(), Acting(hand_on("one", "two"), look_and_tell)
+    session, end = await play(stage, model)
+    assert len(model.requests) == 8
+    assert (end.usage.input, end.usage.output) == (80, 8)
+    assert [told.usage.input for told in stage.payloads(session, UsageUpdated)] == list(range(10, 90, 10))
+    finished = stage.payloads(session, SubagentFinished)
+    assert [(told.usage.input, told.tool_count, told.summary[-6:]) for told in finished] == [(30, 2, "found.")] * 2
+
+
+async def test_nothing_it_says_is_shown_or_counted_as_said_to_the_person() -> None:
+    stage, model = Stage(), Acting(hand_on("it"), look_and_tell)
+    session, _ = await play(stage, model)
+    shown = "".join(delta.text for _, delta in stage.stream.deltas if isinstance(delta, MessageDelta))
+    assert shown == "All done."
+    assert stage.store.sessions[session].session.unread == 1
+
+
+async def test_several_work_at_once_and_never_read_each_other() -> None:
+    both = asyncio.Barrier(2)
+
+    async def meet() -> None:
+        async with asyncio.timeout(10):
+            await both.wait()
+
+    stage, model = Stage(), Acting(hand_on("one", "two"), look_and_tell)
+    _, end = await play(stage, model, looking(before=meet))
+    assert end.status == "completed"
+    assert "two" not in repr(model.of("one")[-1].turns)
+    assert "one" not in repr(model.of("two")[-1].turns)
+
+
+async def test_it_has_neither_task_nor_questions_and_one_that_explores_only_what_reads() -> None:
+    box = looking()
+    box.add("change", lambda *_: asyncio.sleep(0, Done(success=True, output="")))
+    for kind, names in (("general", {"look", "change"}), ("explore", {"look"})):
+        stage, model = Stage(), Acting(hand_on("it", kind=kind), look_and_tell)
+        await play(stage, model, box)
+        assert {tool.name for tool in model.of("it")[0].tools} == names
+        assert "task" in {tool.name for tool in model.of(None)[0].tools}
+
+
+async def test_a_stop_ends_it_and_closes_what_it_has_at_work_before_the_call_it_works_on() -> None:
+    stage = Stage()
+    session = await stage.open_session(title="named")
+    at_work = asyncio.Event()
+
+    async def hang() -> None:
+        at_work.set()
+        await asyncio.Event().wait()
+
+    box = looking(read_only=False, before=hang)
+    async with working(worker_for(stage, Acting(hand_on("it"), look_and_tell), Tools(box))):
+        run = await stage.say(session, "go")
+        await asyncio.wait_for(at_work.wait(), 10)
+        await stage.stop(session)
+        end = await stage.until_finished(run)
+    assert end.status == "stopped"
+    assert box.cancelled == ["look"]
+    ended = stage.payloads(session, ToolFinished)
+    assert [(one.agent_id is None, one.cancelled) for one in ended] == [(False, True), (True, True)]
+    assert {one.call_id for one in ended} == {one.call_id for one in stage.payloads(session, ToolCalled)}
+
+
+async def test_a_model_that_fails_for_it_is_the_result_of_the_call() -> None:
+    stage, model = Stage(), Acting(hand_on("it"), lambda task, number: [ModelRequestError("No.")])
+    session, end = await play(stage, model)
+    assert end.status == "completed"
+    (result,) = stage.payloads(session, ToolFinished)
+    assert not result.success
+    assert "No." in result.preview
+
+
+async def test_one_that_takes_too_long_is_ended_with_what_it_has_at_work() -> None:
+    stage = Stage()
+
+    async def hang() -> None:
+        await asyncio.Event().wait()
+
+    box = looking(read_only=False, before=hang)
+    tools = Tools(box)
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, Acting(hand_on("it"), look_and_tell), Hasty(tools))):
+        end = await stage.until_finished(await stage.say(session, "go"))
+    assert end.status == "completed"
+    assert box.cancelled == ["look"]
+    ended = stage.payloads(session, ToolFinished)
+    assert [(one.agent_id is None, one.success) for one in ended] == [(False, False), (True, False)]
+    assert "did not end within" in ended[-1].preview
+
+
+class Hasty:
+    """The same tools with 50 ms for another agent."""
+
+    def __init__(self, inner: Tools) -> None:
+        self._inner = inner
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        delegate = setup.delegate
+
+        async def soon(call: ToolCall, assignment: Any) -> Done:
+            assert delegate is not None
+            return await delegate(call, replace(assignment, within_s=0.05))
+
+        return await self._inner.tools(replace(setup, delegate=soon))
+
+
+class DiesAfter(MemoryRunLedger):
+    """The first worker is killed right after the event of this number is stored: it hears and does nothing more."""
+
+    def __init__(self, store: MemoryStore, number: int) -> None:
+        super().__init__(store)
+        self._store_, self._number = store, number
+        self.has_died = asyncio.Event()
+
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
+        if lease.worker == "worker_1" and self.has_died.is_set():
+            await asyncio.Event().wait()
+        events = await super().record(lease, items, taken=taken)
+        if lease.worker == "worker_1" and len(self._store_.sessions[lease.run.session_id].events) >= self._number:
+            self.has_died.set()
+            await asyncio.Event().wait()
+        return events
+
+
+async def test_a_run_taken_over_goes_on_inside_it_with_the_same_bytes_wherever_it_was_cut() -> None:
+    stage, whole = Stage(), Acting(hand_on("one", "two"), look_and_tell)
+    session, _ = await play(stage, whole)
+    inside = [
+        event.seq or 0
+        for event in stage.events(session)
+        if agent_of(event.payload) is not None or isinstance(event.payload, ToolCalled)
+    ]
+    expected = {task: asked(whole, task)[-1] for task in (None, "one", "two")}
+    for cut_at in inside:
+        model = Acting(hand_on("one", "two"), look_and_tell)
+        store = MemoryStore()
+        ledger = DiesAfter(store, cut_at)
+        stage = Stage(store, ledger=ledger)
+        session = await stage.open_session(title="named")
+        async with working(worker_for(stage, model, Tools(looking()))):
+            run = await stage.say(session, "go")
+            async with asyncio.timeout(10):
+                await ledger.has_died.wait()
+            stage.lapse(run)
+            async with working(worker_for(stage, model, Tools(looking()), name="worker_2")):
+                assert (await stage.until_finished(run)).status == "completed"
+        check(stage, session, run, model, expected)
+
+
+def check(stage: Stage, session: SessionId, run: RunId, model: Acting, expected: dict[str | None, list[Turn]]) -> None:
+    for task, turns in expected.items():
+        said = asked(model, task)
+        assert said[-1] == turns
+        assert all(turns[: len(one)] == one for one in said)
+        assert len({(request.system, repr(request.tools)) for request in model.of(task)}) == 1
+    assert len(stage.payloads(session, SubagentStarted)) == 2
+    assert len(stage.payloads(session, ContextOpened)) == 3
+    assert len(stage.payloads(session, ToolCalled)) == len(stage.payloads(session, ToolFinished)) == 6
+    texts = [said.text for said in stage.payloads(session, MessageCompleted)]
+    assert len(texts) == len(set(texts)) == 7
+
+
+def asked(model: Acting, task: str | None) -> list[list[Turn]]:
+    """What the model was sent for an agent, with its calls by their order in place of their ids."""
+    requests: list[list[Turn]] = []
+    for request in model.of(task):
+        ids: dict[str, str] = {}
+        turns: list[Turn] = []
+        for turn in request.turns:
+            if isinstance(turn, AssistantTurn):
+                ids |= {one.call_id: f"call {len(ids) + index}" for index, one in enumerate(turn.calls)}
+                named = tuple(replace(one, call_id=ids[one.call_id]) for one in turn.calls)
+                turns.append(replace(turn, calls=named))
+            elif isinstance(turn, ToolTurn):
+                turns.append(replace(turn, call_id=ids[turn.call_id]))
+            else:
+                turns.append(turn)
+        requests.append(turns)
+    return requests
+
+
+async def test_what_it_may_have_done_before_it_was_cut_is_not_done_again() -> None:
+    store = MemoryStore()
+    ledger = DiesAfter(store, 10_000)
+    stage = Stage(store, ledger=ledger)
+    session = await stage.open_session(title="named")
+
+    async def die() -> None:
+        ledger.has_died.set()
+        await asyncio.Event().wait()
+
+    model, box, after = Acting(hand_on("it"), look_and_tell), looking(False, die), looking(read_only=False)
+    async with working(worker_for(stage, model, Tools(box))):
+        run = await stage.say(session, "go")
+        await asyncio.wait_for(ledger.has_died.wait(), 10)
+        stage.lapse(run)
+        async with working(worker_for(stage, model, Tools(after), name="worker_2")):
+            assert (await stage.until_finished(run)).status == "completed"
+    assert [arguments["what"] for _, arguments in box.started + after.started] == ["it 0", "it 1"]
+    assert "may have happened" in repr(model.of("it")[-1].turns)
+
+
+async def test_a_run_that_is_given_back_goes_on_inside_it() -> None:
+    stage = Stage()
+    session = await stage.open_session(title="named")
+    draining = asyncio.Event()
+
+    async def drain() -> None:
+        draining.set()
+        await asyncio.sleep(0.05)
+
+    model = Acting(hand_on("it"), look_and_tell)
+    first = worker_for(stage, model, Tools(looking(False, drain)))
+    async with working(first) as task:
+        run = await stage.say(session, "go")
+        await asyncio.wait_for(draining.wait(), 10)
+        task.cancel()
+        await asyncio.wait({task}, timeout=10)
+    async with working(worker_for(stage, model, Tools(looking(False)), name="worker_2")):
+        await until(lambda: stage.run(run).status.is_end)
+    assert stage.run(run).attempt == 2
+    assert len(stage.payloads(session, SubagentStarted)) == 1
+    assert stage.run(run).status.value == "completed"
+
+
+def test_only_the_main_agent_is_told_nothing_of_its_part() -> None:
+    table = capabilities()
+    prompts = {kind: Capabilities(table, replace(ANY, kind=kind)).system_prompt() for kind in ("main", "general")}
+    assert "Your part" not in prompts["main"]
+    assert "Your part" in prompts["general"]
+
+
+def test_what_needs_the_approval_of_the_person_is_denied_where_nobody_can_ask_for_it() -> None:
+    asking = [Capability(name="ask", gate=lambda _setup, _call: Ask(expires_s=1))]
+    spec = ToolSpec(name="x", description="", parameters={}, phrase="")
+    verdicts = {
+        kind: Capabilities(asking, replace(ANY, kind=kind)).judge(ProposedCall(tool=spec, arguments={}))
+        for kind in ("main", "general")
+    }
+    assert isinstance(verdicts["main"], Ask)
+    assert isinstance(verdicts["general"], Deny)
