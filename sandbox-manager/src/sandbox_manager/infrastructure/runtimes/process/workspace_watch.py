@@ -40,6 +40,8 @@ _FAST_SHARE = 50
 _REST = 50
 """A long count is followed by so many times its length without one, up to `_LONGEST_REST_S`."""
 _LONGEST_REST_S = 120.0
+_REST_OVER = 4
+"""Shorter, and no longer than between two looks, for one that is over its limit: whether it grows has to be known."""
 _SLACK = 10
 _SLACK_BYTES = 16 * 1024 * 1024
 _SLACK_FILES = 1000
@@ -230,6 +232,8 @@ class WorkspaceWatch:
             fields = {"sandbox_id": sandbox_id, "bytes": size.bytes, "files": size.files}
             _log.warning("ended a sandbox that went on filling its workspace", extra=fields)
             self.end(sandbox_id, _OVER)
+        if known.is_large and known.over is not None:
+            known.due_at = min(known.due_at, now + min(counted.took_s * _REST_OVER, _LOOK_S))
 
     def _holds_deleted(self, counted: Counted) -> bool:
         """Whether it is over its limit by what nobody can delete any more."""

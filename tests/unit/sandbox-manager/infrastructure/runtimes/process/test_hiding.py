@@ -30,6 +30,7 @@ from sandbox_manager.infrastructure.runtimes.process.store import Store
 from sandbox_manager.infrastructure.runtimes.process.watches import Watches
 from sandbox_manager.infrastructure.runtimes.process.workspace_count import CountBounds, Watched, read_counts
 from sandbox_manager.infrastructure.runtimes.process.workspace_watch import WorkspaceWatch
+from service_kit.tree_size import TreeSize
 from support.sandboxes import inside
 
 MIB = 1 << 20
@@ -247,6 +248,26 @@ def test_a_look_that_fails_is_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
         scene.look()
     monkeypatch.setattr(memory_watch, "bytes_held", lambda *_: DescriptorMemory({}, [], 0))
     scene.look()
+
+
+@pytest.mark.parametrize(("mib", "rest_s"), [(11, 120), (50, 20)], ids=["within", "over"])
+def test_a_large_workspace_that_is_over_its_limit_is_soon_counted_again(
+    mib: int, rest_s: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it went on filling was known after two minutes, whatever it had written meanwhile."""
+
+    def counted(watched: Sequence[Watched], _: int, bounds: CountBounds, **__: object) -> list[workspace_count.Counted]:
+        size = TreeSize(mib * MIB, 1, complete=bounds is workspace_watch.LONG)
+        return [workspace_count.Counted(size, 30.0) for _ in watched]
+
+    monkeypatch.setattr(workspace_watch, "count_workspaces", counted)
+    running = MappingProxyType({"one": Watched("one", tmp_path, ROOT)})
+    watch = WorkspaceWatch(tmp_path, 20 * MIB, 0, True, lambda: running, lambda *_: None)
+    watch()
+    watch.close()
+    watch()
+
+    assert watch._known["one"].due_at - time.monotonic() == pytest.approx(rest_s, abs=10)
 
 
 def test_long_counts_are_waited_for_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
