@@ -13,13 +13,15 @@ export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: fal
 markdown.linkify.set({ fuzzyLink: false })
 
 const UPRIGHT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
-/** Scripts without an italic of their own are emphasised by dots: a browser would only slant them. */
+const FEW = 24
+/** Scripts without an italic of their own are not slanted: a few words have dots instead, as print has. */
 markdown.renderer.rules['em_open'] = (tokens, index) => {
   const end = tokens.findIndex(
     ({ type, level }, at) => at > index && type === 'em_close' && level === tokens[index]?.level,
   )
   const words = tokens.slice(index, end).map(({ content }) => content)
-  return UPRIGHT.test(words.join('')) ? '<em class="upright">' : '<em>'
+  const text = words.join('')
+  return UPRIGHT.test(text) ? `<em class="upright${text.length > FEW ? '' : ' dotted'}">` : '<em>'
 }
 
 /**

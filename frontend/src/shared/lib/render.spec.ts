@@ -37,8 +37,9 @@ describe('renderBlock', () => {
 
 it.each([
   ['*word*', '<em>word</em>'],
-  ['*请注意*', '<em class="upright">请注意</em>'],
-  ['*see **重要** here* and *so*', '<em class="upright">see <strong>重要</strong> here</em> and <em>so</em>'],
+  ['*请注意*', '<em class="upright dotted">请注意</em>'],
+  [`*${'长'.repeat(25)}*`, `<em class="upright">${'长'.repeat(25)}</em>`],
+  ['*see **重要** here* and *so*', '<em class="upright dotted">see <strong>重要</strong> here</em> and <em>so</em>'],
 ])('%s is not slanted where its script has no italic', (source, html) =>
   expect(renderBlock(source)).toBe(`<p>${html}</p>\n`),
 )
