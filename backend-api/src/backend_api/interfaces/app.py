@@ -56,7 +56,7 @@ refused with 403. A socket is closed with
 
 _TAGS: list[dict[str, Any]] = [
     {"name": "accounts", "description": "Register, log in, refresh, log out."},
-    {"name": "sessions", "description": "Conversations, each with a computer of its own."},
+    {"name": "sessions", "description": "Conversations, each with a sandbox of its own."},
     {"name": "runs", "description": "Messages and the work that answers them."},
     {"name": "events", "description": "One ordered stream per session: live, paged, resumable."},
     {"name": "files", "description": "The workspace of a session."},

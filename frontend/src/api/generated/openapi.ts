@@ -51,7 +51,7 @@ export interface CreateSessionBody {
   options?: OptionsBody
 }
 /**
- * What a session may choose for itself. What would change nothing is refused, so that nobody relies on it.
+ * Options of a session. One that would have no effect is refused, so that nobody relies on it.
  */
 export interface OptionsBody {
   /**
@@ -267,7 +267,7 @@ export interface ModelBody {
   thinking: 'never' | 'optional' | 'always'
 }
 /**
- * What a session may choose for itself. What would change nothing is refused, so that nobody relies on it.
+ * Options of a session. One that would have no effect is refused, so that nobody relies on it.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "OptionsBody".

@@ -40,7 +40,7 @@ def _granted(request: Request, response: Response, grant: Grant, *, by_cookie: b
 
 @router.post("/register", status_code=201, responses={403: {}, 409: {}, 429: {}})
 async def register(body: RegisterBody, request: Request, response: Response, calls: Calls) -> GrantBody:
-    """Make an account and log in. The first user is admin."""
+    """Create an account and log in. The first user becomes an administrator."""
     if body.cookie:
         require_own_page(request)
     grant = await calls.register(
@@ -51,7 +51,7 @@ async def register(body: RegisterBody, request: Request, response: Response, cal
 
 @router.post("/login", responses={401: {}, 403: {}, 429: {}})
 async def log_in(body: LogInBody, request: Request, response: Response, calls: Calls) -> GrantBody:
-    """Log in with name and password."""
+    """Log in with user name and password."""
     if body.cookie:
         require_own_page(request)
     grant = await calls.log_in(body.username, body.password, address=address_of(request), for_page=body.cookie)
@@ -60,7 +60,7 @@ async def log_in(body: LogInBody, request: Request, response: Response, calls: C
 
 @router.post("/refresh", responses={401: {}, 403: {}, 429: {}})
 async def refresh(body: RefreshBody, request: Request, response: Response, calls: Calls) -> GrantBody:
-    """Trade a refresh token for new tokens; it holds once."""
+    """Exchange a refresh token for new tokens. Each refresh token can be used once."""
     by_cookie = body.cookie or body.refresh_token is None
     brought = [body.refresh_token] if body.refresh_token else read_cookies(request)
     if not brought and not body.cookie:
@@ -78,7 +78,7 @@ async def refresh(body: RefreshBody, request: Request, response: Response, calls
 async def change_password(
     body: PasswordBody, caller: CurrentCaller, request: Request, response: Response, calls: Calls
 ) -> GrantBody:
-    """Change the password. Every log-in of this user ends; the answer is a new one."""
+    """Change the password. All log-ins of this user end; the response carries the tokens of a new one."""
     if body.cookie:
         require_own_page(request)
     grant = await calls.change_password(caller, body.old_password, body.new_password, for_page=body.cookie)
@@ -87,7 +87,7 @@ async def change_password(
 
 @router.post("/logout", status_code=204, responses={401: {}})
 async def log_out(request: Request, calls: Calls, bearer: Bearer, body: LogOutBody | None = None) -> Response:
-    """End this log-in: that of the token, or of the page's cookie."""
+    """End the log-in of the token, or of the page's cookie."""
     cookies = read_cookies(request) if is_own_page(request) else []
     caller = await _caller_who_leaves(calls, bearer, has_cookie=bool(cookies))
     if caller is None:
@@ -119,20 +119,20 @@ def _left(request: Request) -> Response:
 
 @router.post("/logout-all", status_code=204)
 async def log_out_everywhere(caller: CurrentCaller, request: Request, calls: Calls) -> Response:
-    """End every log-in of this user."""
+    """End all log-ins of this user."""
     await calls.log_out.everywhere(caller.user.id)
     return _left(request)
 
 
 @router.get("/me")
 async def me(caller: CurrentCaller) -> MeBody:
-    """The user of this token."""
+    """Return the user of this token."""
     return MeBody.model_validate(caller.user)
 
 
 @router.get("/status")
 async def status(calls: Calls, options: Options) -> AuthStatusBody:
-    """How to log in here, and what this server takes."""
+    """Return how to log in to this server, and its limits."""
     return AuthStatusBody(
         mode="local" if options.is_local else "password",
         has_users=await calls.users.has_any(),

@@ -35,27 +35,27 @@ class ToolBody(AnswerBody):
 
 @router.get("/tools")
 async def tools(caller: CurrentCaller, calls: Calls) -> list[ToolBody]:
-    """Tools the agent has."""
+    """List the tools of the agent."""
     del caller
     return [ToolBody.model_validate(tool) for tool in calls.tools]
 
 
 @router.get("/models")
 async def models(caller: CurrentCaller, calls: Calls) -> list[ModelBody]:
-    """Models a session may choose, the default first."""
+    """List the models a session can use, the default first."""
     del caller
     return [ModelBody.model_validate(model) for model in calls.models]
 
 
 @router.get("/skills")
 async def skills(caller: CurrentCaller) -> list[dict[str, Any]]:
-    """Skills the agent may read."""
+    """List the skills the agent can read."""
     del caller
     return []
 
 
 @router.get("/presets")
 async def presets(caller: CurrentCaller) -> list[dict[str, Any]]:
-    """Presets a session may start from."""
+    """List the presets a session can start from."""
     del caller
     return []

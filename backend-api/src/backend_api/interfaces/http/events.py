@@ -91,7 +91,7 @@ async def events(
 
 @router.get("/sessions/{session_id}/events/{seq}/body", response_class=Response, dependencies=[ONE_PLACE])
 async def event_body(session_id: str, seq: int, caller: CurrentCaller, calls: Calls) -> Response:
-    """The whole of something long an event refers to."""
+    """Return the complete body of an event that shows only a part of it."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
     body = await calls.log.body(session.id, seq if 0 < seq < _MAX_SEQ else 0)
     return Response(body.content, headers=content_headers(f"body-{seq}", body.content[:HEAD_BYTES]))

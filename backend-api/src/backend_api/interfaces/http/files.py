@@ -38,21 +38,21 @@ _BYTES = {200: {"content": {"*/*": {"schema": {"type": "string", "format": "bina
 
 @router.get("/sessions/{session_id}/files", responses=_OUTSIDE, dependencies=[ONE_PLACE])
 async def list_files(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> list[FileEntryBody]:
-    """What is in a folder of the workspace."""
+    """List a folder of the workspace."""
     sandbox = await calls.own_sandbox(SessionId(session_id), caller.user.id)
     return [FileEntryBody.model_validate(entry) for entry in await calls.workspace.list(sandbox, path)]
 
 
 @router.get("/sessions/{session_id}/files/content", responses=_OUTSIDE, dependencies=[ONE_PLACE])
 async def preview_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path) -> FilePreviewBody:
-    """Text of a file, cut at 100 KB; null for a binary one."""
+    """Return the text of a file, truncated at 100 KB; null for a binary file."""
     sandbox = await calls.own_sandbox(SessionId(session_id), caller.user.id)
     return FilePreviewBody.model_validate(await calls.workspace.preview(sandbox, path))
 
 
 @router.get("/sessions/{session_id}/files/download", response_class=Response, responses=_BYTES)
 async def download_file(session_id: str, caller: CurrentCaller, calls: Calls, path: Path = "") -> Response:
-    """Bytes of a file; a folder comes as zip, without a path the whole workspace."""
+    """Download a file, or a folder as a zip archive; the whole workspace without a path."""
     async with AsyncExitStack() as opening:
         file = await _opened(calls, SessionId(session_id), caller.user.id, path, opening)
         headers = await file.headers()
@@ -125,7 +125,7 @@ async def link_file(
 async def upload_files(
     session_id: str, request: Request, caller: CurrentCaller, calls: Calls, options: Options, subdir: Path = ""
 ) -> UploadedBody:
-    """Put files into the workspace."""
+    """Upload files into the workspace."""
     await calls.sessions.get(SessionId(session_id), caller.user.id)
     async with (
         calls.upload_files.admitted(caller.user.id, address_of(request)),

@@ -24,13 +24,13 @@ PROBE_S = 2.0
 
 @router.get("/healthz")
 async def healthz() -> dict[str, str]:
-    """The process answers."""
+    """Liveness: the process responds."""
     return {"status": "ok"}
 
 
 @router.get("/readyz", responses={503: {"content": {"application/json": {}}}})
 async def readyz(calls: Calls) -> JSONResponse:
-    """Each dependency and its state; 503 when one that is required does not answer."""
+    """Readiness: the state of each dependency; 503 when a required one does not respond."""
     return await readiness(calls.required, calls.optional)
 
 

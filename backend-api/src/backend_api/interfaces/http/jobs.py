@@ -59,18 +59,18 @@ async def list_jobs(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
 ) -> JobPageBody:
-    """Own jobs, newest first."""
+    """List the caller's jobs, newest first."""
     page = await calls.run_records.page(caller.user.id, status=status, limit=limit, cursor=cursor)
     return JobPageBody(items=[JobBody.of(run) for run in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/{job_id}")
 async def get_job(job_id: str, caller: CurrentCaller, calls: Calls) -> JobBody:
-    """One job."""
+    """Return one job."""
     return JobBody.of(await calls.get_job(RunId(job_id), caller.user.id))
 
 
 @router.post("/{job_id}/cancel", status_code=202, responses={409: {}})
 async def cancel_job(job_id: str, caller: CurrentCaller, calls: Calls) -> JobBody:
-    """Cancel a job that waits or runs; a running one ends within half a second. One that is over: 409."""
+    """Cancel a queued or running job; a running one ends within half a second. 409 when it has ended."""
     return JobBody.of(await calls.cancel_job(RunId(job_id), caller.user.id))

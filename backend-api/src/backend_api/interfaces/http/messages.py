@@ -34,7 +34,7 @@ CALLER_LEFT = "The caller left; the run goes on."
 
 @router.post("/messages", status_code=202)
 async def send_message(session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls) -> AcceptedBody:
-    """Say something; the run that answers goes on without this call."""
+    """Send a message. The run that answers it continues after this call returns."""
     accepted = await calls.send_message(SessionId(session_id), caller.user.id, body.message())
     return AcceptedBody.model_validate(accepted)
 
@@ -43,7 +43,7 @@ async def send_message(session_id: str, body: MessageBody, caller: CurrentCaller
 async def answer_question(
     session_id: str, question_id: str, body: AnswersBody, caller: CurrentCaller, calls: Calls
 ) -> Response:
-    """Answer what the agent asked (`question.asked`); its run goes on. 409 where it is answered, or waits no more."""
+    """Answer a question of the agent (`question.asked`); its run continues. 409 when it is answered or expired."""
     await calls.answer_wait(SessionId(session_id), caller.user.id, question_id, Answers(body.answers))
     return Response(status_code=204)
 
@@ -65,7 +65,7 @@ async def decide_approval(
 async def run(
     session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options, request: Request
 ) -> RunResultBody:
-    """Say something and wait for the end of the run. Whoever leaves before gives up the slot, not the run."""
+    """Send a message and wait for the end of the run. Disconnecting early frees the slot and does not stop the run."""
     following = calls.follow_run.wait_for_result(
         SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
     )
@@ -88,7 +88,7 @@ async def run(
 async def stream_run(
     session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options
 ) -> Response:
-    """Say something and read the events of the run until `run.finished`."""
+    """Send a message and stream the events of the run until `run.finished`."""
     with ExitStack() as taking:
         # Before the message: whoever is refused a slot has said nothing.
         auth = taking.enter_context(calls.stream_slots.claim_slot(caller.claims, "sse"))
@@ -106,6 +106,6 @@ def _kept(auth: ConnectionAuth, taken: ExitStack) -> Generator[ConnectionAuth]:
 
 @router.post("/stop", status_code=202, responses={204: {"description": "The session is idle."}}, response_model=None)
 async def stop(session_id: str, caller: CurrentCaller, calls: Calls) -> StoppedBody | Response:
-    """Stop what the session is doing."""
+    """Stop the active run of the session."""
     run_id = await calls.stop_run(SessionId(session_id), caller.user.id)
     return Response(status_code=204) if run_id is None else StoppedBody(run_id=run_id)

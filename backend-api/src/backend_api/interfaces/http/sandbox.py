@@ -26,21 +26,21 @@ class IssuedTicketBody(AnswerBody):
 
 @router.get("/sandbox")
 async def get_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
-    """How the sandbox is; looking neither starts nor wakes it."""
+    """Return the state of the sandbox, without starting or waking it."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
     return SandboxBody.of(await calls.sandboxes.status(session.id), seq=session.last_seq)
 
 
 @router.post("/sandbox")
 async def start_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
-    """Start or wake the sandbox and wait until it is ready; the stream tells how far it is."""
+    """Start or wake the sandbox and wait until it is ready. The event stream reports its progress."""
     await calls.own_sandbox(SessionId(session_id), caller.user.id)
     return await get_sandbox(session_id, caller, calls)
 
 
 @router.post("/sandbox/renew")
 async def renew_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) -> SandboxBody:
-    """Keep the sandbox running for longer, as any use of it does."""
+    """Extend the life of the sandbox, as any use of it does."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
     return SandboxBody.of(await calls.sandboxes.renew(session.id), seq=session.last_seq)
 
@@ -49,7 +49,7 @@ async def renew_sandbox(session_id: str, caller: CurrentCaller, calls: Calls) ->
 async def issue_ticket(
     session_id: str, caller: CurrentCaller, calls: Calls, request: Request, body: TicketBody | None = None
 ) -> IssuedTicketBody:
-    """A one-use ticket to watch (view) or use (control) the screen; it holds 60 s."""
+    """Issue a one-time ticket to view or control the screen. It is valid for 60 s."""
     mode = body.mode if body else "view"
     issued = await calls.issue_ticket(SessionId(session_id), caller.claims, mode)
     prefix = request.scope.get("root_path", "")

@@ -25,7 +25,7 @@ ToolName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class OptionsBody(RequestBody):
-    """What a session may choose for itself. What would change nothing is refused, so that nobody relies on it."""
+    """Options of a session. One that would have no effect is refused, so that nobody relies on it."""
 
     enable_teams: bool | None = Field(default=None, description=_ONLY_NULL)
     enable_tracing: bool | None = Field(default=None, description=_ONLY_NULL)

@@ -23,7 +23,7 @@ router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 
 @router.post("", status_code=201)
 async def create_session(caller: CurrentCaller, calls: Calls, body: CreateSessionBody | None = None) -> SessionBody:
-    """Open a session."""
+    """Create a session."""
     body = body or CreateSessionBody()
     session = await calls.create_session(caller.user.id, body.title, body.model, body.options.chosen(), body.preset)
     return SessionBody.of(session)
@@ -37,7 +37,7 @@ async def list_sessions(
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     q: Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]*$")] = None,
 ) -> SessionPageBody:
-    """Own sessions, newest first."""
+    """List the caller's sessions, newest first."""
     return SessionPageBody.model_validate(
         await calls.sessions.page(caller.user.id, limit=limit, cursor=cursor, query=q)
     )
@@ -45,19 +45,19 @@ async def list_sessions(
 
 @router.get("/{session_id}")
 async def get_session(session_id: str, caller: CurrentCaller, calls: Calls) -> SessionBody:
-    """One session."""
+    """Return one session."""
     return SessionBody.of(await calls.sessions.get(SessionId(session_id), caller.user.id))
 
 
 @router.patch("/{session_id}")
 async def update_session(session_id: str, body: UpdateSessionBody, caller: CurrentCaller, calls: Calls) -> SessionBody:
-    """Rename, or change model, options, pin, archive."""
+    """Change the title, model or options of a session, or pin or archive it."""
     return SessionBody.of(await calls.update_session(SessionId(session_id), caller.user.id, body.changes()))
 
 
 @router.delete("/{session_id}", status_code=204)
 async def delete_session(session_id: str, caller: CurrentCaller, calls: Calls) -> Response:
-    """Remove a session with its sandbox, files and events."""
+    """Delete a session with its sandbox, files and events."""
     await calls.delete_session(SessionId(session_id), caller.user.id)
     return Response(status_code=204)
 
@@ -70,5 +70,5 @@ async def mark_read(session_id: str, body: ReadBody, caller: CurrentCaller, call
 
 @router.get("/{session_id}/state", dependencies=[ONE_PLACE])
 async def get_state(session_id: str, caller: CurrentCaller, calls: Calls) -> StateBody:
-    """Everything a page needs to open, up to `last_seq`."""
+    """Return everything a page needs to show the session, up to `last_seq`."""
     return StateBody.of(await calls.read_state(SessionId(session_id), caller.user.id))

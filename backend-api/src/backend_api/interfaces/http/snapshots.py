@@ -37,14 +37,14 @@ class SnapshotListBody(AnswerBody):
 
 @router.get("")
 async def list_snapshots(session_id: str, caller: CurrentCaller, calls: Calls) -> SnapshotListBody:
-    """What is kept, newest first."""
+    """List the snapshots of the session, newest first."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
     return SnapshotListBody.model_validate(await calls.snapshots.kept(session.id, caller.user.id))
 
 
 @router.post("", status_code=201)
 async def take_snapshot(session_id: str, body: TakeSnapshotBody, caller: CurrentCaller, calls: Calls) -> SnapshotBody:
-    """Keep the files as they are now; the agent goes on meanwhile."""
+    """Create a snapshot of the files. The agent continues meanwhile."""
     return SnapshotBody.model_validate(await calls.take_snapshot(SessionId(session_id), caller.user.id, body.name))
 
 
@@ -52,14 +52,14 @@ async def take_snapshot(session_id: str, body: TakeSnapshotBody, caller: Current
 async def restore_snapshot(
     session_id: str, snapshot_id: _SnapshotId, caller: CurrentCaller, calls: Calls
 ) -> SnapshotBody:
-    """Bring the files back, all or none. Refused while the agent works; the sandbox starts again at its next use."""
+    """Restore all files or none. Refused while a run is active; the sandbox restarts at its next use."""
     restored = await calls.restore_snapshot(SessionId(session_id), caller.user.id, snapshot_id)
     return SnapshotBody.model_validate(restored)
 
 
 @router.delete("/{snapshot_id}", status_code=204)
 async def delete_snapshot(session_id: str, snapshot_id: _SnapshotId, caller: CurrentCaller, calls: Calls) -> Response:
-    """Give a snapshot up; 204 too when there is none."""
+    """Delete a snapshot; 204 also when it does not exist."""
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
     await calls.snapshots.delete(session.id, caller.user.id, snapshot_id)
     return Response(status_code=204)
