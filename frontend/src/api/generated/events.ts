@@ -521,6 +521,9 @@ export interface ErrorEvent {
   code: string
   retryable: boolean
 }
+/**
+ * A piece of an answer; `seen_seq` as in its `message.completed`.
+ */
 export interface MessageDeltaEvent {
   seq: null
   type: 'message.delta'
@@ -530,7 +533,11 @@ export interface MessageDeltaEvent {
   message_id: string
   offset: number
   text: string
+  seen_seq: number
 }
+/**
+ * A piece of thinking; `seen_seq` as in its `thinking.completed`.
+ */
 export interface ThinkingDeltaEvent {
   seq: null
   type: 'thinking.delta'
@@ -540,6 +547,7 @@ export interface ThinkingDeltaEvent {
   message_id: string
   offset: number
   text: string
+  seen_seq: number
 }
 export interface ToolOutputEvent {
   seq: null

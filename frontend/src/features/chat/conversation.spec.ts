@@ -76,7 +76,7 @@ describe('a conversation', () => {
     await conversation.open('s')
     await vi.waitFor(() => expect(streams).toHaveLength(1))
     const piece = { seq: null, type: 'message.delta', at: '', session_id: 's', run_id: 'r', message_id: 'a' }
-    streams[0]!.send(`data: ${JSON.stringify({ ...piece, offset: 0, text: 'half' })}\n\n`)
+    streams[0]!.send(`data: ${JSON.stringify({ ...piece, offset: 0, text: 'half', seen_seq: 1 })}\n\n`)
     await vi.waitFor(() => expect(conversation.transcript.live).toHaveLength(1))
     expect(shownItems(conversation.transcript)).toMatchObject([
       { text: 'earlier' },

@@ -9,7 +9,7 @@ import { createId } from '@/shared/lib/ids'
 import { withSandboxAnswer } from './computerState'
 import { isForLater, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
-import { joined, reduce } from './reducer'
+import { reduce } from './reducer'
 import { emptyTranscript, isActive, type Transcript } from './transcript'
 
 const PAGE = 1000
@@ -101,7 +101,6 @@ export const useConversation = defineStore('conversation', () => {
       ])
       if (abort.signal.aborted) return
       sessions.keep(opened.session)
-      state = joined(state)
       if (opened.sandbox) state = withSandboxAnswer(state, opened.sandbox)
       transcript.value = state
       phase.value = 'ready'

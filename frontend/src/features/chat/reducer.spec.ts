@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { WireEvent } from '@/api/types'
 import { activeFrom, shownItems } from './order'
-import { HANDED_OVER, joined, reduce } from './reducer'
+import { HANDED_OVER, reduce } from './reducer'
 import { emptyTranscript, type Transcript } from './transcript'
 
 type Loose = { type: WireEvent['type'] } & Record<string, unknown>
@@ -15,8 +15,8 @@ const play = (events: readonly WireEvent[], from: Transcript = emptyTranscript):
 
 const user = (seq: number, text = 'hello'): WireEvent =>
   stored(seq, { type: 'message.user', message_id: `u${seq}`, text, attachments: [], client_message_id: null })
-const delta = (offset: number, text: string, message = 'm'): WireEvent =>
-  live({ type: 'message.delta', message_id: message, offset, text })
+const delta = (offset: number, text: string, message = 'm', seenSeq = 0): WireEvent =>
+  live({ type: 'message.delta', message_id: message, offset, text, seen_seq: seenSeq })
 const completed = (seq: number, text: string, message = 'm'): WireEvent =>
   stored(seq, { type: 'message.completed', message_id: message, text, turn: 0, partial: false, seen_seq: 0 })
 const started = (seq: number): WireEvent =>
@@ -139,9 +139,9 @@ describe('what is said while the agent works', () => {
     ['later', [user(1, 'question'), started(2), called(3), done(4)]],
   ])('stands after the answer of a %s step in a page that comes while that is written', (_, before) => {
     const seq = before.length + 1
-    const pieces = [delta(0, 'half an '), delta(8, 'answer')]
+    const pieces = [delta(0, 'half an ', 'm', 1), delta(8, 'answer', 'm', 1)]
     const stays = play([...before, pieces[0]!, user(seq, 'and this'), pieces[1]!])
-    const comes = play([delta(0, 'half an answer')], joined(play([...before, user(seq, 'and this')])))
+    const comes = play([delta(0, 'half an answer', 'm', 1)], play([...before, user(seq, 'and this')]))
     expect(order(comes)).toBe(order(stays))
     expect(order(comes)).toMatch(/half an answer and this$/)
     expect(activeFrom(shownItems(comes))).toBe(activeFrom(shownItems(stays)))

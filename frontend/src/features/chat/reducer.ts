@@ -4,7 +4,7 @@ import { keepTail, layPiece } from '@/shared/lib/pieces'
 import { finished, toolItem } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
-import { begunAfter, readBy, STEPS } from './steps'
+import { readBy } from './steps'
 import { agentOf, reduceInner, withCall, withOpenCalls } from './subagents'
 import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
 import { begunWait, waitItem, withAnswer } from './waits'
@@ -23,14 +23,8 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
   if (event.seq <= state.lastSeq) return state
   if (event.seq > state.lastSeq + 1) return { ...state, gaps: state.gaps + 1 }
   if (agentOf(event) !== undefined) return reduceOfAgent({ ...state, lastSeq: event.seq }, event)
-  const stepSeq = STEPS.has(event.type) ? event.seq : state.stepSeq
   const readSeq = Math.max(state.readSeq, readBy(event))
-  return reduceStored({ ...state, lastSeq: event.seq, stepSeq, readSeq }, event)
-}
-
-/** The history is read: what is being written at that moment may have begun before the last of it was said. */
-export function joined(state: Transcript): Transcript {
-  return { ...state, joinedSeq: state.lastSeq }
+  return reduceStored({ ...state, lastSeq: event.seq, readSeq }, event)
 }
 
 /** What an agent that works for the main one did. Its tokens are the run's. */
@@ -172,7 +166,8 @@ function layDelta(
   if (!item) {
     if (isSettled(state, kind, messageId)) return state
     if (offset > 0) return { ...state, gaps: state.gaps + 1 }
-    return { ...state, live: [...state.live, { ...liveItem(kind, messageId, text), afterSeq: begunAfter(state) }] }
+    const afterSeq = event.seen_seq > 0 ? event.seen_seq : state.lastSeq
+    return { ...state, live: [...state.live, { ...liveItem(kind, messageId, text), afterSeq }] }
   }
   const laid = layPiece({ text: item.text, points: countPoints(item.text) }, offset, text)
   if (!laid) return { ...state, gaps: state.gaps + 1 }

@@ -116,7 +116,6 @@ describe('an agent that works on a call', () => {
       ...agent,
     })
     expect(state.readSeq).toBe(1)
-    expect(state.stepSeq).toBe(2)
     expect(state.usage).toEqual(usage)
   })
   it('never changes what stands of the main one, whatever it does', () => {

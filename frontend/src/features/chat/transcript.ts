@@ -129,10 +129,6 @@ export interface ComputerView {
 /** What a session has said so far. `items` follow the stored order; `live` is what is being written after them. */
 export interface Transcript {
   readonly lastSeq: number
-  /** The last event of the agent's own: what it writes now began behind it. */
-  readonly stepSeq: number
-  /** Up to here it was read all at once, and when a text being written began was not seen. */
-  readonly joinedSeq: number
   /** The last event the agent had read when it last did something, or when its run began. */
   readonly readSeq: number
   readonly items: readonly Item[]
@@ -162,8 +158,6 @@ export function isLeftUnread(item: Item, { run, readSeq }: Pick<Transcript, 'run
 
 export const emptyTranscript: Transcript = {
   lastSeq: 0,
-  stepSeq: 0,
-  joinedSeq: 0,
   readSeq: 0,
   items: [],
   live: [],

@@ -22,6 +22,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.errors import SlowReaderError
+from backend_api.infrastructure.redis.session_stream import RedisSessionStream
 from support.backend_stores import LiveChannels, memory_channels, redis_channels
 from support.servers import Server
 
@@ -88,6 +89,18 @@ async def test_who_comes_late_gets_the_text_so_far_once_from_the_start(
         assert first[ThinkingDelta].payload == ThinkingDelta(message_id="m", offset=0, text="hm")
         await live.stream.show(session_id, RUN, delta(4, "d"))
         assert (await anext(reader)).payload == delta(4, "d")
+
+
+async def test_who_comes_late_is_told_what_the_model_had_read(
+    redis_server: Server, live: LiveChannels, session_id: SessionId
+) -> None:
+    await live.stream.show(session_id, RUN, MessageDelta(message_id="m", offset=0, text="Hey", seen_seq=7))
+    await live.stream.show(session_id, RUN, ThinkingDelta(message_id="t", offset=0, text="hm", seen_seq=7))
+    async with asyncio.timeout(30), redis_channels(redis_server.uri) as elsewhere:
+        for channels in (live, elsewhere) if isinstance(live.stream, RedisSessionStream) else (live,):
+            async with live_reader(channels.stream, session_id) as reader:
+                late = [(await anext(reader)).payload for _ in range(2)]
+                assert [getattr(payload, "seen_seq", None) for payload in late] == [7, 7]
 
 
 async def test_a_text_that_is_stored_is_forgotten(live: LiveChannels, session_id: SessionId) -> None:

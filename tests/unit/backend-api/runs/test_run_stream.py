@@ -91,3 +91,14 @@ async def test_what_runs_say_until_their_turn_is_one_piece_each_and_nothing_is_l
         assert shown(recording, name) == [(0, "first"), (5, " a b c")]
     began, ended = recording.deltas[29][0], recording.deltas[-1][0]
     assert ended - began > 30 / PIECES_PER_SECOND - 2 * TICK_S
+
+
+async def test_each_piece_tells_what_the_model_had_read_when_its_message_began() -> None:
+    recording = RecordingStream()
+    async with stream_of(recording, "run", Throttle()) as stream:
+        for seen_seq in (3, 8):
+            stream.open_message(seen_seq)
+            stream.show_thinking(f"t{seen_seq}", "hm")
+            stream.show_text(f"m{seen_seq}", "so")
+        await stream.drain(10.0)
+    assert [getattr(payload, "seen_seq", 0) for _, payload in recording.deltas] == [3, 3, 8, 8]

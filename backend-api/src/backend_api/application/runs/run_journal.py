@@ -201,8 +201,7 @@ class RunJournal:
         self._open_message = MessageCompleted(
             message_id=message_id, text="", turn=turn, seen_seq=seen_seq, partial=True
         )
-        self._stream.close_text()
-        self._stream.close_thinking()
+        self._stream.open_message(seen_seq)
 
     def continue_message(self, continuation: Continuation) -> None:
         if self._open_message is not None:

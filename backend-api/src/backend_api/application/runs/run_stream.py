@@ -52,24 +52,25 @@ THROTTLE = Throttle()
 class _Piece:
     """Text that waits to be shown; what comes while it waits joins it."""
 
-    make: Callable[[str, int, str], LivePayload]
+    make: Callable[[str, int, str, int], LivePayload]
     id: str
     offset: int
+    seen_seq: int
     texts: list[str] = field(default_factory=list[str])
 
     def payload(self) -> LivePayload:
-        return self.make(self.id, self.offset, "".join(self.texts))
+        return self.make(self.id, self.offset, "".join(self.texts), self.seen_seq)
 
 
-def _answer(identifier: str, offset: int, text: str) -> LivePayload:
-    return MessageDelta(message_id=identifier, offset=offset, text=text)
+def _answer(identifier: str, offset: int, text: str, seen_seq: int) -> LivePayload:
+    return MessageDelta(message_id=identifier, offset=offset, text=text, seen_seq=seen_seq)
 
 
-def _thinking(identifier: str, offset: int, text: str) -> LivePayload:
-    return ThinkingDelta(message_id=identifier, offset=offset, text=text)
+def _thinking(identifier: str, offset: int, text: str, seen_seq: int) -> LivePayload:
+    return ThinkingDelta(message_id=identifier, offset=offset, text=text, seen_seq=seen_seq)
 
 
-def _output(identifier: str, offset: int, text: str) -> LivePayload:
+def _output(identifier: str, offset: int, text: str, _: int) -> LivePayload:
     return ToolOutput(call_id=identifier, offset=offset, text=text)
 
 
@@ -105,6 +106,7 @@ class RunStream:
         self._message: list[str] = []
         self._thinking: dict[str, list[str]] = {}
         self._outputs: dict[str, str] = {}
+        self._seen_seq = 0
         self.has_shown = asyncio.Event()
         """Set with the first text delivered."""
 
@@ -139,16 +141,19 @@ class RunStream:
         """The same of its thinking, by id."""
         return {identifier: "".join(texts) for identifier, texts in self._thinking.items()}
 
+    def open_message(self, seen_seq: int) -> None:
+        """Another one begins; the model has read what the user said up to `seen_seq`."""
+        self._seen_seq = seen_seq
+        self.close_text()
+        self._thinking = {}
+
     def close_text(self) -> None:
-        """The message is stored, or another one begins."""
+        """The message is stored."""
         self._message = []
 
-    def close_thinking(self, identifier: str | None = None) -> None:
-        """One is stored; without an id all of them are of the past."""
-        if identifier is None:
-            self._thinking = {}
-        else:
-            self._thinking.pop(identifier, None)
+    def close_thinking(self, identifier: str) -> None:
+        """One is stored."""
+        self._thinking.pop(identifier, None)
 
     def open_output(self, call_id: str) -> str:
         """The end of what a call at work wrote."""
@@ -186,7 +191,7 @@ class RunStream:
         except TimeoutError:
             logger.warning("live delivery was cut at the end of a run", extra={"run_id": self._run_id})
 
-    def _show(self, make: Callable[[str, int, str], LivePayload], identifier: str, text: str) -> None:
+    def _show(self, make: Callable[[str, int, str, int], LivePayload], identifier: str, text: str) -> None:
         """Offsets are counted in code points."""
         offset = self._offsets.get(identifier, 0)
         self._offsets[identifier] = offset + len(text)
@@ -196,7 +201,7 @@ class RunStream:
         if isinstance(last, _Piece) and last.id == identifier:
             last.texts.append(text)
         else:
-            self._put(_Piece(make, identifier, offset, [text]))
+            self._put(_Piece(make, identifier, offset, self._seen_seq, [text]))
 
     def _put(self, item: _Piece | ContextUsage | list[Event]) -> None:
         if len(self._waiting) >= MAX_WAITING:

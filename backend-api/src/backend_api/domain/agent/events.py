@@ -84,10 +84,13 @@ class MessageUser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageDelta:
+    """A piece of an answer; `seen_seq` as in its `message.completed`."""
+
     type: Literal["message.delta"] = "message.delta"
     message_id: str
     offset: int
     text: str
+    seen_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,10 +119,13 @@ class MessageCompleted(OfAgent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingDelta:
+    """A piece of thinking; `seen_seq` as in its `thinking.completed`."""
+
     type: Literal["thinking.delta"] = "thinking.delta"
     message_id: str
     offset: int
     text: str
+    seen_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,10 +55,17 @@ def begun_text(payload: Payload) -> TextKey | None:
     return f"o:{payload.call_id}" if isinstance(payload, ToolCalled) else None
 
 
-def text_piece(kind: str, identifier: str, offset: int, text: str) -> TextPayload:
-    """The live payload for a key's kind letter and identifier."""
+def seen_by(payload: TextPayload) -> int:
+    """Up to which message of the user the model had read when it wrote this; 0 where not known, and of a call's
+    output."""
+    return 0 if isinstance(payload, ToolOutput) else payload.seen_seq
+
+
+def text_so_far(key: TextKey, text: str, seen_seq: int) -> TextPayload:
+    """All of a text that is being written."""
+    kind, identifier = key[0], key[2:]
     if kind == "m":
-        return MessageDelta(message_id=identifier, offset=offset, text=text)
+        return MessageDelta(message_id=identifier, offset=0, text=text, seen_seq=seen_seq)
     if kind == "t":
-        return ThinkingDelta(message_id=identifier, offset=offset, text=text)
-    return ToolOutput(call_id=identifier, offset=offset, text=text)
+        return ThinkingDelta(message_id=identifier, offset=0, text=text, seen_seq=seen_seq)
+    return ToolOutput(call_id=identifier, offset=0, text=text)

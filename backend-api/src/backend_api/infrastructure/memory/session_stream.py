@@ -9,7 +9,14 @@ from typing import cast
 
 from backend_api.domain.agent.events import Event, LivePayload
 from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.domain.conversation.live_text import TextPayload, ended_text, ends_all_texts, text_key, text_piece
+from backend_api.domain.conversation.live_text import (
+    TextPayload,
+    ended_text,
+    ends_all_texts,
+    seen_by,
+    text_key,
+    text_so_far,
+)
 from backend_api.domain.conversation.ports import StreamListener
 
 
@@ -19,7 +26,7 @@ class MemorySessionStream:
     def __init__(self) -> None:
         self.is_silent = False
         self._listeners: dict[str, set[StreamListener]] = {}
-        self._texts: dict[str, dict[str, tuple[str, str]]] = {}
+        self._texts: dict[str, dict[str, tuple[str, str, int]]] = {}
 
     async def append(self, session_id: SessionId, events: Sequence[Event]) -> None:
         """To all listeners."""
@@ -36,9 +43,9 @@ class MemorySessionStream:
         if (key := text_key(payload)) is not None:
             piece = cast("TextPayload", payload)
             texts = self._texts.setdefault(session_id, {})
-            _, text = texts.get(key, (run_id, ""))
+            _, text, _ = texts.get(key, (run_id, "", 0))
             if piece.offset <= len(text):
-                texts[key] = (run_id, text[: piece.offset] + piece.text)
+                texts[key] = (run_id, text[: piece.offset] + piece.text, seen_by(piece))
         self._tell(session_id, [_live(session_id, run_id, payload)])
 
     @asynccontextmanager
@@ -53,8 +60,8 @@ class MemorySessionStream:
     async def texts(self, session_id: SessionId) -> list[Event]:
         """All that are being written."""
         return [
-            _live(session_id, run_id, text_piece(key[0], key[2:], 0, text))
-            for key, (run_id, text) in self._texts.get(session_id, {}).items()
+            _live(session_id, run_id, text_so_far(key, text, seen_seq))
+            for key, (run_id, text, seen_seq) in self._texts.get(session_id, {}).items()
         ]
 
     def _tell(self, session_id: str, events: Sequence[Event]) -> None:

@@ -12,14 +12,21 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from redis.exceptions import RedisError
 
 from backend_api.application.conversation.event_json import dump, event_fields, event_from
 from backend_api.domain.agent.events import Event, LivePayload
 from backend_api.domain.conversation.entity import RunId, SessionId
-from backend_api.domain.conversation.live_text import TextPayload, ended_text, ends_all_texts, text_key, text_piece
+from backend_api.domain.conversation.live_text import (
+    TextPayload,
+    ended_text,
+    ends_all_texts,
+    seen_by,
+    text_key,
+    text_so_far,
+)
 from backend_api.domain.conversation.ports import StreamListener
 from backend_api.infrastructure.redis.client import Redis
 from backend_api.infrastructure.redis.hub import Hub, Listener
@@ -80,6 +87,7 @@ class _Text:
     """What this process wrote of one text so far."""
 
     run_id: str
+    seen_seq: int = 0
     pieces: list[str] = field(default_factory=list[str])
     characters: int = 0
     size: int = 0
@@ -92,6 +100,10 @@ class _Text:
     @property
     def whole(self) -> str:
         return "".join(self.pieces)
+
+    @property
+    def meta(self) -> str:
+        return json.dumps({"run_id": self.run_id, "seen_seq": self.seen_seq})
 
 
 class _Piece(NamedTuple):
@@ -183,14 +195,14 @@ class RedisSessionStream:
         except _ERRORS:
             kept = []
         here = self._texts.get(session_id, {})
-        found = [text for text in kept if text[0] not in here]
-        found += [(key, text.run_id, text.whole) for key, text in here.items() if text.pieces]
-        return [_whole(session_id, run_id, key, text) for key, run_id, text in found]
+        found = [(key, text) for key, text in kept if key not in here]
+        found += [(key, text) for key, text in here.items() if text.pieces]
+        return [_whole(session_id, key, text) for key, text in found]
 
     def _text(self, session_id: str, run_id: str, key: str, payload: TextPayload) -> _Text | None:
         texts = self._texts.setdefault(session_id, {})
         if payload.offset == 0:
-            texts[key] = _Text(run_id)
+            texts[key] = _Text(run_id, seen_by(payload))
         text = texts.get(key)
         return text if text is not None and text.characters == payload.offset else None
 
@@ -223,8 +235,7 @@ class RedisSessionStream:
     async def _keep(self, session_id: str, key: str, text: _Text, piece: str, message: bytes) -> bool:
         """Keep the last piece of a text and tell of it; whether it continued what is kept."""
         index, encoded = _index(session_id), _encode(piece)
-        meta = json.dumps({"run_id": text.run_id})
-        args = (key, meta, text.size - len(encoded), encoded, _channel(session_id), message)
+        args = (key, text.meta, text.size - len(encoded), encoded, _channel(session_id), message)
         sent = _Piece((index, f"{index}:{key}"), args, asyncio.get_running_loop().create_future())
         self._waiting.append(sent)
         if len(self._waiting) == 1:
@@ -249,16 +260,16 @@ class RedisSessionStream:
 
     async def _keep_whole(self, session_id: str, key: str, text: _Text) -> None:
         """Redis lost something, and so may have some readers: they are told of the whole."""
-        index, whole = _index(session_id), text.whole
+        index = _index(session_id)
         pipeline = self._redis.pipeline(transaction=True)
-        pipeline.set(f"{index}:{key}", _encode(whole), ex=TTL_S)
-        pipeline.hset(index, key, json.dumps({"run_id": text.run_id}))
+        pipeline.set(f"{index}:{key}", _encode(text.whole), ex=TTL_S)
+        pipeline.hset(index, key, text.meta)
         pipeline.expire(index, TTL_S)
-        pipeline.publish(_channel(session_id), self._message([_whole(session_id, text.run_id, key, whole)]))
+        pipeline.publish(_channel(session_id), self._message([_whole(session_id, key, text)]))
         await pipeline.execute()
 
-    async def _kept(self, session_id: str) -> list[tuple[str, str, str]]:
-        """Key, run and text of all that is being written."""
+    async def _kept(self, session_id: str) -> list[tuple[str, _Text]]:
+        """All that is being written, by key."""
         index = _index(session_id)
         found: dict[bytes, bytes] = await self._redis.hgetall(index)
         if not found:
@@ -266,12 +277,16 @@ class RedisSessionStream:
         keys = [key.decode() for key in found]
         values: list[bytes | None] = await self._redis.mget([f"{index}:{key}" for key in keys])
         return [
-            (key, json.loads(meta)["run_id"], value.decode("utf-8", "surrogatepass"))
+            (key, _kept_text(json.loads(meta), value))
             for key, meta, value in zip(keys, found.values(), values, strict=True)
             if value
         ]
 
 
-def _whole(session_id: str, run_id: str, key: str, text: str) -> Event:
-    payload = text_piece(key[0], key[2:], 0, text)
-    return Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=run_id, payload=payload)
+def _kept_text(meta: dict[str, Any], value: bytes) -> _Text:
+    return _Text(meta["run_id"], meta.get("seen_seq", 0), [value.decode("utf-8", "surrogatepass")])
+
+
+def _whole(session_id: str, key: str, text: _Text) -> Event:
+    payload = text_so_far(key, text.whole, text.seen_seq)
+    return Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=text.run_id, payload=payload)

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest'
+import type { WireEvent } from '@/api/types'
+import { activeFrom, shownItems } from './order'
+import { reduce } from './reducer'
+import { emptyTranscript } from './transcript'
+
+const base = { at: '2026-01-01T00:00:00.000Z', session_id: 's', run_id: 'r' }
+const user = (seq: number, text: string) => ({
+  ...base,
+  seq,
+  type: 'message.user',
+  message_id: `u${seq}`,
+  text,
+  attachments: [],
+  client_message_id: null,
+})
+const started = { ...base, seq: 2, type: 'run.started', message_id: 'u1', model: 'm', worker: 'w', attempt: 1 }
+const piece = (text: string, seenSeq: number) => ({
+  ...base,
+  seq: null,
+  type: 'message.delta',
+  message_id: 'm',
+  offset: 0,
+  text,
+  seen_seq: seenSeq,
+})
+
+it.each([
+  [1, ['question', 'an answer', 'and this'], 1],
+  [3, ['question', 'and this', 'an answer'], 2],
+])('puts an answer that begins after a second message behind what it has read, up to %i', (seenSeq, texts, active) => {
+  const events = [user(1, 'question'), started, user(3, 'and this'), piece('an answer', seenSeq)]
+  const shown = shownItems((events as unknown as WireEvent[]).reduce(reduce, emptyTranscript))
+  expect(shown.map((item) => ('text' in item ? item.text : item.kind))).toEqual(texts)
+  expect(activeFrom(shown)).toBe(active)
+})
