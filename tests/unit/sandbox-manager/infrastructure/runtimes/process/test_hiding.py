@@ -202,17 +202,19 @@ class Several:
 
 
 def test_a_look_the_kernel_blocks_delays_no_other_and_ends_its_own_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    released = threading.Event()
+    released, blocked = threading.Event(), set[threading.Thread]()
     scene = Several(("stuck", "other"), monkeypatch)
 
     def held(pids: Sequence[int], _memory: object) -> DescriptorMemory:
         if scene.name(pids[0]) == "stuck":
+            blocked.add(threading.current_thread())
             released.wait(60)
         return DescriptorMemory({}, [], 0)
 
     monkeypatch.setattr(memory_watch, "bytes_held", held)
     monkeypatch.setattr(memory_watch, "_BLOCKED_S", 0.2)
-    monkeypatch.setattr(bounded_looks, "_is_blocked", lambda _: True)
+    monkeypatch.setattr(bounded_looks, "_is_blocked", lambda thread: thread in blocked)
+    monkeypatch.setattr(memory_watch, "_JOIN_S", 0.1)
     try:
         for _ in range(50):
             scene.look()
