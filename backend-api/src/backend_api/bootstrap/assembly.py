@@ -16,6 +16,7 @@ from backend_api.application.conversation.follow_run import FollowRun
 from backend_api.application.conversation.follow_sessions import FollowSessions
 from backend_api.application.conversation.mark_read import MarkRead
 from backend_api.application.conversation.read_state import ReadState
+from backend_api.application.conversation.resume_run import ResumeRun
 from backend_api.application.conversation.send_message import SendMessage
 from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.application.conversation.session_rules import OptionRules
@@ -166,6 +167,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         mark_read=MarkRead(ports.markers),
         send_message=send_message,
         stop_run=stop_run,
+        resume_run=ResumeRun(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         answer_wait=AnswerWait(ports.waits, ports.stream, ports.notifier),
         run_records=ports.run_records,
         get_job=get_job,

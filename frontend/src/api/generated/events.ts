@@ -44,7 +44,7 @@ export interface RunQueuedEvent {
   session_id: string
   run_id: string
   message_id: string | null
-  cause: 'message' | 'answer'
+  cause: 'message' | 'answer' | 'resume'
 }
 export interface RunStartedEvent {
   seq: number
@@ -52,7 +52,7 @@ export interface RunStartedEvent {
   at: string
   session_id: string
   run_id: string
-  message_id: string
+  message_id: string | null
   model: string
   worker: string
   attempt: number
@@ -408,7 +408,7 @@ export interface ContextNoteEvent {
   session_id: string
   run_id: string | null
   agent_id?: string
-  kind: 'day'
+  kind: 'day' | 'resume'
   text: string
 }
 /**

@@ -346,6 +346,13 @@ export interface RegisterBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ResumedBody".
+ */
+export interface ResumedBody {
+  run_id: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "RunResultBody".
  */
 export interface RunResultBody {

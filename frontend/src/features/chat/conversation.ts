@@ -190,6 +190,10 @@ export const useConversation = defineStore('conversation', () => {
   async function sendAgain(entry: Pending): Promise<void> {
     if (sessionId.value) await outboxes.add(sessionId.value, [entry])
   }
+  /** The agent goes on from where this run ended. */
+  async function resume(runId: string): Promise<void> {
+    if (sessionId.value) await call('POST', `/sessions/${sessionId.value}/runs/${runId}/resume`)
+  }
   async function stop(): Promise<void> {
     if (!sessionId.value || !(isRunning.value || isWaiting.value)) return
     isStopping.value = true
@@ -224,6 +228,7 @@ export const useConversation = defineStore('conversation', () => {
     /** Sends to a conversation whether it is open or not. */
     sendTo: outboxes.add,
     stop,
+    resume,
     takeComputer,
     leave,
     discard: settle,

@@ -35,7 +35,7 @@ class OfAgent:
     agent_id: str | None = None
 
 
-RunCause = Literal["message", "answer"]
+RunCause = Literal["message", "answer", "resume"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class RunQueued:
 class RunStarted:
     type: Literal["run.started"] = "run.started"
     run_id: str
-    message_id: str
+    message_id: str | None
     model: str
     worker: str
     attempt: int = 1
@@ -320,7 +320,7 @@ class ContextNote(OfAgent):
     is what it knows."""
 
     type: Literal["context.note"] = "context.note"
-    kind: Literal["day"]
+    kind: Literal["day", "resume"]
     text: str
 
 

@@ -259,7 +259,7 @@ class Thread:
             said = [*read, *self._step.turns()]
         is_whole = last is not None and last.run_id == run_id and last.is_answer
         return Conversation(
-            turns=[*self._closed, *said, *(turn for _, turn in unread)],
+            turns=[*self._closed, *said, *(turn for _, turn in unread), *self._notes],
             seen_seq=self.seen_seq,
             next_turn=progress.last_turn + 1,
             is_answered=is_whole and not unread,

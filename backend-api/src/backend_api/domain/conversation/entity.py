@@ -68,14 +68,15 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """The work that answers a message and whatever is sent while it runs. Never running with nobody running it.
+    """The work that answers a message and whatever is sent while it runs. Never running with nobody running it. One
+    that began without a message has no `message_id`.
 
     `attempt` counts the workers that took it, `handovers` those that gave it back in good order."""
 
     id: RunId
     session_id: SessionId
     user_id: UserId
-    message_id: str
+    message_id: str | None
     status: RunStatus
     attempt: int = 0
     handovers: int = 0

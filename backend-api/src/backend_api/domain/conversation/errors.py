@@ -33,6 +33,12 @@ class LeaseLostError(ConflictError):
     code = "lease_lost"
 
 
+class NothingToResumeError(ConflictError):
+    """It is not the session's last run, it goes on, or it was completed; nothing was queued."""
+
+    code = "nothing_to_resume"
+
+
 class SlowReaderError(UnavailableError):
     """A reader of a live stream did not keep up; it resumes from its last number."""
 

@@ -11,7 +11,15 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from backend_api.domain.agent.events import Event, LivePayload, MessageUser, RunFinished, StoredPayload, Usage
+from backend_api.domain.agent.events import (
+    ContextNote,
+    Event,
+    LivePayload,
+    MessageUser,
+    RunFinished,
+    StoredPayload,
+    Usage,
+)
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.waits import Answer, Wait
 from backend_api.domain.conversation.entity import (
@@ -138,6 +146,11 @@ class RunLedger(Protocol):
         The same `client_message_id` again answers the first acceptance with `duplicate` true. Raises
         `TooManyWaitingError` when too many messages wait that no model has read; nothing is written then.
         """
+        ...
+
+    async def resume(self, session_id: SessionId, user_id: UserId, run_id: RunId, note: ContextNote) -> list[Event]:
+        """Queue a run without a message that goes on from where this one ended, and record the note for its model.
+        Raises `NothingToResumeError` unless it is the session's last one and ended before it was done."""
         ...
 
     async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:

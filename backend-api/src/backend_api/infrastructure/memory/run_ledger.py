@@ -10,8 +10,10 @@ from typing import Literal
 
 from backend_api.domain.agent.approvals import never_started
 from backend_api.domain.agent.events import (
+    ContextNote,
     Event,
     MessageUser,
+    RunCause,
     RunFinished,
     RunQueued,
     RunStarted,
@@ -34,7 +36,7 @@ from backend_api.domain.conversation.entity import (
     SessionId,
     SessionStatus,
 )
-from backend_api.domain.conversation.errors import LeaseLostError, TooManyWaitingError
+from backend_api.domain.conversation.errors import LeaseLostError, NothingToResumeError, TooManyWaitingError
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.run_waits import begin_waiting, end_waits
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
@@ -101,7 +103,9 @@ class MemoryRunLedger:
                 row.accepted[message.client_message_id] = accepted
             return accepted
 
-    def _queue(self, row: SessionRow, run_id: RunId, message_id: str) -> list[Event]:
+    def _queue(
+        self, row: SessionRow, run_id: RunId, message_id: str | None, cause: RunCause = "message"
+    ) -> list[Event]:
         session = row.session
         run = Run(
             id=run_id,
@@ -115,10 +119,25 @@ class MemoryRunLedger:
         )
         self._store.runs[run_id] = RunRow(run=run)
         row.session = replace(session, active_run_id=run_id, status=SessionStatus.QUEUED)
-        return self._store.store(row, run_id, [RunQueued(run_id=run_id, message_id=message_id)])
+        return self._store.store(row, run_id, [RunQueued(run_id=run_id, message_id=message_id, cause=cause)])
 
     def _touch(self, row: SessionRow) -> None:
         row.session = replace(row.session, last_seq=len(row.events), updated_at=self._store.clock())
+
+    async def resume(self, session_id: SessionId, user_id: UserId, run_id: RunId, note: ContextNote) -> list[Event]:
+        """Under the lock."""
+        async with self._store.lock:
+            row = self._store.own(session_id, user_id)
+            runs = [taken.run for taken in self._store.runs.values() if taken.run.session_id == session_id]
+            is_last = bool(runs) and runs[-1].id == run_id
+            if not is_last or not runs[-1].status.is_end or runs[-1].status == RunStatus.COMPLETED:
+                raise NothingToResumeError("Only the session's last run can go on, and only if it was not completed.")
+            new_run = RunId(uuid.uuid4().hex)
+            events = self._store.store(row, new_run, [note])
+            row.last_user_origin = (current_work().request_id, current_traceparent())
+            events += self._queue(row, new_run, None, "resume")
+            self._touch(row)
+            return events
 
     async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
         """The oldest first."""

@@ -119,7 +119,7 @@ class RunDocument(Document):
     id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- ids are opaque strings
     session_id: str
     user_id: str
-    message_id: str
+    message_id: str | None = None
     status: str
     active: bool | None = None
     attempt: int = 0

@@ -56,7 +56,7 @@ def message_origin() -> Document:
 
 
 def queued_run(
-    run_id: str, session_id: str, user_id: str, message_id: str, at: datetime, *, origin: Document | None = None
+    run_id: str, session_id: str, user_id: str, message_id: str | None, at: datetime, *, origin: Document | None = None
 ) -> Document:
     """A run nobody took yet."""
     return {

@@ -12,6 +12,7 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.agent.events import (
+    ContextNote,
     Event,
     MessageUser,
     RunFinished,
@@ -68,6 +69,7 @@ from backend_api.infrastructure.mongo.run_queries import (
     users_with,
     waiting_after,
 )
+from backend_api.infrastructure.mongo.run_resumes import resume_run
 from backend_api.infrastructure.mongo.run_waits import begin_waiting, end_waits, waits_of
 from backend_api.infrastructure.mongo.transactions import AbandonedError, giving_way, in_transaction, store_errors
 
@@ -172,6 +174,10 @@ class MongoRunLedger(RunEndings):
             return []
         queued = RunQueued(run_id=run_id, message_id=message.message_id)
         return await end_waits(self._database, transaction, run, waits_of(run), queued, "message")
+
+    async def resume(self, session_id: SessionId, user_id: UserId, run_id: RunId, note: ContextNote) -> list[Event]:
+        """See `resume_run`."""
+        return await resume_run(self._database, session_id, user_id, run_id, note)
 
     async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
         """Durable like everything readers see: a claim that was shown and lost would give its number and its fence to

@@ -12,7 +12,7 @@ from backend_api.application.conversation.follow_run import RunTakesTooLongError
 from backend_api.application.identity.connection_auth import ConnectionAuth
 from backend_api.domain.agent.events import ApprovalResolved
 from backend_api.domain.agent.questions import Answers
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame, gone
 from backend_api.interfaces.http.session_schemas import (
@@ -21,6 +21,7 @@ from backend_api.interfaces.http.session_schemas import (
     DecidedBody,
     DecisionBody,
     MessageBody,
+    ResumedBody,
     RunResultBody,
     StoppedBody,
 )
@@ -102,6 +103,14 @@ def _kept(auth: ConnectionAuth, taken: ExitStack) -> Generator[ConnectionAuth]:
     """The slot that was taken before, given back at the end of the block."""
     with taken:
         yield auth
+
+
+@router.post("/runs/{run_id}/resume", status_code=202)
+async def resume(session_id: str, run_id: str, caller: CurrentCaller, calls: Calls) -> ResumedBody:
+    """Go on from where the session's last run ended, if it failed, was stopped or was interrupted: a run without a
+    message. 409 where there is nothing to go on with."""
+    resumed = await calls.resume_run(SessionId(session_id), caller.user.id, RunId(run_id))
+    return ResumedBody(run_id=resumed)
 
 
 @router.post("/stop", status_code=202, responses={204: {"description": "The session is idle."}}, response_model=None)

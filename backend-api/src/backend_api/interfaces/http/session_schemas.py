@@ -178,6 +178,10 @@ class AcceptedBody(AnswerBody):
     duplicate: bool
 
 
+class ResumedBody(AnswerBody):
+    run_id: str
+
+
 class StoppedBody(AnswerBody):
     run_id: str
 

@@ -19,6 +19,7 @@ from backend_api.application.conversation.follow_run import FollowRun
 from backend_api.application.conversation.follow_sessions import FollowSessions
 from backend_api.application.conversation.mark_read import MarkRead
 from backend_api.application.conversation.read_state import ReadState
+from backend_api.application.conversation.resume_run import ResumeRun
 from backend_api.application.conversation.send_message import SendMessage
 from backend_api.application.conversation.stop_run import StopRun
 from backend_api.application.conversation.stream_slots import StreamSlots
@@ -80,6 +81,7 @@ class UseCases:
     mark_read: MarkRead
     send_message: SendMessage
     stop_run: StopRun
+    resume_run: ResumeRun
     answer_wait: AnswerWait
     run_records: RunRecords
     get_job: GetJob
