@@ -49,6 +49,7 @@ class House:
         return {
             "session_id": session_id,
             "job_id": said.json()["run_id"],
+            "run_id": said.json()["run_id"],
             "seq": "1",
             "snapshot_id": "none",
             "question_id": "none",
