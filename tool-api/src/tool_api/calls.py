@@ -37,7 +37,7 @@ class LiveOutput:
         shown = "".join(self._shown).rstrip()
         return f"{shown}\n[{note}]" if shown else f"[{note}]"
 
-    def take(self) -> OutputFrame | None:
+    def next_frame(self) -> OutputFrame | None:
         """All that is pending as one frame."""
         self.changed.clear()
         if not self._pending:
@@ -93,7 +93,7 @@ class Calls:
         """End every call."""
         await asyncio.gather(*(call.cancel() for call in list(self._running.values())))
 
-    def start(self, call_id: str, tool: AnyTool, arguments: Arguments, deadline_ms: int | None) -> Call:
+    def start_call(self, call_id: str, tool: AnyTool, arguments: Arguments, deadline_ms: int | None) -> Call:
         """Start a call.
 
         Raises:

@@ -16,7 +16,7 @@ from support.endpoint import SOURCES
 from support.ordinary_user import UID, as_ordinary_user, hand_to_ordinary_user
 from tool_api.errors import DiskFullError, InvalidUploadError
 from tool_api.files.upload import receive
-from tool_api.keeping.disk import DiskWatch
+from tool_api.upkeep.disk import DiskWatch
 from tool_api.workspace import Workspace
 
 MIB = 1 << 20

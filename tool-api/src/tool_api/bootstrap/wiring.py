@@ -13,15 +13,15 @@ from tool_api.calls import Calls
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
 from tool_api.http.services import Services
-from tool_api.keeping.disk import DiskWatch
-from tool_api.keeping.keeper import Keeper
-from tool_api.keeping.watchdog import Watchdog
 from tool_api.registry import tool_table
 from tool_api.tools.browser.controller import BrowserController
 from tool_api.tools.browser.tabs import Tabs
 from tool_api.tools.files.controller import FileController
 from tool_api.tools.shell.controller import ShellController
 from tool_api.tools.shell.shells import Shells
+from tool_api.upkeep.disk import DiskWatch
+from tool_api.upkeep.keeper import Keeper
+from tool_api.upkeep.watchdog import Watchdog
 from tool_api.workspace import Workspace
 
 DOWNLOADS = "downloads"

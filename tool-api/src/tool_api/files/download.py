@@ -128,7 +128,7 @@ class _Sink:
     def flush(self) -> None:
         return
 
-    def take(self) -> bytes:
+    def written_bytes(self) -> bytes:
         data = b"".join(self._pieces)
         self._pieces.clear()
         return data
@@ -148,7 +148,7 @@ def _zip(fd: int) -> Generator[bytes]:
                     archive.writestr(zipfile.ZipInfo(_text(below), _ZIP_EPOCH), b"")
                 for name in folder.files:
                     yield from _add(archive, sink, budget, folder.fd, name, below + name)
-        yield sink.take()
+        yield sink.written_bytes()
     finally:
         os.close(fd)
 
@@ -170,7 +170,7 @@ def _add(archive: zipfile.ZipFile, sink: _Sink, budget: _Budget, folder: int, na
             while piece := file.read(_PIECE_BYTES):
                 budget.take_bytes(len(piece))
                 entry.write(piece)
-                yield sink.take()
+                yield sink.written_bytes()
 
 
 def _text(path: str) -> str:

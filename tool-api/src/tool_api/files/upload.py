@@ -15,7 +15,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tool_api.errors import DiskFullError, InvalidUploadError, TooLargeError
 from tool_api.files.placement import place_all
-from tool_api.keeping.disk import DiskWatch
+from tool_api.upkeep.disk import DiskWatch
 from tool_api.workspace import Located, Workspace
 
 FIELD = "files"
@@ -140,7 +140,7 @@ class Upload:
         self._disk.wrote(self._kept_bytes - self._reserved_bytes, self._kept_files - self._reserved_files)
         self._reserved_bytes, self._reserved_files = self._kept_bytes, self._kept_files
 
-    async def take(self, parser: MultipartParser, piece: bytes) -> None:
+    async def receive_piece(self, parser: MultipartParser, piece: bytes) -> None:
         """Write a piece of the body, once there is room for it: all that are on their way at once share it.
 
         Raises:
@@ -238,7 +238,7 @@ async def receive(
         drained = 0
         async for piece in body:
             if upload.fault is None:
-                await upload.take(parser, piece)
+                await upload.receive_piece(parser, piece)
             else:
                 # A client still sending would take an early answer for a broken connection.
                 drained += len(piece)

@@ -12,7 +12,7 @@ from tool_api.http.body_limit import BodyLimitMiddleware
 from tool_api.http.calls import router as calls_router
 from tool_api.http.files import router as files_router
 from tool_api.http.health import router as health_router
-from tool_api.http.keeping import router as keeping_router
+from tool_api.http.keep_alive import router as keep_alive_router
 from tool_api.http.metrics import router as metrics_router
 from tool_api.http.services import Services
 from tool_api.http.vnc import vnc_router
@@ -35,7 +35,7 @@ def create_app(services: Services) -> FastAPI:
     install_problems(app)
     desktop = services.desktop
     vnc = vnc_router(lambda _: services.access, lambda _: desktop.vnc_socket if desktop is not None else None)
-    for router in (health_router, metrics_router, calls_router, files_router, keeping_router, vnc):
+    for router in (health_router, metrics_router, calls_router, files_router, keep_alive_router, vnc):
         app.include_router(router)
     return app
 

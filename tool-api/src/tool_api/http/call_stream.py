@@ -52,10 +52,10 @@ class CallStream(Response):
             raise fault
         await self._send(send, {"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         while not call.task.done():
-            if (frame := call.live.take()) is not None:
+            if (frame := call.live.next_frame()) is not None:
                 await self._send_frame(send, frame)
             await call.live.changed.wait()
-        if (frame := call.live.take()) is not None:
+        if (frame := call.live.next_frame()) is not None:
             await self._send_frame(send, frame)
         result = call.result()
         spans = _spans(call, result, arrived) if get_current_span().get_span_context().is_valid else None

@@ -11,9 +11,9 @@ from fastapi import Request
 from tool_api.access import Access
 from tool_api.calls import Calls
 from tool_api.desktop.supervisor import Desktop
-from tool_api.keeping.keeper import Keeper
 from tool_api.tools.shell.shells import Shells
 from tool_api.tools.tool import AnyTool
+from tool_api.upkeep.keeper import Keeper
 from tool_api.workspace import Workspace
 
 

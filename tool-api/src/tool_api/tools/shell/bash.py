@@ -67,7 +67,7 @@ class Bash:
         self.is_alive = True
 
     @classmethod
-    async def start(cls, state: ShellState, environment: dict[str, str]) -> Bash:
+    async def start_shell(cls, state: ShellState, environment: dict[str, str]) -> Bash:
         """Start a bash in a former one's folder with its exported variables. Raises `OSError`."""
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             streams = open_streams()
@@ -116,7 +116,7 @@ class Bash:
         self._loop.add_reader(self._status, self._read_status)
         self._waiter = self._loop.create_task(self._wait_for_exit())
 
-    def run(self, command: Command) -> None:
+    def run_command(self, command: Command) -> None:
         """Give bash a command; `command` is told its output and its end."""
         if not self.is_alive:
             raise BashEndedError

@@ -33,7 +33,7 @@ class ShellController:
             return failed(f"The command {refused!r} is not allowed in this sandbox.")
         try:
             shell = self.shells.open(arguments.shell)
-            command = await shell.start(arguments.command, wait_s=min(_BUSY_WAIT_S, call.remaining_s))
+            command = await shell.start_command(arguments.command, wait_s=min(_BUSY_WAIT_S, call.remaining_s))
         except ShellBusyError as busy:
             return failed(
                 f"The shell {arguments.shell} is still running: {_short(busy.command.text)}\n"

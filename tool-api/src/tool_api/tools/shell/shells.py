@@ -53,7 +53,7 @@ class Shell:
     def is_busy(self) -> bool:
         return self.command is not None and not self.command.is_finished
 
-    async def start(self, text: str, *, wait_s: float) -> Command:
+    async def start_command(self, text: str, *, wait_s: float) -> Command:
         """Start a command; a shell in the middle of an end is waited for, a busy one raises `ShellBusyError`."""
         if self.command is not None and not await self.command.wait(wait_s):
             raise ShellBusyError(self.command)
@@ -62,7 +62,7 @@ class Shell:
                 raise ShellBusyError(self.command)
             bash = await self._living_bash()
             self.command = Command(text, bash.state.folder)
-            bash.run(self.command)
+            bash.run_command(self.command)
             return self.command
 
     @property
@@ -88,7 +88,7 @@ class Shell:
         async with self._turn:
             bash = await self._living_bash()
             nothing = Command(":", bash.state.folder)
-            bash.run(nothing)
+            bash.run_command(nothing)
             await nothing.wait(_WARM_UP_S)
 
     async def close(self) -> None:
@@ -104,7 +104,7 @@ class Shell:
             await self._bash.close()
         if self._bash is not None:
             self._state = self._bash.state
-        self._bash = await Bash.start(self._state, self._environment())
+        self._bash = await Bash.start_shell(self._state, self._environment())
         return self._bash
 
 

@@ -14,8 +14,8 @@ from contracts.sandboxes import KeepAlive, KeptAlive
 from tool_api.access import Access
 from tool_api.activity import Activity
 from tool_api.errors import ClaimedError, UnauthenticatedError
-from tool_api.keeping.disk import DiskWatch
-from tool_api.keeping.watchdog import Watchdog
+from tool_api.upkeep.disk import DiskWatch
+from tool_api.upkeep.watchdog import Watchdog
 
 KEPT_LINE = "tool-api: kept {}"
 _LONGEST_LINE = 16 * 1024

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tool_api.errors import DiskFullError
-from tool_api.keeping.disk import DiskWatch
+from tool_api.upkeep.disk import DiskWatch
 
 LIMIT = 1_000_000
 
