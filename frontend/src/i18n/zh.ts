@@ -162,7 +162,7 @@ const zh: typeof en = {
     sending: '发送中…',
     redirecting: '正在打断…',
     waits: '当前步骤完成后再读',
-    leftUnread: '尚未回复，助手会在你发送下一条消息时一并阅读。',
+    leftUnread: '尚未回复，智能体会在你发送下一条消息时一并阅读。',
     cutShort: '回答在此被打断',
     handedOver: '工作中断过，现在从上一个完成的步骤继续。',
     notSent: '未发送：{reason}',
