@@ -16,20 +16,24 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 
 import httpx
 import pymongo
 import redis
 import uvloop
 
-from load import NAMES, SHAPES, Usage, paced_model, talk, talkers
+from load import NAMES, SHAPES, Talker, Usage, paced_model, talk, talkers
 from setting import ROOT, machine
 from support.fleet import Fleet, run_fleet
 
 IDLE_S = 5.0
-_LOOKING = {"hello", "serverStatus", "ping", "info", "isMaster"}
+COUNTED = 6
+"""Messages of each session while Redis says what it is asked, which costs it too much to be timed."""
+_LOOKING = {"hello", "serverStatus", "ping", "isMaster"}
+_END = "counted"
 SETTINGS = {
     "LLM_PROVIDER": "openai",
     "OPENAI_API_KEY": "sk-scripted",
@@ -43,34 +47,37 @@ SETTINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Commands by name."""
-
-    mongo: Counter[str]
-    redis: Counter[str]
-
-    def __sub__(self, other: Counts) -> Counts:
-        return Counts(_less(self.mongo, other.mongo), _less(self.redis, other.redis))
-
-
-def _less(now: Counter[str], before: Counter[str]) -> Counter[str]:
-    return Counter({name: many - before[name] for name, many in now.items() if many != before[name]})
-
-
-def counts(fleet: Fleet) -> Counts:
-    """What both servers have been asked so far; what a script calls is not a command."""
+def asked_of_mongo(fleet: Fleet) -> Counter[str]:
+    """Commands so far, by name."""
     with pymongo.MongoClient[dict[str, object]](fleet.mongo_uri) as client:
-        status = client.admin.command("serverStatus")
-    mongo = {name: one["total"] for name, one in status["metrics"]["commands"].items() if isinstance(one, dict)}
+        commands = client.admin.command("serverStatus")["metrics"]["commands"]
+    totals = {name: int(one["total"]) for name, one in commands.items() if isinstance(one, dict)}
+    return Counter({name: many for name, many in totals.items() if name not in _LOOKING})
+
+
+def listen_to_redis(uri: str, listening: Event) -> Counter[str]:
+    """Commands until one that says it is over; what a script calls is none."""
+    asked = Counter[str]()
+    with redis.Redis.from_url(uri) as client, client.monitor() as monitor:
+        listening.set()
+        for told in monitor.listen():
+            if told["command"] == f"ECHO {_END}":
+                return asked
+            if told["client_type"] != "lua":
+                asked[told["command"].split(" ")[0].lower()] += 1
+    return asked
+
+
+async def asked_of_redis(fleet: Fleet, people: Sequence[Talker]) -> dict[str, float]:
+    """Commands a message, by name."""
+    listening = Event()
+    heard = asyncio.ensure_future(asyncio.to_thread(listen_to_redis, fleet.redis_uri, listening))
+    await asyncio.to_thread(listening.wait)
+    await talk(people, COUNTED, 0.5)
     with redis.Redis.from_url(fleet.redis_uri) as client:
-        stats = client.info("commandstats")
-        asked = {name.removeprefix("cmdstat_"): int(one["calls"]) for name, one in stats.items()}
-    return Counts(_asked(mongo), _asked({name: asked.get(name, 0) for name in ("publish", "evalsha", "subscribe")}))
-
-
-def _asked(found: dict[str, int]) -> Counter[str]:
-    return Counter({name: many for name, many in found.items() if name not in _LOOKING})
+        client.echo(_END)
+    messages = COUNTED * len(people)
+    return {name: round(many / messages, 2) for name, many in (await heard).most_common() if many > messages / 20}
 
 
 async def measure(fleet: Fleet, options: argparse.Namespace) -> dict[str, float]:
@@ -81,23 +88,21 @@ async def measure(fleet: Fleet, options: argparse.Namespace) -> dict[str, float]
         people = await talkers(fleet, http, token, options.sessions)
         await talk(people, 10, 0.5)
         usage = Usage(fleet)
-        idle = counts(fleet)
+        idle = asked_of_mongo(fleet)
         await asyncio.sleep(IDLE_S)
-        idle, idle_cpu = counts(fleet) - idle, usage.cpu_s()
-        before, began = counts(fleet), asyncio.get_running_loop().time()
+        idle, idle_cpu = asked_of_mongo(fleet) - idle, usage.cpu_s()
+        before, began = asked_of_mongo(fleet), asyncio.get_running_loop().time()
         await talk(people, options.messages // options.sessions, 0.5)
         took = asyncio.get_running_loop().time() - began
-        cpu, asked = usage.cpu_s(), counts(fleet) - before
+        cpu, asked = usage.cpu_s(), asked_of_mongo(fleet) - before
+        cache = await asked_of_redis(fleet, people)
     messages = options.messages // options.sessions * options.sessions
 
-    def each(now: Counter[str], resting: Counter[str]) -> dict[str, float]:
-        return {
-            name: round(value, 2)
-            for name, many in now.most_common()
-            if (value := (many - resting[name] * took / IDLE_S) / messages) >= 0.05
-        }
-
-    mongo, cache = each(asked.mongo, idle.mongo), each(asked.redis, idle.redis)
+    mongo = {
+        name: round(value, 2)
+        for name, many in asked.most_common()
+        if (value := (many - idle[name] * took / IDLE_S) / messages) >= 0.05
+    }
     ours = sum(s - idle_cpu[name] * took / IDLE_S for name, s in cpu.items() if name.startswith(("gateway", "worker")))
     servers = sum(cpu[name] - idle_cpu[name] * took / IDLE_S for name in ("mongod", "redis"))
     print(f"  mongo {mongo}\n  redis {cache}", file=sys.stderr)
