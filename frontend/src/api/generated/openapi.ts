@@ -364,6 +364,9 @@ export interface RunResultBody {
   }[]
   usage: UsageBody
   files: string[]
+  waits_for: {
+    [k: string]: unknown
+  }[]
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from backend_api.domain.agent.approvals import Approval
-from backend_api.domain.agent.events import ApprovalCall, MessageUser
+from backend_api.domain.agent.events import ApprovalCall, MessageUser, Question, Usage, UsageUpdated
+from backend_api.domain.agent.questions import Questions
+from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import SessionId
 from support.gateway import Gateway
@@ -74,6 +77,34 @@ async def test_an_approval_is_its_owners_and_each_call_is_decided_once(gateway: 
         assert not code or answer.json()["code"] == code
     last = "This is decided already: c1 approved by the user; c2 denied by the user."
     assert answer.json()["detail"] == last
+
+
+async def test_who_waits_for_the_end_of_a_run_is_told_that_it_waits_and_for_what(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    ledger = gateway.ports.ledger
+    running = asyncio.create_task(
+        gateway.client.post(f"/api/sessions/{session_id}/runs", json={"text": "go"}, headers=anna)
+    )
+    while (lease := await ledger.claim("w", lease_s=30, model="m")) is None:
+        await asyncio.sleep(0.01)
+    used = UsageUpdated(usage=Usage(input=7))
+    await ledger.record(lease, [Recorded(payload=used)])
+    calls = [ApprovalCall(call_id="c1", name="write", arguments={"path": "a"})]
+    question = Questions(call_id="c2", questions=[Question(id="q1", text="Which?")])
+    waits = [
+        Wait(id="a", subject=Approval(calls=calls), expires_s=60),
+        Wait(id="q", subject=question, expires_s=60),
+    ]
+    events = await ledger.wait(lease, waits, seen_seq=9)
+    await gateway.ports.stream.append(SessionId(session_id), events)
+    told = (await running).json()
+    assert (told["run_id"], told["status"], told["usage"]["input"]) == (lease.run.id, "waiting", 7)
+    assert [one["text"] for one in told["messages"]] == ["go"]
+    assert [(one["type"], one["seq"]) for one in told["waits_for"]] == [
+        ("approval.requested", events[0].seq),
+        ("question.asked", events[1].seq),
+    ]
 
 
 async def test_the_option_is_taken_and_given_back(gateway: Gateway) -> None:

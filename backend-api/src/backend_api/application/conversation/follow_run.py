@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from backend_api.application.conversation.follow_events import FollowEvents
 from backend_api.application.conversation.send_message import Message, SendMessage
-from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunQueued, Usage, is_for_the_person
+from backend_api.domain.agent.events import (
+    ApprovalRequested,
+    Event,
+    FilesChanged,
+    MessageUser,
+    QuestionAsked,
+    RunFinished,
+    RunQueued,
+    Usage,
+    UsageUpdated,
+    is_for_the_person,
+)
 from backend_api.domain.conversation.entity import Accepted, RunId, SessionId
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
 
+_ASKS = (QuestionAsked, ApprovalRequested)
+_MOST_ASKED = 100
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """What a run came to."""
+    """What a run came to; of one that waits, what it `waits_for`, and what was said and used so far."""
 
     run_id: RunId
     status: str
@@ -24,6 +39,7 @@ class RunResult:
     messages: list[Event] = field(default_factory=list[Event])
     usage: Usage
     files: list[str] = field(default_factory=list[str])
+    waits_for: list[Event] = field(default_factory=list[Event])
 
 
 class RunTakesTooLongError(UnavailableError):
@@ -71,31 +87,65 @@ class FollowRun:
     async def wait_for_result(
         self, session_id: SessionId, user_id: UserId, message: Message, *, timeout_s: float
     ) -> RunResult:
-        """The result once it has ended. Raises `RunTakesTooLongError`."""
+        """The result once it has ended, or waits for a person. Raises `RunTakesTooLongError`."""
         accepted = await self.send_first(session_id, user_id, message)
-        said: list[Event] = []
-        end: RunFinished | None = None
+        far = _SoFar()
         events = self.follow_events_of(session_id, user_id, accepted)
         try:
             async with asyncio.timeout(timeout_s):
                 async for event in events:
                     if event is None or event.seq is None:
                         continue
-                    if isinstance(event.payload, MessageUser) or is_for_the_person(event.payload):
-                        said.append(event)
-                    elif isinstance(event.payload, RunFinished):
-                        end = event.payload
+                    far.add_event(event)
+                    if isinstance(event.payload, _ASKS):
+                        return far.result(waits_for=[event, *await self._asked_with(event)])
         except TimeoutError as error:
             raise RunTakesTooLongError("The run goes on; follow its events.") from error
         finally:
             await events.aclose()
-        if end is None:
+        if far.end is None:
             raise RunTakesTooLongError("The stream ended before the run did; follow its events.")
+        return far.result()
+
+    async def _asked_with(self, first: Event) -> list[Event]:
+        """What the run waits for beside it; all of it is stored at once."""
+        events = await self.follow_events.log.read(SessionId(first.session_id), after=first.seq or 0, limit=_MOST_ASKED)
+        return [*takewhile(lambda event: isinstance(event.payload, _ASKS), events)]
+
+
+@dataclass(slots=True)
+class _SoFar:
+    """What was told of a run."""
+
+    run_id: str = ""
+    said: list[Event] = field(default_factory=list[Event])
+    usage: Usage = field(default_factory=Usage)
+    files: list[str] = field(default_factory=list[str])
+    end: RunFinished | None = None
+
+    def add_event(self, event: Event) -> None:
+        self.run_id = event.run_id or self.run_id
+        if is_for_the_person(event.payload):
+            self.said.append(event)
+        match event.payload:
+            case MessageUser():
+                self.said.append(event)
+            case UsageUpdated(usage=usage):
+                self.usage = usage
+            case FilesChanged(paths=paths):
+                self.files += [path for path in paths if path not in self.files]
+            case RunFinished() as end:
+                self.end, self.usage, self.files = end, end.usage, end.files
+            case _:
+                pass
+
+    def result(self, waits_for: Sequence[Event] = ()) -> RunResult:
         return RunResult(
-            run_id=RunId(end.run_id),
-            status=end.status,
-            reason=end.reason,
-            messages=said,
-            usage=end.usage,
-            files=end.files,
+            run_id=RunId(self.run_id),
+            status="waiting" if waits_for or self.end is None else self.end.status,
+            reason=self.end.reason if self.end and not waits_for else None,
+            messages=self.said,
+            usage=self.usage,
+            files=self.files,
+            waits_for=[*waits_for],
         )

@@ -66,7 +66,8 @@ async def decide_approval(
 async def run(
     session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options, request: Request
 ) -> RunResultBody:
-    """Send a message and wait for the end of the run. Disconnecting early frees the slot and does not stop the run."""
+    """Send a message and wait for the end of the run, or until it waits for a person (status `waiting`). Disconnecting
+    early frees the slot and does not stop the run."""
     following = calls.follow_run.wait_for_result(
         SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
     )

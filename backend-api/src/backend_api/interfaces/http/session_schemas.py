@@ -285,6 +285,8 @@ class RunResultBody(AnswerBody):
     messages: list[dict[str, Any]]
     usage: UsageBody
     files: list[str]
+    waits_for: list[dict[str, Any]]
+    """The events `question.asked` and `approval.requested` that a run of status `waiting` waits for."""
 
     @classmethod
     def of(cls, result: RunResult) -> RunResultBody:
@@ -296,4 +298,5 @@ class RunResultBody(AnswerBody):
             messages=[said(event) for event in result.messages],
             usage=UsageBody.model_validate(result.usage),
             files=result.files,
+            waits_for=[event_fields(event) for event in result.waits_for],
         )
