@@ -72,7 +72,7 @@ async def test_the_composer_has_the_focus_after_an_example_and_after_a_search(st
         await api.json("PATCH", f"/sessions/{session}", json={"title": "Otters at sea"})
         page = await browser.new_page(viewport=WIDE, locale="en")
         await page.goto(stack.base_url)
-        await page.get_by_role("listitem").get_by_role("button").first.click()
+        await page.get_by_role("button", name="See it work").click()
         await page.wait_for_url("**/s/*")
         await expect(composer(page)).to_be_focused()
         await page.get_by_role("button", name="Settings").focus()
