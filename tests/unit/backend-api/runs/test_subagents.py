@@ -38,7 +38,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
-from backend_api.domain.conversation.entity import Lease, RunId, SessionId
+from backend_api.domain.conversation.entity import InboxMessage, Lease, RunId, SessionId
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.tools.task import TaskTool
@@ -266,6 +266,11 @@ class DiesAfter(MemoryRunLedger):
         super().__init__(store)
         self._store_, self._number = store, number
         self.has_died = asyncio.Event()
+
+    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
+        if lease.worker == "worker_1" and self.has_died.is_set():
+            await asyncio.Event().wait()
+        return await super().renew(lease, lease_s=lease_s)
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
         if lease.worker == "worker_1" and self.has_died.is_set():
