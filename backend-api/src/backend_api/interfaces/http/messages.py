@@ -40,7 +40,7 @@ async def send_message(session_id: str, body: MessageBody, caller: CurrentCaller
     return AcceptedBody.model_validate(accepted)
 
 
-@router.post("/questions/{question_id}", status_code=204)
+@router.post("/questions/{question_id}", status_code=204, responses={409: {}})
 async def answer_question(
     session_id: str, question_id: str, body: AnswersBody, caller: CurrentCaller, calls: Calls
 ) -> Response:
@@ -49,7 +49,7 @@ async def answer_question(
     return Response(status_code=204)
 
 
-@router.post("/approvals/{approval_id}")
+@router.post("/approvals/{approval_id}", responses={409: {}})
 async def decide_approval(
     session_id: str, approval_id: str, body: DecisionBody, caller: CurrentCaller, calls: Calls
 ) -> DecidedBody:
@@ -106,7 +106,7 @@ def _kept(auth: ConnectionAuth, taken: ExitStack) -> Generator[ConnectionAuth]:
         yield auth
 
 
-@router.post("/runs/{run_id}/resume", status_code=202)
+@router.post("/runs/{run_id}/resume", status_code=202, responses={409: {}})
 async def resume(session_id: str, run_id: str, caller: CurrentCaller, calls: Calls) -> ResumedBody:
     """Go on from where the session's last run ended, if it failed, was stopped or was interrupted: a run without a
     message. 409 where there is nothing to go on with."""
