@@ -87,14 +87,14 @@ async def test_every_line_of_a_request_has_its_id(watched: Watched) -> None:
 
 
 async def test_metrics_tell_of_the_run(watched: Watched) -> None:
-    worker = _samples(watched.metrics["worker-1"])
-    assert worker["agent_runs_started_total"] == 1
+    worker, gateway = _samples(watched.metrics["worker-1"]), _samples(watched.metrics["gateway-1"])
+    # Counted where it is stored: by the gateway where that leases the run to a worker as it accepts the message.
+    assert worker["agent_runs_started_total"] + gateway["agent_runs_started_total"] == 1
     assert worker["agent_runs_ended_total{status=completed}"] == 1
     assert worker["agent_tool_calls_total{outcome=success,tool=shell_exec}"] == 1
     assert worker["agent_model_calls_total{model=gpt-5.5,outcome=stop,provider=openai}"] >= 1
     assert worker["agent_run_wake_seconds_count"] == 1
     assert worker["agent_runs_waiting"] == 0
-    gateway = _samples(watched.metrics["gateway-1"])
     assert gateway["agent_runs_queued_total"] == 1
     assert gateway["agent_http_requests_total{method=POST,route=/api/sessions/{session_id}/messages,status=202}"] == 1
     assert gateway["process_resident_memory_bytes"] > 0

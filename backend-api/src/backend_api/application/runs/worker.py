@@ -159,7 +159,9 @@ class Worker:
         async with services.notifier.subscribe(Topic.RUN_INBOX, assigned.run_id) as inbox:
             try:
                 lease = await services.ledger.confirm(assigned.run_id, self.name, lease_s=services.options.lease_s)
-            except DomainError:
+            except Exception:
+                # Its short lease lapses, and any worker claims it.
+                logger.exception("confirming failed", extra={"worker": self.name, "run_id": assigned.run_id})
                 lease = None
             if lease is not None and slot is not None:
                 await self._drive(lease, slot.history, inbox)
