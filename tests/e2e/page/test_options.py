@@ -27,7 +27,7 @@ async def test_thinking_is_switched_on_before_the_first_message_and_off_later(st
         await say(page, "stream 3")
         await page.wait_for_url("**/s/*")
         session = page.url.rpartition("/")[2]
-        await api.until(session, "run.finished", timeout_s=60)
+        first = await api.until(session, "run.finished", timeout_s=60)
         assert (await api.json("GET", f"/sessions/{session}"))["options"] == CHOSEN
         await expect(transcript(page).get_by_role("button", name="Thought")).to_have_count(1)
 
@@ -38,6 +38,7 @@ async def test_thinking_is_switched_on_before_the_first_message_and_off_later(st
         await expect(menu).to_be_visible()
         await say(page, "stream 4")
         await expect(transcript(page).get_by_text("word4")).to_be_visible()
+        await api.until(session, "run.finished", after=first[-1]["seq"], timeout_s=60)
         stored = await api.stored_events(session)
         assert [one["thinking"] for one in stored if one["type"] == "context.opened"] == ["high", "off"]
         await expect(transcript(page).get_by_role("button", name="Thought")).to_have_count(1)
