@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,8 +19,8 @@ from backend_api.domain.agent.model import (
     UnknownModelError,
     UserTurn,
 )
+from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.tools import ToolSpec
-from backend_api.domain.agent.waits import Wait
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
 from backend_api.infrastructure.llm.demo import DemoModel
 
@@ -225,10 +224,8 @@ async def test_of_an_answer_it_shows_what_the_person_said_and_nothing_meant_for_
     turns: list[Turn] = [UserTurn(text="ask me whether to go on")]
     text, (call,) = await say(turns, tools=("ask_user",))
     question = Question(id="q1", text=call.arguments["questions"][0]["text"], options=["Yes", "No"], allow_text=True)
-    wait = Wait(id="w", call_id=call.call_id, questions=[question], expires_s=60).begun(
-        datetime(2026, 1, 1, tzinfo=UTC)
-    )
-    finished = next(one.payload for one in wait.resolved(by, answers) if isinstance(one.payload, ToolFinished))
+    resolved = Questions(call_id=call.call_id, questions=[question]).resolved("w", by, answers and Answers(answers))
+    finished = next(one.payload for one in resolved if isinstance(one.payload, ToolFinished))
     turns += [
         AssistantTurn(text=text, calls=(call,)),
         ToolTurn(call_id=call.call_id, name=call.name, output=finished.preview, success=finished.success),
