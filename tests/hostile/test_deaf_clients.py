@@ -68,6 +68,7 @@ async def deaf_clients(port: int, sources: tuple[str, ...], each: int, request: 
             client.close()
 
 
+@pytest.mark.quiet
 async def test_two_addresses_that_read_nothing_shut_nobody_out(gateway: GatewayProcess) -> None:
     async with (
         deaf_clients(gateway.port, ADDRESSES, EACH, BUNDLE * 8),
