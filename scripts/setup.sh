@@ -37,7 +37,8 @@ find_python() {
   fail "Python 3.11 or newer is needed. Install it, or name it: PYTHON=/path/to/python3.11 $0 ..."
 }
 
-# ensure_environment FOLDER LOCK...: a virtual environment that holds one of the locks; the first is installed if none is.
+# ensure_environment FOLDER LOCK...: a virtual environment that holds one of the locks and nothing else: it is made anew when
+# its lock changed, as a package that a lock no longer names would go on being importable. The first lock is installed if none is.
 ensure_environment() {
   local folder=$ROOT/$1 lock wanted
   shift
@@ -47,9 +48,7 @@ ensure_environment() {
   done
   lock=$1
   note "Setting up $(basename "$folder") ($lock) ..."
-  if [ ! -x "$folder/bin/python" ] || ! "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
-    make_environment "$folder"
-  fi
+  make_environment "$folder"
   retry 3 "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-input --timeout 30 --require-hashes \
     -r "$ROOT/requirements/$lock.txt" || fail "The packages of requirements/$lock.txt could not be installed."
   echo "$lock $(sha256sum <"$ROOT/requirements/$lock.txt")" >"$folder/.lock"
