@@ -43,7 +43,7 @@ class FrameReader:
                     return Frame(id=identifier, event=kind, data=json.loads(line[6:]))
         raise EOFError
 
-    async def take(self, count: int) -> list[Frame]:
+    async def take_frames(self, count: int) -> list[Frame]:
         return [await self.next() for _ in range(count)]
 
     async def until(self, event: str) -> list[Frame]:

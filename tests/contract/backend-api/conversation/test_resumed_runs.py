@@ -53,7 +53,7 @@ async def test_it_is_queued_claimed_folded_and_ended_like_any_other(stores: Conv
     assert started.message_id is None
     threads = Threads()
     for event in log:
-        threads.take(event)
+        threads.apply(event)
     conversation = threads.main.conversation(lease.run.id)
     assert conversation.turns[-1] == NoteTurn(text="Go on.")
     assert not conversation.is_answered
@@ -63,7 +63,7 @@ async def test_it_is_queued_claimed_folded_and_ended_like_any_other(stores: Conv
     session = await stores.sessions.get(run.session_id, ANNA)
     assert (session.status, session.active_run_id, session.unread) == (SessionStatus.IDLE, None, 1)
     for event in (await stores.log.read(run.session_id, after=0, limit=100))[len(log) :]:
-        threads.take(event)
+        threads.apply(event)
     after = threads.main.conversation("another").turns
     assert after[: len(conversation.turns)] == conversation.turns
 

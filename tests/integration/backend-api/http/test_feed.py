@@ -41,7 +41,7 @@ async def test_everything_that_changes_a_session_is_told(gateways: list[Gateway]
     near, far = gateways
     anna, bert = await near.user("anna"), await near.user("bert")
     async with reading(far.client, FEED, anna) as reader:
-        (started,) = await reader.take(1)
+        (started,) = await reader.take_frames(1)
         assert (started.event, started.id, started.data["session_id"]) == (
             "feed.started",
             str(started.data["seq"]),

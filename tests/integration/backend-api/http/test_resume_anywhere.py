@@ -183,9 +183,9 @@ async def test_thousands_of_missed_events_come_back_from_any_gateway(gateways: l
         for _ in range(6):
             events = await gateways[0].ports.log.append(session_id, [FilesChanged(paths=["a"], origin="user")] * 500)
             await gateways[0].ports.stream.append(session_id, events)
-        assert [frame.data["seq"] for frame in await near.take(3000)] == list(range(1, 3001))
+        assert [frame.data["seq"] for frame in await near.take_frames(3000)] == list(range(1, 3001))
     async with reading(gateways[1].client, path, anna, last_id="17") as far:
-        assert [frame.data["seq"] for frame in await far.take(2983)] == list(range(18, 3001))
+        assert [frame.data["seq"] for frame in await far.take_frames(2983)] == list(range(18, 3001))
     async with reading(gateways[1].client, path, anna, last_id="999999") as ahead:
         events = await gateways[0].ports.log.append(session_id, [FilesChanged(paths=["b"], origin="user")])
         await gateways[0].ports.stream.append(session_id, events)

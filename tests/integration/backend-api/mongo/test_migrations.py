@@ -53,7 +53,7 @@ async def fill(database: Database) -> dict[str, Any]:
 async def thread_of(log: EventLog, session: str) -> Thread:
     thread = Thread()
     for entry in (await log.read_entries(SessionId(session), after=0, limit=1000))[0]:
-        thread.take(entry.event, entry.output)
+        thread.apply(entry.event, entry.output)
     return thread
 
 

@@ -81,11 +81,11 @@ async def test_an_event_stream_nobody_reads_is_cut_and_others_go_on(gateway: Gat
     )
     try:
         async with reading(gateway.client, path, anna) as reader:
-            frames = await reader.take(100)
+            frames = await reader.take_frames(100)
         await cut("http", before)
         await nobody_streams()
         async with reading(gateway.client, path, anna, last_id=frames[-1].id) as reader:
-            frames += await reader.take(EVENTS - 100)
+            frames += await reader.take_frames(EVENTS - 100)
         assert [frame.data["seq"] for frame in frames] == list(range(1, EVENTS + 1))
     finally:
         deaf.close()

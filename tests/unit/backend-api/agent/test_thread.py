@@ -32,7 +32,7 @@ def events(*payloads: Any, run_id: str = "r1", start: int = 1) -> list[Event]:
 def thread_of(log: list[Event], outputs: dict[str, str] | None = None) -> Thread:
     thread = Thread()
     for event in log:
-        thread.take(event, (outputs or {}).get(getattr(event.payload, "call_id", "")))
+        thread.apply(event, (outputs or {}).get(getattr(event.payload, "call_id", "")))
     return thread
 
 
@@ -172,7 +172,7 @@ def test_a_thread_asked_after_each_event_says_what_one_that_takes_them_all_at_on
     for payload, is_next_run in log:
         run += is_next_run
         numbered += events(payload, run_id=f"r{run}", start=len(numbered) + 1)
-        growing.take(numbered[-1])
+        growing.apply(numbered[-1])
         assert growing.conversation(f"r{run}") == fold(numbered, run_id=f"r{run}")
 
 

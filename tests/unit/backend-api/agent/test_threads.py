@@ -109,12 +109,12 @@ def test_a_conversation_is_what_its_own_events_say_whatever_stands_between_them(
     log = log_of(steps)
     together = Threads()
     for event in log:
-        together.take(event, f"whole {event.seq}" if event.seq and event.seq % 2 else None)
+        together.apply(event, f"whole {event.seq}" if event.seq and event.seq % 2 else None)
     for agent in AGENTS:
         alone = Thread()
         for event in log:
             if agent_of(event.payload) == agent:
-                alone.take(event, f"whole {event.seq}" if event.seq and event.seq % 2 else None)
+                alone.apply(event, f"whole {event.seq}" if event.seq and event.seq % 2 else None)
         mine, own = together.of(agent), alone
         assert without_usage(mine.conversation("r1")) == without_usage(own.conversation("r1"))
         assert mine.progress("r1").open_calls == own.progress("r1").open_calls
@@ -134,9 +134,9 @@ def test_a_log_read_in_two_parts_from_its_json_is_the_same_conversations(
     log = log_of(steps)
     at_once, in_parts = Threads(), Threads()
     for event in log:
-        at_once.take(event)
+        at_once.apply(event)
     for event in [*log[:cut], *log[cut:]]:
-        in_parts.take(event_from(json.loads(json.dumps(event_fields(event)))))
+        in_parts.apply(event_from(json.loads(json.dumps(event_fields(event)))))
         in_parts.main.conversation("r1")
     for agent in AGENTS:
         assert in_parts.of(agent).conversation("r1") == at_once.of(agent).conversation("r1")
@@ -161,7 +161,7 @@ def test_an_agent_begins_with_its_task_and_what_it_used_is_its_own_and_the_runs(
         UsageUpdated(usage=Usage(input=9), agent_usage=Usage(input=2), agent_id=agent),
     ]
     for event in numbered(begun):
-        threads.take(event)
+        threads.apply(event)
     child, main = threads.of(agent).conversation("r1"), threads.main.conversation("r1")
     assert child.turns == [UserTurn(text="find it"), AssistantTurn(text="Found.")]
     assert child.is_answered
@@ -181,7 +181,7 @@ def test_an_agent_is_forgotten_with_the_result_of_its_call_and_with_the_run() ->
             end,
         ]
         for event in numbered(payloads):
-            threads.take(event)
+            threads.apply(event)
         assert threads.of(subagent_of("c1")).conversation("r1").turns == []
 
 

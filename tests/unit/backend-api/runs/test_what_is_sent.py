@@ -62,7 +62,7 @@ def thread_of(stage: Stage, session: SessionId) -> Thread:
     row = stage.store.sessions[session]
     thread = Thread()
     for event in row.events:
-        thread.take(event, row.outputs.get(event.seq or 0))
+        thread.apply(event, row.outputs.get(event.seq or 0))
     return thread
 
 

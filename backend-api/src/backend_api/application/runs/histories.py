@@ -71,7 +71,7 @@ class History:
         self._is_checked = self._last is None
 
     def _add(self, event: Event, output: str | None) -> None:
-        self.threads.take(event, output)
+        self.threads.apply(event, output)
         self._last = event
         if isinstance(event.payload, RunStarted):
             self.started = event

@@ -1,6 +1,6 @@
-"""One agent's conversation: a fold of the session's recorded stream, taken event by event.
+"""One agent's conversation: a fold of the session's recorded stream, one event at a time.
 
-Pure: the same events give the same turns, on any worker, whether they were taken one at a time or all at once.
+Pure: the same events give the same turns, on any worker, whether they are applied one at a time or all at once.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class RunProgress:
     calls: int = 0
     since: datetime | None = None
 
-    def take(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:
         """Add the next event of this agent in this run."""
         payload = event.payload
         self.since = self.since or event.at
@@ -104,7 +104,7 @@ class RunProgress:
             case _:
                 pass
 
-    def take_of_another(self, event: Event) -> None:
+    def apply_of_another(self, event: Event) -> None:
         """What an agent below it did counts as the run's."""
         match event.payload:
             case ToolFinished() as finished if finished.preview != NO_RESULT:
@@ -182,8 +182,8 @@ def shorten(text: str, limit: int) -> str:
 
 
 class Thread:
-    """What one agent said, did and was told up to the last event taken, given none of another agent (see `Threads`);
-    taking one costs the same however many came before.
+    """What one agent said, did and was told up to the last event applied, none of them another agent's (see `Threads`);
+    applying one costs the same however many came before.
 
     A call without a result gets one that says so, as providers refuse a conversation that lacks one. A user message
     the model had not read when it spoke comes after what it said.
@@ -202,9 +202,9 @@ class Thread:
         self._notes: list[NoteTurn] = []
         self._known: dict[str, str] = {}
 
-    def take(self, event: Event, output: str | None = None) -> None:
+    def apply(self, event: Event, output: str | None = None) -> None:
         """Add the next event. `output` is the text that stands beside it, where the preview of a result is not all."""
-        self._take_progress(event)
+        self._apply_to_progress(event)
         match event.payload:
             case MessageUser() as message:
                 seq = event.seq or 0
@@ -231,7 +231,7 @@ class Thread:
                 step.calls[called.call_id] = called
                 step.seen_seq = max(step.seen_seq, called.seen_seq)
             case ToolFinished() as finished:
-                self._take_result(finished, output)
+                self._apply_result(finished, output)
             case ContextOpened() as opened:
                 self._close_step()
                 self._closed = without_thinking(self._closed)
@@ -269,18 +269,18 @@ class Thread:
             notes={**self._known},
         )
 
-    def take_of_another(self, event: Event) -> None:
+    def apply_of_another(self, event: Event) -> None:
         """Count the next event of an agent that works for this one: nothing of it is said here."""
         if self._progress is not None and self._progress.run_id == event.run_id:
-            self._progress.take_of_another(event)
+            self._progress.apply_of_another(event)
 
-    def _take_progress(self, event: Event) -> None:
+    def _apply_to_progress(self, event: Event) -> None:
         """A session has one run at a time, so the first event of another one ends what was known of the last."""
         if event.run_id is None:
             return
         if self._progress is None or self._progress.run_id != event.run_id:
             self._progress = RunProgress(event.run_id)
-        self._progress.take(event)
+        self._progress.apply(event)
 
     def _open(self, event: Event, turn: int) -> _Step:
         step = self._step
@@ -291,7 +291,7 @@ class Thread:
             self._notes = []
         return step
 
-    def _take_result(self, finished: ToolFinished, output: str | None) -> None:
+    def _apply_result(self, finished: ToolFinished, output: str | None) -> None:
         step = self._step
         if step is None or finished.call_id not in step.calls:
             return

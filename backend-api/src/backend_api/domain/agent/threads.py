@@ -21,14 +21,14 @@ class Threads:
         self.main = Thread()
         self._others: dict[str, Thread] = {}
 
-    def take(self, event: Event, output: str | None = None) -> None:
-        """Add the next event of the session; see `Thread.take`."""
+    def apply(self, event: Event, output: str | None = None) -> None:
+        """Add the next event of the session; see `Thread.apply`."""
         agent_id = agent_of(event.payload)
         if agent_id is not None:
-            self._others.setdefault(agent_id, Thread()).take(event, output)
-            self.main.take_of_another(event)
+            self._others.setdefault(agent_id, Thread()).apply(event, output)
+            self.main.apply_of_another(event)
             return
-        self.main.take(event, output)
+        self.main.apply(event, output)
         match event.payload:
             case ToolFinished(call_id=call_id):
                 self._others.pop(subagent_of(call_id), None)
