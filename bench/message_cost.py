@@ -60,11 +60,11 @@ def listen_to_redis(uri: str, listening: Event) -> Counter[str]:
     asked = Counter[str]()
     with redis.Redis.from_url(uri) as client, client.monitor() as monitor:
         listening.set()
-        for told in monitor.listen():
-            if told["command"] == f"ECHO {_END}":
+        for command in monitor.listen():
+            if command["command"] == f"ECHO {_END}":
                 return asked
-            if told["client_type"] != "lua":
-                asked[told["command"].split(" ")[0].lower()] += 1
+            if command["client_type"] != "lua":
+                asked[command["command"].split(" ")[0].lower()] += 1
     return asked
 
 

@@ -47,10 +47,10 @@ class Manager:
 
     def phases(self) -> dict[str, float]:
         """Mean milliseconds of each phase of a start, by the manager's own metrics since it began."""
-        told = self.http.get("/metrics").raise_for_status().text
+        text = self.http.get("/metrics").raise_for_status().text
         name = "sandbox_create_phase_seconds"
         sums, counts = (
-            {phase: float(value) for phase, value in re.findall(rf'{name}_{kind}{{.*phase="(\w+)".*}} (\S+)', told)}
+            {phase: float(value) for phase, value in re.findall(rf'{name}_{kind}{{.*phase="(\w+)".*}} (\S+)', text)}
             for kind in ("sum", "count")
         )
         return {phase: 1000 * total / counts[phase] for phase, total in sums.items() if counts[phase]}

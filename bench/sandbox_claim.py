@@ -62,8 +62,8 @@ def main() -> None:
     for name, times in spent.items():
         print(summary(f"{name} ({runtime})", times[1:], "ms"))
     # Those of a claim begin when its record is stored: its endpoint has answered, its new record is stored too.
-    told = ", ".join(f"{phase} {phases[phase]:.1f} ms" for phase in ("claimed", "total") if phase in phases)
-    print(f"in the manager, means with the first ({runtime}): {told}")
+    line = ", ".join(f"{phase} {phases[phase]:.1f} ms" for phase in ("claimed", "total") if phase in phases)
+    print(f"in the manager, means with the first ({runtime}): {line}")
     print(f"idle with its desktop ({runtime}): {memory / 2**20:.0f} MiB")
 
 

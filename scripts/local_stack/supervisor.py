@@ -83,8 +83,8 @@ class Supervisor:
                         raise StackError(f"{spec.name} {await child.ended()} while starting.{self._excerpt(log)}")
                     await asyncio.sleep(0.05)
         except TimeoutError:
-            told = await spec.why_not() if spec.why_not else ""
-            reason = f" It says: {told}" if told else ""
+            detail = await spec.why_not() if spec.why_not else ""
+            reason = f" It says: {detail}" if detail else ""
             await child.kill()
             raise StackError(
                 f"{spec.name} was not ready within {spec.ready_within:.0f} s.{reason}{self._excerpt(log)}"

@@ -113,15 +113,15 @@ class _Unlinked:
 
     def look_at_mappings(self, pid: int) -> None:
         for task in tasks(pid):
-            told = False
+            is_readable = False
             with contextlib.suppress(OSError), open(f"/proc/{task}/maps", "rb") as lines:
                 for seen, line in enumerate(lines):
                     if seen % _LOOK_AT_CLOCK == 0 and self._ends():
                         return
-                    told = True
+                    is_readable = True
                     if line.endswith(_DELETED):
                         self._look_at_mapping(task, line)
-            if told:
+            if is_readable:
                 return  # all threads of a process that live share its memory
 
     def _ends(self) -> bool:

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from contracts.errors import REQUEST_ID_HEADER
 from service_kit.failures import DomainError
 from service_kit.listening.broken_off import BrokenOffError
-from service_kit.observation.context import Work, told_work, work_fields, working_for
+from service_kit.observation.context import Work, work_fields, work_from_headers, working_for
 from service_kit.observation.spans import TRACEPARENT, following, span
 from service_kit.problems import problem
 
@@ -51,8 +51,8 @@ class Answered:
         return "any" if self.route == UNMATCHED or self.method == _OTHER else self.method
 
 
-def _as_told(_: Scope, headers: Headers) -> Work:
-    return told_work(headers)
+def _from_headers(_: Scope, headers: Headers) -> Work:
+    return work_from_headers(headers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class RequestRules:
 
     service: str
     count: Callable[[Answered], None]
-    work: Callable[[Scope, Headers], Work] = _as_told
+    work: Callable[[Scope, Headers], Work] = _from_headers
     """Whom a request is for; it gets an id where there is none."""
     span: Callable[[Scope, bool], str | None] = lambda _scope, _is_traced: None
     """Name of a request's span, if it gets one; told whether it belongs to its caller's trace."""

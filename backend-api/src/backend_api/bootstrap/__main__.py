@@ -40,7 +40,7 @@ def main() -> int:
 
 
 async def _serve(server: Server, closing: Closing, hosts: list[str], port: int) -> None:
-    closing.then(server.end)
+    closing.on_begin(server.end)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, closing.begin)
     await server.serve(sockets=[listen(host, port) for host in hosts])

@@ -1,4 +1,4 @@
-"""The end of a process: who must know is told before anything is closed."""
+"""The end of a process: callbacks that run before anything is closed."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ class Closing:
     """Begun by a signal, once."""
 
     def __init__(self) -> None:
-        self._told: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], None]] = []
         self._begun_at: float | None = None
 
-    def then(self, tell: Callable[[], None]) -> None:
+    def on_begin(self, callback: Callable[[], None]) -> None:
         """Call this when the end begins."""
-        self._told.append(tell)
+        self._callbacks.append(callback)
 
     def begin(self) -> None:
-        """Tell everyone."""
+        """Call everyone that registered, once."""
         if self._begun_at is None:
             self._begun_at = time.monotonic()
-            for tell in self._told:
-                tell()
+            for callback in self._callbacks:
+                callback()
 
-    def rest(self, seconds: float) -> float:
+    def remaining_s(self, seconds: float) -> float:
         """What is left of so many seconds from the beginning of the end on."""
         self.begin()
         assert self._begun_at is not None

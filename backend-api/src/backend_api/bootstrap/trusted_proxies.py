@@ -67,14 +67,14 @@ class TrustedProxies:
 
 def _nearest(headers: Iterable[tuple[bytes, bytes]]) -> Generator[tuple[bytes, bytes]]:
     """Of those a request was forwarded for only the last: that one the peer says itself, the others it was told."""
-    told = b""
+    forwarded = b""
     for name, value in headers:
         if name == b"x-forwarded-for":
-            told = value
+            forwarded = value
         else:
             yield name, value
-    if told:
-        yield b"x-forwarded-for", told.rpartition(b",")[2].strip()
+    if forwarded:
+        yield b"x-forwarded-for", forwarded.rpartition(b",")[2].strip()
 
 
 def _is_name(entry: str) -> bool:

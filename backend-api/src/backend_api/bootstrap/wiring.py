@@ -79,7 +79,7 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
             worker = None if settings.use_background_jobs else runtime.agent.worker
             announced = AnnouncedSlots(runtime.stores.notifier, model=planned.catalogue.default().id)
             use_cases = assemble(_ports(runtime, feed, planned, access_tokens, worker or announced), policy)
-            closing.then(use_cases.stream_slots.close)
+            closing.on_begin(use_cases.stream_slots.close)
             changes = PublishSandboxChanges(
                 runtime.sandboxes.changes, MongoSandboxChangeLog(runtime.stores.database), runtime.stores.stream
             )
@@ -102,11 +102,11 @@ async def working(worker: Worker | None, closing: Closing) -> AsyncGenerator[Non
         yield
         return
     async with going_on(worker.work(), "worker") as at_work:
-        closing.then(worker.drain)
+        closing.on_begin(worker.drain)
         try:
             yield
         finally:
-            await asyncio.wait({at_work}, timeout=closing.rest(DRAIN_S))
+            await asyncio.wait({at_work}, timeout=closing.remaining_s(DRAIN_S))
 
 
 def _policy(settings: Settings) -> Policy:

@@ -45,7 +45,7 @@ def main() -> int:
 
 async def _work(planned: Plan, hosts: list[str]) -> None:
     closing, ended = Closing(), asyncio.Event()
-    closing.then(ended.set)
+    closing.on_begin(ended.set)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, closing.begin)
     async with open_runtime(planned) as runtime, _answering(planned.settings, hosts, runtime):

@@ -54,7 +54,7 @@ def work_headers() -> dict[str, str]:
     return {HEADERS[name]: value for name, value in work_fields().items()}
 
 
-def told_work(headers: Mapping[str, str]) -> Work:
+def work_from_headers(headers: Mapping[str, str]) -> Work:
     """What a calling service says it works for; whatever is not sane is left out."""
-    told = {name: headers.get(header, "") for name, header in HEADERS.items()}
-    return Work(**{name: value for name, value in told.items() if _SANE.fullmatch(value)})
+    ids = {name: headers.get(header, "") for name, header in HEADERS.items()}
+    return Work(**{name: value for name, value in ids.items() if _SANE.fullmatch(value)})

@@ -28,7 +28,7 @@ async def _echo(scope: Any, receive: Any, send: Any) -> None:
 
 async def test_open_sockets_get_1012_and_the_server_ends() -> None:
     server, closing = server_for(_echo, graceful_s=3), Closing()
-    closing.then(server.end)
+    closing.on_begin(server.end)
     listener = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     async with asyncio.timeout(30):
@@ -49,10 +49,10 @@ async def test_open_sockets_get_1012_and_the_server_ends() -> None:
 def test_an_end_is_told_once_and_its_rest_counts_down() -> None:
     told: list[str] = []
     closing = Closing()
-    closing.then(lambda: told.append("streams"))
-    closing.then(lambda: told.append("worker"))
+    closing.on_begin(lambda: told.append("streams"))
+    closing.on_begin(lambda: told.append("worker"))
     closing.begin()
     closing.begin()
     assert told == ["streams", "worker"]
-    assert 0 <= closing.rest(0.5) <= 0.5
-    assert closing.rest(0) == 0
+    assert 0 <= closing.remaining_s(0.5) <= 0.5
+    assert closing.remaining_s(0) == 0

@@ -77,18 +77,18 @@ async def announced(here: Gateway) -> None:
 
 @pytest.mark.parametrize("told", ["", "5", "x w", "-1 w", "5 ", " w", "1e3 w"])
 def test_what_announces_nothing_is_left_alone(told: str) -> None:
-    assert FreeSlots.read(told) is None
+    assert FreeSlots.parse(told) is None
 
 
 @pytest.mark.parametrize("told", ["", "s", "s r", "s r "])
 def test_what_assigns_nothing_is_left_alone(told: str) -> None:
-    assert Assignment.read(told) is None
+    assert Assignment.parse(told) is None
 
 
 def test_both_read_what_they_tell() -> None:
-    assert FreeSlots.read(str(FreeSlots(7, "host-1"))) == FreeSlots(7, "host-1")
+    assert FreeSlots.parse(str(FreeSlots(7, "host-1"))) == FreeSlots(7, "host-1")
     one = Assignment(SessionId("s"), RunId("r"), "host-1")
-    assert Assignment.read(str(one)) == one
+    assert Assignment.parse(str(one)) == one
 
 
 async def test_a_worker_with_room_is_chosen_the_same_one_for_a_session() -> None:

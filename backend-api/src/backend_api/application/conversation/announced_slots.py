@@ -33,8 +33,8 @@ class AnnouncedSlots:
         """Until cancelled."""
         async with self._notifier.subscribe(Topic.SLOTS_FREE) as announced:
             while True:
-                told = await announced.next(ANNOUNCED_S)
-                if told is not None and (slots := FreeSlots.read(told)) is not None:
+                announcement = await announced.next(ANNOUNCED_S)
+                if announcement is not None and (slots := FreeSlots.parse(announcement)) is not None:
                     self._workers[slots.worker] = _Announced(slots.room, self._clock())
                 oldest = self._clock() - ANNOUNCED_S
                 self._workers = {name: one for name, one in self._workers.items() if one.at >= oldest}

@@ -30,6 +30,6 @@ class RestoreSnapshot:
             raise SessionBusyError("The agent is working on these files. Stop it first, then restore.")
         restored = await self.snapshots.restore(session_id, user_id, snapshot_id)
         reason = f"The files were restored from “{restored.name}”. The computer starts again when it is used."
-        told = [SandboxUpdated(status="gone", reason=reason), FilesChanged(paths=["."], origin="user")]
-        await self.stream.append(session_id, await self.log.append(session_id, told))
+        events = [SandboxUpdated(status="gone", reason=reason), FilesChanged(paths=["."], origin="user")]
+        await self.stream.append(session_id, await self.log.append(session_id, events))
         return restored

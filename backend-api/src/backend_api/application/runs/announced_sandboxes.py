@@ -25,7 +25,7 @@ class AnnouncedSandboxes:
         self._inner = inner
         self._log = log
         self._stream = stream
-        self._told: dict[str, tuple[str, int]] = {}
+        self._announced: dict[str, tuple[str, int]] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def ensure(self, session_id: str, user_id: str) -> Sandbox:
@@ -34,16 +34,16 @@ class AnnouncedSandboxes:
             ensuring = asyncio.ensure_future(self._inner.ensure(session_id, user_id))
             try:
                 await asyncio.wait({ensuring}, timeout=SILENT_S)
-                await self._tell_of_wait(session_id, ensuring)
+                await self._announce_wait(session_id, ensuring)
                 sandbox = await ensuring
             except SandboxUnavailableError as error:
-                await self._tell(session_id, SandboxUpdated(status="failed", reason=error.detail), None)
+                await self._announce(session_id, SandboxUpdated(status="failed", reason=error.detail), None)
                 raise
             finally:
                 ensuring.cancel()
-            if self._told.get(session_id) != (sandbox.id, sandbox.generation):
+            if self._announced.get(session_id) != (sandbox.id, sandbox.generation):
                 ready = SandboxUpdated(status="ready", expires_at=sandbox.expires_at, has_desktop=sandbox.has_desktop)
-                await self._tell(session_id, ready, (sandbox.id, sandbox.generation))
+                await self._announce(session_id, ready, (sandbox.id, sandbox.generation))
             return sandbox
 
     async def status(self, session_id: str) -> SandboxStatus:
@@ -57,16 +57,16 @@ class AnnouncedSandboxes:
 
     async def delete(self, session_id: str, user_id: str) -> None:
         await self._inner.delete(session_id, user_id)
-        self._told.pop(session_id, None)
+        self._announced.pop(session_id, None)
 
-    async def _tell_of_wait(self, session_id: str, ensuring: asyncio.Future[Sandbox]) -> None:
-        """Each step forward in the line is told, and that it starts."""
-        told: SandboxUpdated | None = None
+    async def _announce_wait(self, session_id: str, ensuring: asyncio.Future[Sandbox]) -> None:
+        """Announce each step forward in the queue, and the start."""
+        last: SandboxUpdated | None = None
         while not ensuring.done():
             now = await self._waiting(session_id)
-            if now != told:
-                await self._tell(session_id, now, None)
-                told = now
+            if now != last:
+                await self._announce(session_id, now, None)
+                last = now
             await asyncio.wait({ensuring}, timeout=LOOK_S)
 
     async def _waiting(self, session_id: str) -> SandboxUpdated:
@@ -75,11 +75,11 @@ class AnnouncedSandboxes:
             return SandboxUpdated(status="starting", queue_position=status.queue_position)
         return SandboxUpdated(status="starting")
 
-    async def _tell(self, session_id: str, event: SandboxUpdated, told: tuple[str, int] | None) -> None:
-        self._told.pop(session_id, None)
-        if told is not None:
-            while len(self._told) >= MAX_REMEMBERED:
-                del self._told[next(iter(self._told))]
-            self._told[session_id] = told
+    async def _announce(self, session_id: str, event: SandboxUpdated, announced: tuple[str, int] | None) -> None:
+        self._announced.pop(session_id, None)
+        if announced is not None:
+            while len(self._announced) >= MAX_REMEMBERED:
+                del self._announced[next(iter(self._announced))]
+            self._announced[session_id] = announced
         identifier = SessionId(session_id)
         await self._stream.append(identifier, await self._log.append(identifier, [event]))

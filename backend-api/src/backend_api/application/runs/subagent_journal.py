@@ -58,8 +58,8 @@ class SubagentJournal:
         await self._run.record_items(items)
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
-        told = [self._own(payload) for payload in outcome.tells]
-        await self._run.record_result(self._own(finished), replace(outcome, tells=told))
+        tells = [self._own(payload) for payload in outcome.tells]
+        await self._run.record_result(self._own(finished), replace(outcome, tells=tells))
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
         results = [result for wait in waits for result in wait.subject.not_begun()]

@@ -145,8 +145,8 @@ class Worker:
                 if (now := time.monotonic()) >= announce_at:
                     await self._announce()
                     announce_at = now + ANNOUNCE_S
-                told = await assigned.next(announce_at - now)
-                run = Assignment.read(told) if told is not None else None
+                announcement = await assigned.next(announce_at - now)
+                run = Assignment.parse(announcement) if announcement is not None else None
                 if run is not None and run.worker == self.name:
                     group.create_task(self._take_up(run, self.reserve(run.session_id)))
 

@@ -43,8 +43,8 @@ class ApprovalDecidedError(ConflictError):
     @classmethod
     def of(cls, past: Sequence[PastDecision]) -> ApprovalDecidedError:
         """What was decided, and by whom."""
-        told = "; ".join(f"{', '.join(one.call_ids)} {_DONE[one.decision]} {_WHO[one.by]}" for one in past)
-        return cls(f"This is decided already: {told}.")
+        decisions = "; ".join(f"{', '.join(one.call_ids)} {_DONE[one.decision]} {_WHO[one.by]}" for one in past)
+        return cls(f"This is decided already: {decisions}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class Approval:
         chosen = self._chosen(answer)
         past = PastDecision(call_ids=chosen, decision=answer.decision, by=by)
         feedback = (answer.feedback or "").strip() or None
-        told = ApprovalResolved(
+        resolved = ApprovalResolved(
             approval_id=wait_id, call_ids=chosen, decision=answer.decision, feedback=feedback, by=by
         )
         rest = replace(
@@ -108,7 +108,7 @@ class Approval:
         )
         is_denied = answer.decision == "deny"
         results = [_denied(call_id, by, feedback) for call_id in chosen] if is_denied else []
-        return Outcome(rest, [Recorded(payload=told), *results], [] if is_denied else chosen)
+        return Outcome(rest, [Recorded(payload=resolved), *results], [] if is_denied else chosen)
 
     def _chosen(self, answer: Decision) -> list[str]:
         undecided = [call.call_id for call in self.calls]

@@ -76,7 +76,7 @@ class AgentLoop:
             new_id=self.new_id,
             thinking=self.opening.thinking,
         )
-        preface, turns = self._told(conversation)
+        preface, turns = self._with_notes(conversation)
         self.journal.open_message(answer.message_id, turn=answer.turn, seen_seq=answer.seen_seq, preface=preface)
         while True:
             await self._call(turns, answer)
@@ -89,7 +89,7 @@ class AgentLoop:
                 case GoOn(note):
                     turns = [*turns, *answer.go_on(note)]
 
-    def _told(self, conversation: Conversation) -> tuple[list[Recorded], list[Turn]]:
+    def _with_notes(self, conversation: Conversation) -> tuple[list[Recorded], list[Turn]]:
         """What is to be recorded before the answer, and the conversation with it."""
         preface: list[Recorded] = []
         turns = conversation.turns

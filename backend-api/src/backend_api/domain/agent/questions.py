@@ -52,7 +52,7 @@ class Questions:
         if answer is not None:
             self._check(answer.answers)
             answers = answer.answers
-        told = QuestionAnswered(question_id=wait_id, answers=dict(answers) if answers else None, by=by)
+        answered = QuestionAnswered(question_id=wait_id, answers=dict(answers) if answers else None, by=by)
         output = self._read(answers) if answers else _UNANSWERED[by]
         finished = ToolFinished(
             call_id=self.call_id,
@@ -61,7 +61,7 @@ class Questions:
             cancelled=by == "stop",
         )
         is_long = len(output) > PREVIEW_CHARACTERS
-        return [Recorded(payload=told), Recorded(payload=finished, output=output if is_long else None)]
+        return [Recorded(payload=answered), Recorded(payload=finished, output=output if is_long else None)]
 
     def _check(self, answers: Mapping[str, str]) -> None:
         """Raises `InvalidError` unless each question, and nothing else, has an answer that it allows."""

@@ -32,8 +32,8 @@ def wrong_arguments(tool: str, faults: Sequence[ArgumentFault], arguments: Mappi
 def _line(fault: ArgumentFault, arguments: Mapping[str, Any]) -> str:
     field = ".".join(fault.path)[:MAX_FIELD_CHARACTERS] or "arguments"
     sent = _value_at(fault.path, arguments) if fault.path else _ABSENT
-    told = "" if sent is _ABSENT else f" (sent: {_bounded(sent)})"
-    return f"- {field}: {fault.message[:MAX_MESSAGE_CHARACTERS]}{told}"
+    value = "" if sent is _ABSENT else f" (sent: {_bounded(sent)})"
+    return f"- {field}: {fault.message[:MAX_MESSAGE_CHARACTERS]}{value}"
 
 
 def _value_at(path: Sequence[str], arguments: Mapping[str, Any]) -> object:

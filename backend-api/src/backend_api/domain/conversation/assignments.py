@@ -21,9 +21,9 @@ class FreeSlots(NamedTuple):
     worker: str
 
     @classmethod
-    def read(cls, told: str) -> FreeSlots | None:
-        """None for what is none."""
-        count, _, worker = told.partition(" ")
+    def parse(cls, text: str) -> FreeSlots | None:
+        """None where the text is not one."""
+        count, _, worker = text.partition(" ")
         return cls(int(count), worker) if worker and count.isdecimal() else None
 
     def __str__(self) -> str:
@@ -38,9 +38,9 @@ class Assignment(NamedTuple):
     worker: str
 
     @classmethod
-    def read(cls, told: str) -> Assignment | None:
-        """None for what is none."""
-        session_id, _, rest = told.partition(" ")
+    def parse(cls, text: str) -> Assignment | None:
+        """None where the text is not one."""
+        session_id, _, rest = text.partition(" ")
         run_id, _, worker = rest.partition(" ")
         return cls(SessionId(session_id), RunId(run_id), worker) if worker else None
 

@@ -47,5 +47,5 @@ class DatabaseClock:
                 await self._follow(database)
 
     async def _follow(self, database: Database) -> None:
-        told = await database.client.admin.command("hello")
-        self.set(told["localTime"].timestamp())
+        hello = await database.client.admin.command("hello")
+        self.set(hello["localTime"].timestamp())

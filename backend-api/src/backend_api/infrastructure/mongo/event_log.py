@@ -36,8 +36,8 @@ class MongoEventLog:
         """Number and store the payloads in one transaction."""
         if not payloads:
             return []
-        told = [payload.status for payload in payloads if isinstance(payload, SandboxUpdated)]
-        sandbox = {"sandbox": told[-1]} if told else {}
+        statuses = [payload.status for payload in payloads if isinstance(payload, SandboxUpdated)]
+        sandbox = {"sandbox": statuses[-1]} if statuses else {}
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             session = await self._database["sessions"].find_one_and_update(

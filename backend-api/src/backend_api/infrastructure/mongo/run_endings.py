@@ -160,8 +160,8 @@ class RunEndings:
 
     async def _used(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> Usage:
         """What a run told last of its usage."""
-        told = {"session_id": session_id, "type": "usage.updated", "run_id": run_id}
-        last = await self._database["events"].find_one(told, sort=[("seq", -1)], session=transaction)
+        query = {"session_id": session_id, "type": "usage.updated", "run_id": run_id}
+        last = await self._database["events"].find_one(query, sort=[("seq", -1)], session=transaction)
         payload = from_document(last).payload if last else None
         return payload.usage if isinstance(payload, UsageUpdated) else Usage()
 

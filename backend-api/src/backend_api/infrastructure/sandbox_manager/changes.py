@@ -65,7 +65,7 @@ class ManagerSandboxChanges:
             if name == "id":
                 cursor = value
             elif name == "data":
-                for change in _news_of(value):
+                for change in _changes_in(value):
                     yield change
                 self._last = cursor
                 if cursor is not None:
@@ -80,9 +80,9 @@ class ManagerSandboxChanges:
                 yield change
 
 
-def _news_of(told: str) -> Iterator[SandboxChange | DiskWarning]:
+def _changes_in(line: str) -> Iterator[SandboxChange | DiskWarning]:
     try:
-        sandbox = WireSandbox.model_validate_json(told)
+        sandbox = WireSandbox.model_validate_json(line)
     except ValidationError:
         return
     yield from _changes_of(sandbox)

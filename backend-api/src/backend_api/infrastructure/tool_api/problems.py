@@ -73,8 +73,8 @@ def error_of(status: int, content: bytes) -> DomainError:
     detail = problem.detail[:MAX_DETAIL_CHARACTERS]
     if status == 422:
         first = problem.errors[0] if problem.errors else None
-        told = first.message[:MAX_DETAIL_CHARACTERS] if first else detail
-        return InvalidError(told, field=first.field[:200] if first else "path")
+        message = first.message[:MAX_DETAIL_CHARACTERS] if first else detail
+        return InvalidError(message, field=first.field[:200] if first else "path")
     error = BY_CODE.get(problem.code) or BY_STATUS.get(status, SandboxUnavailableError)
     return error(detail)
 

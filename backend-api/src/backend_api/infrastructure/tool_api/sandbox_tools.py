@@ -184,11 +184,11 @@ def outcome_of(result: ToolResult) -> Done:
 
 def _image(result: ToolResult) -> tuple[bytes | None, str | None]:
     """What its bytes say it is: what the sandbox says is not believed."""
-    told: str | None = getattr(result.display, "image", None)
-    if not told:
+    encoded: str | None = getattr(result.display, "image", None)
+    if not encoded:
         return None, None
     try:
-        image = base64.b64decode(told, validate=True)
+        image = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         return None, None
     media_type = image_type(image[:64])

@@ -38,8 +38,8 @@ class KnownHosts:
     @classmethod
     def of(cls, names: Iterable[str], origins: Iterable[str], *, is_local: bool) -> KnownHosts:
         """Names as the settings have them, and those of origins that may call."""
-        told = (name.lower().removesuffix(".") for name in names)
-        return cls(frozenset(told) | hosts_of_origins(origins), is_local)
+        allowed = (name.lower().removesuffix(".") for name in names)
+        return cls(frozenset(allowed) | hosts_of_origins(origins), is_local)
 
     def __contains__(self, name: str) -> bool:
         if name == "localhost" or name in self.names:

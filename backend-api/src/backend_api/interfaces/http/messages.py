@@ -56,9 +56,12 @@ async def decide_approval(
     """Approve or deny calls that wait for it (`approval.requested`); their run goes on once all are decided. 409 where
     one of them is decided already, with who did it; nothing changes then."""
     resolved = await calls.answer_wait(SessionId(session_id), caller.user.id, approval_id, body.decided())
-    told = next(event.payload for event in resolved.events if isinstance(event.payload, ApprovalResolved))
+    resolution = next(event.payload for event in resolved.events if isinstance(event.payload, ApprovalResolved))
     return DecidedBody(
-        approval_id=approval_id, call_ids=told.call_ids, decision=told.decision, is_waiting=not resolved.is_queued
+        approval_id=approval_id,
+        call_ids=resolution.call_ids,
+        decision=resolution.decision,
+        is_waiting=not resolved.is_queued,
     )
 
 

@@ -91,8 +91,8 @@ class ShellController:
 
     def _noted(self, shell: Shell, result: ToolResult) -> ToolResult:
         notices = (self.notice(), None if shell.has_terminal else _NO_TERMINAL)
-        told = "".join(f"\n[{one}]" for one in notices if one is not None)
-        return result.model_copy(update={"output": f"{result.output}{told}"}) if told else result
+        notes = "".join(f"\n[{one}]" for one in notices if one is not None)
+        return result.model_copy(update={"output": f"{result.output}{notes}"}) if notes else result
 
     def _latest(self, name: str) -> tuple[Shell | None, Command | None]:
         shell = self.shells.find(name)
