@@ -37,7 +37,6 @@ from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, 
 from backend_api.infrastructure.tools.task import TaskTool
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.utc_now import utc_now
-from backend_api.infrastructure.tools.watched import WatchedTools
 from backend_api.infrastructure.tools.web_search import web_search
 
 
@@ -101,9 +100,9 @@ async def open_agent(
             local.append(web_search(search))
         sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools)
         table = capabilities(
-            WatchedTools(LocalTools(local, ask=[ask_user()])),
-            WatchedTools(TaskTool()),
-            WatchedTools(sandbox),
+            LocalTools(local, ask=[ask_user()]),
+            TaskTool(),
+            sandbox,
             max_tokens=settings.max_token_budget,
         )
         services = RunServices(

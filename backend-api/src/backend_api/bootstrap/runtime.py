@@ -10,7 +10,6 @@ from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_sandbox import OwnSandbox
-from backend_api.application.runs.announced_sandboxes import AnnouncedSandboxes
 from backend_api.bootstrap.agent import Agent, AgentPorts, build_catalogue, open_agent
 from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.sandboxes import SandboxPorts, open_sandboxes
@@ -46,7 +45,6 @@ class Runtime:
 
     stores: Stores
     sandboxes: SandboxPorts
-    announced: AnnouncedSandboxes
     sessions: MongoSessionRepository
     log: MongoEventLog
     ledger: MongoRunLedger
@@ -81,44 +79,40 @@ def plan(settings: Settings) -> Plan:
 async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     """The stores are closed last."""
     settings = planned.settings
-    async with (
-        open_stores(settings) as stores,
-        open_sandboxes(settings, MongoChangeCursor()) as sandboxes,
-    ):
+    async with open_stores(settings) as stores:
         database = stores.database
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
-        ledger = MongoRunLedger(
-            database, runs_per_user=settings.max_runs_per_user, waiting_most=settings.max_waiting_messages
-        )
-        waits = MongoWaits(database)
-        announced = AnnouncedSandboxes(sandboxes.sandboxes, log, stores.stream)
-        ports = AgentPorts(
-            ledger=ledger,
-            log=log,
-            stream=stores.stream,
-            notifier=stores.notifier,
-            sessions=sessions,
-            sandboxes=announced,
-            sandbox_tools=sandboxes.tools,
-            link_file=LinkFile(OwnSandbox(sessions, announced), sandboxes.workspace, planned.links),
-        )
-        async with (
-            planned.clock.following(database),
-            open_agent(settings, planned.catalogue, ports, planned.clock) as agent,
-            going_on(FinishDeletions(MongoDeletions(), sandboxes.sandboxes).delete_until_cancelled(), "deletions"),
-            going_on(
-                ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
-                "waits",
-            ),
-        ):
-            yield Runtime(
-                stores=stores,
-                sandboxes=sandboxes,
-                announced=announced,
-                sessions=sessions,
-                log=log,
-                ledger=ledger,
-                waits=waits,
-                agent=agent,
-                metrics=ProcessMetrics(database),
+        async with open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes:
+            ledger = MongoRunLedger(
+                database, runs_per_user=settings.max_runs_per_user, waiting_most=settings.max_waiting_messages
             )
+            waits = MongoWaits(database)
+            ports = AgentPorts(
+                ledger=ledger,
+                log=log,
+                stream=stores.stream,
+                notifier=stores.notifier,
+                sessions=sessions,
+                sandboxes=sandboxes.sandboxes,
+                sandbox_tools=sandboxes.tools,
+                link_file=LinkFile(OwnSandbox(sessions, sandboxes.sandboxes), sandboxes.workspace, planned.links),
+            )
+            async with (
+                planned.clock.following(database),
+                open_agent(settings, planned.catalogue, ports, planned.clock) as agent,
+                going_on(FinishDeletions(MongoDeletions(), sandboxes.sandboxes).delete_until_cancelled(), "deletions"),
+                going_on(
+                    ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
+                    "waits",
+                ),
+            ):
+                yield Runtime(
+                    stores=stores,
+                    sandboxes=sandboxes,
+                    sessions=sessions,
+                    log=log,
+                    ledger=ledger,
+                    waits=waits,
+                    agent=agent,
+                    metrics=ProcessMetrics(database),
+                )

@@ -7,11 +7,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from backend_api.bootstrap.settings import Settings
+from backend_api.domain.agent.events import SandboxUpdated
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.ports import EventLog, SessionStream
 from backend_api.domain.sandbox.changes import ChangeCursor, SandboxChangeSource
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.infrastructure.sandbox_manager.changes import ManagerSandboxChanges
-from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient, manager_http
+from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
+from backend_api.infrastructure.sandbox_manager.rest import manager_http
 from backend_api.infrastructure.sandbox_manager.snapshots import ManagerSnapshots
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
@@ -34,11 +38,17 @@ class SandboxPorts:
 
 
 @asynccontextmanager
-async def open_sandboxes(settings: Settings, cursor: ChangeCursor) -> AsyncGenerator[SandboxPorts]:
-    """Connections to the manager and the endpoints, closed at the end."""
+async def open_sandboxes(
+    settings: Settings, cursor: ChangeCursor, log: EventLog, stream: SessionStream
+) -> AsyncGenerator[SandboxPorts]:
+    """Connections to the manager and the endpoints, closed at the end. Starts are told in their sessions' streams."""
+
+    async def tell(session_id: SessionId, event: SandboxUpdated) -> None:
+        await stream.append(session_id, await log.append(session_id, [event]))
+
     token = settings.sandbox_manager_token.get_secret_value()
     async with manager_http(settings.sandbox_manager_url, token) as http:
-        client = SandboxManagerClient(http)
+        client = SandboxManagerClient(http, tell=tell)
 
         async def probe() -> None:
             response = await http.get("/healthz")

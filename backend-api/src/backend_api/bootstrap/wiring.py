@@ -150,7 +150,7 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         feed=feed,
         stream=stores.stream,
         notifier=stores.notifier,
-        sandboxes=runtime.announced,
+        sandboxes=runtime.sandboxes.sandboxes,
         workspace=runtime.sandboxes.workspace,
         snapshots=runtime.sandboxes.snapshots,
         screens=runtime.sandboxes.screens,

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend_api.application.runs.announced_sandboxes import AnnouncedSandboxes
-from backend_api.domain.agent.events import FilesChanged, SandboxUpdated, ToolFinished
+from backend_api.domain.agent.events import FilesChanged, ToolFinished
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import (
@@ -186,20 +185,18 @@ async def test_a_computer_without_desktop_has_no_screen(endpoints: Endpoints, sa
             pass
 
 
-def tool_box(stage: Stage, endpoints: Endpoints, sandbox: Sandbox) -> SandboxToolSource:
-    sandboxes = AnnouncedSandboxes(SameSandbox(sandbox), stage.log, stage.stream)
-    return SandboxToolSource(manifest_tools(), sandboxes, ToolApiSandboxTools(endpoints))
+def tool_box(endpoints: Endpoints, sandbox: Sandbox) -> SandboxToolSource:
+    return SandboxToolSource(manifest_tools(), SameSandbox(sandbox), ToolApiSandboxTools(endpoints))
 
 
 async def test_the_demo_tour_runs_to_its_end(endpoints: Endpoints, sandbox: Sandbox, folder: Path) -> None:
     stage = Stage()
-    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, sandbox))):
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(endpoints, sandbox))):
         session = await stage.open_session()
         finished = await stage.until_finished(await stage.say(session, "Show me what you can do"), within_s=20)
     assert finished.status == "completed"
     assert (folder / "notes" / "tour.md").read_text().startswith("# Notes")
     assert set(finished.files) == {"notes/tour.md", "notes/tour.html"}
-    assert stage.payloads(session, SandboxUpdated)[0].status == "ready"
     assert stage.payloads(session, FilesChanged)
     assert "demo model" in stage.said(session)
     results = stage.payloads(session, ToolFinished)
@@ -222,12 +219,12 @@ async def stopped(stage: Stage) -> float:
 
 async def test_stopping_a_command_ends_the_run_and_its_processes(endpoints: Endpoints, sandbox: Sandbox) -> None:
     stage = Stage()
-    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, sandbox))):
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(endpoints, sandbox))):
         await stopped(stage)
 
 
 @pytest.mark.quiet
 async def test_a_run_is_stopped_in_a_command_within_half_a_second(endpoints: Endpoints, sandbox: Sandbox) -> None:
     stage = Stage()
-    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(stage, endpoints, sandbox))):
+    async with working(worker_for(stage, DemoModel(delay_s=0), tool_box(endpoints, sandbox))):
         assert_median([await stopped(stage) for _ in range(TIMES)], below_s=0.5)

@@ -2,18 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 
-from backend_api.application.runs.announced_sandboxes import AnnouncedSandboxes
 from backend_api.domain.agent.events import SandboxUpdated
-from backend_api.domain.sandbox.entity import SandboxStatus, Scope
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.sandbox.entity import Scope
 from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
-from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
 from contracts.errors import Problem
 from contracts.sandboxes import EndpointToken, SandboxList
@@ -202,51 +200,67 @@ async def test_status_and_delete_know_sessions_without_a_computer() -> None:
     assert manager.calls[-1] == "DELETE /workspaces/s"
 
 
-class SlowSandboxes(MemorySandboxes):
-    def __init__(self, until: Callable[[], Any]) -> None:
-        super().__init__()
-        self._until = until
+def telling(stage: Stage, manager: Manager, released: asyncio.Event) -> SandboxManagerClient:
+    """A client that tells of starts in the stage's sessions, which are waited for until `released`."""
 
-    async def ensure(self, session_id: str, user_id: str) -> Any:
-        await self._until()
-        return await super().ensure(session_id, user_id)
+    async def answer(request: httpx.Request) -> httpx.Response:
+        if "wait_ms" in request.url.params:
+            await released.wait()
+        return manager.answer(request)
 
+    async def tell(session_id: SessionId, event: SandboxUpdated) -> None:
+        await stage.stream.append(session_id, await stage.log.append(session_id, [event]))
 
-class QueuedSandboxes(SlowSandboxes):
-    async def status(self, session_id: str) -> Any:
-        return SandboxStatus(status="starting", queue_position=3)
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+    return SandboxManagerClient(http, tell=tell, clock=lambda: manager.now)
 
 
 async def test_the_place_in_the_line_is_told() -> None:
-    stage = Stage()
+    stage, manager, release = Stage(), Manager(WireStatus.QUEUED), asyncio.Event()
     session = await stage.open_session()
-    release = asyncio.Event()
-    announced = AnnouncedSandboxes(QueuedSandboxes(release.wait), stage.log, stage.stream)
-    asking = asyncio.create_task(announced.ensure(session, "u"))
+    client = telling(stage, manager, release)
+    asking = asyncio.create_task(client.ensure(session, "u"))
     await until(lambda: bool(stage.payloads(session, SandboxUpdated)))
+    manager.statuses = [READY]
     release.set()
     await asking
     told = [(event.status, event.queue_position) for event in stage.payloads(session, SandboxUpdated)]
-    assert told == [("starting", 3), ("ready", None)]
+    assert told == [("starting", 2), ("ready", None)]
 
 
 async def test_starting_ready_and_failed_are_told_once() -> None:
-    stage = Stage()
+    stage, manager, release = Stage(), Manager(STARTING, READY), asyncio.Event()
     session = await stage.open_session()
-    release = asyncio.Event()
-    sandboxes = SlowSandboxes(release.wait)
-    announced = AnnouncedSandboxes(sandboxes, stage.log, stage.stream)
-    asking = asyncio.gather(announced.ensure(session, "u"), announced.ensure(session, "u"))
+    client = telling(stage, manager, release)
+    asking = asyncio.gather(client.ensure(session, "u"), client.ensure(session, "u"))
     await until(lambda: bool(stage.payloads(session, SandboxUpdated)))
     release.set()
     await asking
-    await announced.ensure(session, "u")
-    sandboxes.fault = "No room."
+    manager.now = 21.0
+    await client.ensure(session, "u")
+    manager.now, manager.statuses = 42.0, [FAILED]
     with pytest.raises(SandboxUnavailableError):
-        await announced.ensure(session, "u")
+        await client.ensure(session, "u")
     told = [(event.status, event.reason) for event in stage.payloads(session, SandboxUpdated)]
-    assert told == [("starting", None), ("ready", None), ("failed", "No room.")]
+    assert told == [("starting", None), ("ready", None), ("failed", "No memory.")]
     assert len(stage.stream.published) == 3
+
+
+async def test_a_start_that_is_cancelled_leaves_the_line_before_the_next_one_stands_in_it() -> None:
+    stage, manager, release = Stage(), Manager(WireStatus.QUEUED), asyncio.Event()
+    session = await stage.open_session()
+    client = telling(stage, manager, release)
+    first = asyncio.create_task(client.ensure(session, "u"))
+    await until(lambda: "POST /sandboxes" in manager.calls)
+    first.cancel()
+    second = asyncio.create_task(client.ensure(session, "u"))
+    await asyncio.wait({first})
+    release.set()
+    manager.statuses = [WireStatus.QUEUED, READY]
+    await second
+    left = manager.calls.index("DELETE /sandboxes/b1")
+    assert [call for call in manager.calls[left:] if call.startswith("POST")] == ["POST /sandboxes"]
+    assert manager.calls.count("POST /sandboxes") == 2
 
 
 @pytest.mark.parametrize(("header", "seconds"), [({"retry-after": "7"}, 7), ({"retry-after": "soon"}, 60), ({}, 60)])

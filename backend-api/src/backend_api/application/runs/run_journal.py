@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
@@ -30,11 +32,12 @@ from backend_api.domain.agent.events import (
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, Thread, shorten
 from backend_api.domain.agent.tool_runner import MAX_PREVIEW_CHARACTERS
-from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
+from backend_api.domain.agent.tools import Done, OpenCall, ToolCall, Waits
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog, RunLedger
+from service_kit.observation.spans import span
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +77,7 @@ class RunJournal:
         self._history = history or History(lease.run.session_id)
         self._open_calls: dict[str, ToolCalled] = {}
         self._unbegun_calls: set[str] = set()
+        self._at_work: dict[str, ToolCall] = {}
         self._open_message: MessageCompleted | None = None
         self._held: list[StoredPayload] = []
         self._preface: list[Recorded] = []
@@ -157,25 +161,20 @@ class RunJournal:
             if called.agent_id == agent_id
         ]
 
-    def tool_call(self, called: ToolCalled) -> ToolCall:
-        call_id, run = called.call_id, self.lease.run
-        self._unbegun_calls.discard(call_id)
-
-        def mark_begun(is_begun: bool) -> None:
-            if is_begun:
-                self._unbegun_calls.discard(call_id)
-            else:
-                self._unbegun_calls.add(call_id)
-
-        return ToolCall(
+    @contextmanager
+    def tool_call(self, called: ToolCalled, on_output: Callable[[str], Awaitable[None]]) -> Generator[ToolCall]:
+        run = self.lease.run
+        call = self._at_work[called.call_id] = ToolCall(
             session_id=run.session_id,
             user_id=run.user_id,
             run_id=run.id,
-            call_id=call_id,
+            call_id=called.call_id,
             name=called.name,
             arguments=called.arguments,
-            mark_begun=mark_begun,
+            on_output=on_output,
         )
+        with _observed(call):
+            yield call
 
     async def record(self, payloads: Sequence[StoredPayload], *, taken: int = 0) -> None:
         self.has_begun.set()
@@ -245,7 +244,9 @@ class RunJournal:
 
     def _cut(self, call_id: str, reason: str) -> str:
         """What is told of a call that was cut."""
-        if call_id in self._unbegun_calls:
+        call = self._at_work.get(call_id)
+        has_begun = call.has_begun if call is not None else call_id not in self._unbegun_calls
+        if not has_begun:
             return f"{NOT_BEGUN} {reason}"
         written = self._stream.open_output(call_id)
         return "".join(
@@ -299,8 +300,6 @@ class RunJournal:
         events = await self._ledger.record(self.lease, items, taken=taken)
         for item in items:
             self._note(item.payload)
-            if isinstance(item.payload, ToolCalled):
-                self._unbegun_calls.add(item.payload.call_id)
         if events:
             self._stream.show_stored(events)
 
@@ -311,9 +310,19 @@ class RunJournal:
 
     def _note(self, payload: StoredPayload) -> None:
         match payload:
-            case ToolCalled() if payload.agent_id is not None:
-                self._open_calls[payload.call_id] = payload
-            case ContextOpened() | ContextNote() | MessageCompleted() | ThinkingCompleted() if agent_of(payload):
+            case ToolCalled(call_id=call_id, agent_id=agent_id):
+                self._open_calls[call_id] = payload
+                self._unbegun_calls.add(call_id)
+                if agent_id is None:
+                    # The texts of a turn are recorded together with its calls, an empty one not at all.
+                    self._open_message = None
+            case ToolFinished(call_id=call_id):
+                self._open_calls.pop(call_id, None)
+                self._at_work.pop(call_id, None)
+                self._stream.close_output(call_id)
+            case FilesChanged():
+                self.files.extend(path for path in payload.paths if path not in self.files)
+            case _ if agent_of(payload) is not None:
                 pass
             case ContextOpened() | ContextNote():
                 self._preface = []
@@ -322,15 +331,6 @@ class RunJournal:
                 self._stream.close_text()
             case ThinkingCompleted():
                 self._stream.close_thinking(payload.message_id)
-            case ToolCalled():
-                # The texts of a turn are recorded together with its calls, an empty one not at all.
-                self._open_message = None
-                self._open_calls[payload.call_id] = payload
-            case ToolFinished():
-                self._open_calls.pop(payload.call_id, None)
-                self._stream.close_output(payload.call_id)
-            case FilesChanged():
-                self.files.extend(path for path in payload.paths if path not in self.files)
             case _:
                 pass
 
@@ -349,6 +349,29 @@ def _result(finished: ToolFinished, output: str, body: Body | None = None) -> Re
     finished = replace(finished, preview=shorten(output, MAX_PREVIEW_CHARACTERS))
     read = shorten(output, MAX_RESULT_CHARACTERS).encode("utf-8", "replace").decode()
     return Recorded(payload=finished, body=body, output=read if read != finished.preview else None)
+
+
+@contextmanager
+def _observed(call: ToolCall) -> Generator[None]:
+    began = time.perf_counter()
+    outcome = "fault"
+    with span("tool call", attributes={"tool.name": call.name, "tool.call_id": call.call_id}) as current:
+        try:
+            yield
+            match call.outcome:
+                case Done(success=success):
+                    outcome = "success" if success else "failure"
+                case Waits():
+                    outcome = "waits"
+                case None:
+                    pass
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            raise
+        finally:
+            measures.TOOL_CALLS.labels(call.name, outcome).inc()
+            measures.TOOL_SECONDS.labels(call.name).observe(time.perf_counter() - began)
+            current.set_attribute("outcome", outcome)
 
 
 async def _unbroken(work: Coroutine[None, None, T]) -> T:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TypeVar
 
@@ -79,8 +80,10 @@ class SubagentJournal:
             [self._run.cut_result(call.called, reason, cancelled=True) for call in self.dangling_calls()]
         )
 
-    def tool_call(self, called: ToolCalled) -> ToolCall:
-        return self._run.tool_call(called)
+    def tool_call(
+        self, called: ToolCalled, on_output: Callable[[str], Awaitable[None]]
+    ) -> AbstractContextManager[ToolCall]:
+        return self._run.tool_call(called, on_output)
 
     def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:
         del message_id, turn, seen_seq

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from backend_api.domain.agent.events import Continuation, StoredPayload, ToolCalled, ToolFinished, Usage, UsageUpdated
@@ -43,8 +44,11 @@ class Journal(Protocol):
         """Calls of this agent in this run, recorded as starting and never as ended, as of the last `conversation`."""
         ...
 
-    def tool_call(self, called: ToolCalled) -> ToolCall:
-        """The call as its tool gets it."""
+    def tool_call(
+        self, called: ToolCalled, on_output: Callable[[str], Awaitable[None]]
+    ) -> AbstractContextManager[ToolCall]:
+        """The call as its tool gets it, counted and traced while it is at work; should the run be cut, it is known
+        how far it came."""
         ...
 
     def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:

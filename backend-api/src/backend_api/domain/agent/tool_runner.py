@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from backend_api.domain.agent.approvals import Approval
@@ -16,7 +15,7 @@ from backend_api.domain.agent.journal import Journal, LiveOutput
 from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.thread import NO_RESULT, shorten
-from backend_api.domain.agent.tools import Done, OpenCall, Tool, ToolCall, Waits
+from backend_api.domain.agent.tools import Done, OpenCall, Tool, Waits
 from backend_api.domain.agent.waits import Wait
 
 MAX_PREVIEW_CHARACTERS = 2_000
@@ -141,19 +140,20 @@ class ToolRunner:
         async def on_output(text: str) -> None:
             self.live.show_output(called.call_id, text)
 
-        work = _Work()
-        call = replace(self.journal.tool_call(called), on_output=on_output)
-        deadline = asyncio.timeout(tool.spec.deadline_ms / 1000 + GRACE_S)
-        try:
-            async with deadline:
-                outcome = await tool.run(work.watched(call))
-        except TimeoutError:
-            if not deadline.expired():
-                raise
-            late = f"within {tool.spec.deadline_ms / 1000:g} s"
-            output = TOO_LONG.format(late=late) if work.has_begun else NEVER_BEGUN.format(late=late)
-            outcome = Done(success=False, output=output)
-        return outcome if isinstance(outcome, Waits) else replace(outcome, duration_ms=work.duration_ms())
+        with self.journal.tool_call(called, on_output) as call:
+            deadline = asyncio.timeout(tool.spec.deadline_ms / 1000 + GRACE_S)
+            try:
+                async with deadline:
+                    call.outcome = await tool.run(call)
+            except TimeoutError:
+                if not deadline.expired():
+                    raise
+                late = f"within {tool.spec.deadline_ms / 1000:g} s"
+                output = TOO_LONG.format(late=late) if call.has_begun else NEVER_BEGUN.format(late=late)
+                call.outcome = Done(success=False, output=output)
+            if isinstance(call.outcome, Done):
+                call.outcome = replace(call.outcome, duration_ms=call.duration_ms())
+            return call.outcome
 
     async def _finish(self, called: ToolCalled, outcome: Done) -> None:
         finished = ToolFinished(
@@ -182,25 +182,6 @@ def _no_tool(name: str, names: Sequence[str]) -> str:
 
 def _denial(verdict: Verdict) -> str | None:
     return f"Nothing was run: {verdict.reason}" if isinstance(verdict, Deny) else None
-
-
-@dataclass(slots=True)
-class _Work:
-    """What of a call is the tool's own: how long what it runs in was awaited does not count."""
-
-    has_begun: bool = True
-    _since: float = field(default_factory=time.perf_counter)
-
-    def watched(self, call: ToolCall) -> ToolCall:
-        def mark_begun(is_begun: bool) -> None:
-            self.has_begun = is_begun
-            self._since = time.perf_counter()
-            call.mark_begun(is_begun)
-
-        return replace(call, mark_begun=mark_begun)
-
-    def duration_ms(self) -> int:
-        return round((time.perf_counter() - self._since) * 1000) if self.has_begun else 0
 
 
 async def _together(runs: Sequence[Coroutine[None, None, None]]) -> None:

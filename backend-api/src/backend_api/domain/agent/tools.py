@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -45,20 +46,16 @@ class ToolSpec:
         return self.effect != "writes"
 
 
-def _always_begun(_: bool) -> None:
-    return
-
-
 async def _unheard(_: str) -> None:
     return
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ToolCall:
-    """One call: who calls, what is wanted, and where live output goes.
+    """One call at work: who calls, what is wanted, where live output goes, how far it came.
 
     A call counts as begun unless its tool marks that it is not: while it waits for the place it runs in nothing can
-    have happened, and nobody is told that it may have.
+    have happened, nobody is told that it may have, and it is no part of its duration.
     """
 
     session_id: str
@@ -67,8 +64,19 @@ class ToolCall:
     call_id: str
     name: str
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
-    mark_begun: Callable[[bool], None] = _always_begun
     on_output: Callable[[str], Awaitable[None]] = _unheard
+    has_begun: bool = field(default=True, init=False)
+    outcome: Done | Waits | None = field(default=None, init=False)
+    """Where it did not fail, once it is over."""
+    _since: float = field(default_factory=time.perf_counter, init=False)
+
+    def mark_begun(self, is_begun: bool) -> None:
+        self.has_begun = is_begun
+        self._since = time.perf_counter()
+
+    def duration_ms(self) -> int:
+        """How long the tool itself has worked."""
+        return round((time.perf_counter() - self._since) * 1000) if self.has_begun else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,29 +5,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from weakref import WeakValueDictionary
 
 import httpx
-from pydantic import ValidationError
 
+from backend_api.domain.agent.events import SandboxUpdated
+from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus, Scope
-from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
-from backend_api.infrastructure.passing_on import pass_on
-from contracts.errors import Problem
+from backend_api.domain.sandbox.errors import SandboxUnavailableError
+from backend_api.infrastructure.sandbox_manager.rest import (
+    LONG_POLL_MS,
+    REACH_FOR_S,
+    UNREACHED,
+    ask_manager,
+    raise_for,
+)
 from contracts.sandboxes import EndpointToken, SandboxList
 from contracts.sandboxes import Sandbox as WireSandbox
 from contracts.sandboxes import SandboxStatus as WireStatus
 
 START_DEADLINE_S = 120.0
-RETRY_S = 60
-REACH_FOR_S = 15.0
-"""A manager that is being replaced is back by then, or another one answers. Every call to it may be repeated."""
-PASSING = frozenset({"registry_unavailable", "sandbox_busy"})
-LONG_POLL_MS = 10_000
 KEEP_ALIVE_EVERY_S = 20.0
 BELIEVE_FOR_S = 20.0
 RENEW_TOKEN_BEFORE_S = 30.0
@@ -35,8 +36,19 @@ TOKEN_TTL_S = 300
 LEAVE_S = 2.0
 LOOK_S = 5.0
 """A page that opens waits no longer for what a manager says that hangs."""
+SILENT_S = 0.15
+"""A start that takes no longer is not told."""
+QUEUE_LOOK_S = 1.0
 MAX_CACHED = 2_000
-_UNREACHED = "The service that runs the computers can't be reached. Try again in a moment."
+MAX_TOLD = 5_000
+
+
+Tell = Callable[[SessionId, SandboxUpdated], Awaitable[None]]
+"""Store it in the session's log, and tell its readers."""
+
+
+async def _untold(_: SessionId, __: SandboxUpdated) -> None:
+    return
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,45 +58,88 @@ class _Believed:
 
 
 class SandboxManagerClient:
-    """The manager of this deployment. What it said is believed for a short while; `forget` ends that at once."""
+    """The manager of this deployment. What it said is believed for a short while; `forget` ends that at once. A
+    start, its place in the line, and what comes of it are told; what was told last is remembered only to be brief."""
 
     def __init__(
         self,
         http: httpx.AsyncClient,
         *,
+        tell: Tell = _untold,
         clock: Callable[[], float] = time.monotonic,
         reach_for_s: float = REACH_FOR_S,
         look_s: float = LOOK_S,
     ) -> None:
         self._http = http
+        self._tell = tell
         self._clock = clock
         self._reach_for_s = reach_for_s
         self._look_s = look_s
         self._sandboxes: dict[str, _Believed] = {}
         self._tokens: dict[tuple[str, int, frozenset[Scope]], EndpointToken] = {}
         self._kept_alive: dict[str, float] = {}
+        self._told: dict[str, tuple[str, int]] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def ensure(self, session_id: str, user_id: str) -> Sandbox:
-        believed = self._sandboxes.get(session_id)
-        if believed is not None and self._clock() < believed.until:
-            return believed.sandbox
-        lock = self._locks.setdefault(session_id, asyncio.Lock())
-        async with lock:
-            believed = self._sandboxes.get(session_id)
-            if believed is not None and self._clock() < believed.until:
-                return believed.sandbox
-            sandbox = _sandbox(await self._ready(session_id, user_id))
-            _bound(self._sandboxes)
-            self._sandboxes[session_id] = _Believed(sandbox, self._clock() + BELIEVE_FOR_S)
+        if (sandbox := self._believed(session_id)) is not None:
             return sandbox
+        lock = self._locks.setdefault(session_id, asyncio.Lock())
+        await lock.acquire()
+        starting = asyncio.ensure_future(self._start(session_id, user_id))
+        # One that is cancelled gives up its place in the line before the next one asks for another.
+        starting.add_done_callback(lambda _: lock.release())
+        try:
+            return await self._told_of(SessionId(session_id), starting)
+        finally:
+            starting.cancel()
+
+    def _believed(self, session_id: str) -> Sandbox | None:
+        believed = self._sandboxes.get(session_id)
+        return believed.sandbox if believed is not None and self._clock() < believed.until else None
+
+    async def _start(self, session_id: str, user_id: str) -> Sandbox:
+        if (sandbox := self._believed(session_id)) is None:
+            sandbox = _sandbox(await self._ready(session_id, user_id))
+            _bound(self._sandboxes, MAX_CACHED)
+            self._sandboxes[session_id] = _Believed(sandbox, self._clock() + BELIEVE_FOR_S)
+        return sandbox
+
+    async def _told_of(self, session_id: SessionId, starting: asyncio.Future[Sandbox]) -> Sandbox:
+        try:
+            await asyncio.wait({starting}, timeout=SILENT_S)
+            await self._tell_of_wait(session_id, starting)
+            sandbox = await starting
+        except SandboxUnavailableError as error:
+            self._told.pop(session_id, None)
+            await self._tell(session_id, SandboxUpdated(status="failed", reason=error.detail))
+            raise
+        if self._told.get(session_id) != (sandbox.id, sandbox.generation):
+            _bound(self._told, MAX_TOLD)
+            self._told[session_id] = (sandbox.id, sandbox.generation)
+            ready = SandboxUpdated(status="ready", expires_at=sandbox.expires_at, has_desktop=sandbox.has_desktop)
+            await self._tell(session_id, ready)
+        return sandbox
+
+    async def _tell_of_wait(self, session_id: SessionId, starting: asyncio.Future[Sandbox]) -> None:
+        """Each step forward in the line is told, and that it starts."""
+        told: SandboxUpdated | None = None
+        while not starting.done():
+            now = SandboxUpdated(status="starting")
+            with contextlib.suppress(SandboxUnavailableError):
+                now = SandboxUpdated(status="starting", queue_position=(await self.status(session_id)).queue_position)
+            if now != told:
+                self._told.pop(session_id, None)
+                await self._tell(session_id, now)
+                told = now
+            await asyncio.wait({starting}, timeout=QUEUE_LOOK_S)
 
     async def status(self, session_id: str) -> SandboxStatus:
         try:
             async with asyncio.timeout(self._look_s):
                 return await self._looked_at(session_id)
         except TimeoutError as error:
-            raise SandboxUnavailableError(_UNREACHED) from error
+            raise SandboxUnavailableError(UNREACHED) from error
 
     async def _looked_at(self, session_id: str) -> SandboxStatus:
         found = await self._find(session_id, reach_for_s=0.0)
@@ -101,7 +156,7 @@ class SandboxManagerClient:
             response = await self._send("POST", f"/sandboxes/{sandbox.id}/renew")
             if response.status_code in (404, 409):
                 self.forget_session(session_id)
-            _raise_for(response)
+            raise_for(response)
             return _status(WireSandbox.model_validate_json(response.content))
         raise SandboxUnavailableError("There is no computer to keep running. Start it first.")
 
@@ -110,7 +165,7 @@ class SandboxManagerClient:
         believed = self._sandboxes.get(session_id)
         if now - self._kept_alive.get(session_id, -KEEP_ALIVE_EVERY_S) < KEEP_ALIVE_EVERY_S:
             return
-        _bound(self._kept_alive)
+        _bound(self._kept_alive, MAX_CACHED)
         self._kept_alive[session_id] = now
         ids = (
             [believed.sandbox.id]
@@ -122,11 +177,12 @@ class SandboxManagerClient:
             if response.status_code in (404, 409):
                 self.forget_session(session_id)
             else:
-                _raise_for(response)
+                raise_for(response)
 
     async def delete(self, session_id: str, user_id: str) -> None:
-        _raise_for(await self._send("DELETE", f"/workspaces/{session_id}", params={"user_id": user_id}))
+        raise_for(await self._send("DELETE", f"/workspaces/{session_id}", params={"user_id": user_id}))
         self.forget_session(session_id)
+        self._told.pop(session_id, None)
 
     async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
         """An endpoint token, from the cache until shortly before it ends. Raises `SandboxUnavailableError`."""
@@ -139,12 +195,12 @@ class SandboxManagerClient:
         response = await self._send("POST", f"/sandboxes/{sandbox.id}/tokens", json=body)
         if response.status_code in (404, 409):
             self.forget(sandbox)
-        _raise_for(response)
+        raise_for(response)
         token = EndpointToken.model_validate_json(response.content)
         if token.generation != sandbox.generation:
             self.forget(sandbox)
             raise SandboxUnavailableError("The computer was rebuilt in the meantime. Try again.")
-        _bound(self._tokens)
+        _bound(self._tokens, MAX_CACHED)
         self._tokens[key] = token
         return token
 
@@ -166,7 +222,7 @@ class SandboxManagerClient:
     async def _started(self, session_id: str, user_id: str) -> WireSandbox:
         deadline = self._clock() + START_DEADLINE_S
         response = await self._send("POST", "/sandboxes", json={"session_id": session_id, "user_id": user_id})
-        _raise_for(response)
+        raise_for(response)
         sandbox = WireSandbox.model_validate_json(response.content)
         try:
             return await self._past_waiting(sandbox, deadline)
@@ -190,47 +246,25 @@ class SandboxManagerClient:
             elif self._clock() >= deadline:
                 raise SandboxUnavailableError(f"The computer did not start within {START_DEADLINE_S:g} s.")
             response = await self._send("GET", f"/sandboxes/{sandbox.id}", params={"wait_ms": str(LONG_POLL_MS)})
-            _raise_for(response)
+            raise_for(response)
             sandbox = WireSandbox.model_validate_json(response.content)
         return sandbox
 
     async def _find(self, session_id: str, *, reach_for_s: float | None = None) -> list[WireSandbox]:
         params = {"session_id": session_id}
         response = await self._send("GET", "/sandboxes", reach_for_s=reach_for_s, params=params)
-        _raise_for(response)
+        raise_for(response)
         return SandboxList.model_validate_json(response.content).items
 
     async def _send(self, method: str, path: str, *, reach_for_s: float | None = None, **fields: Any) -> httpx.Response:
-        loop = asyncio.get_running_loop()
-        until = loop.time() + (self._reach_for_s if reach_for_s is None else reach_for_s)
-        pause = 0.05
-        while True:
-            try:
-                response = await self._http.request(method, path, **fields)
-                if loop.time() >= until or not _is_passing(response):
-                    return response
-            except httpx.TransportError as error:
-                if loop.time() >= until:
-                    raise SandboxUnavailableError(_UNREACHED) from error
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, 1.0)
+        reach_for_s = self._reach_for_s if reach_for_s is None else reach_for_s
+        return await ask_manager(self._http, method, path, reach_for_s=reach_for_s, **fields)
 
     def forget_session(self, session_id: str) -> None:
         """Believe nothing of a session's sandbox any more."""
         believed = self._sandboxes.get(session_id)
         if believed is not None:
             self.forget(believed.sandbox)
-
-
-def manager_http(url: str, token: str) -> httpx.AsyncClient:
-    """The client's connection pool; longer than one long poll, shorter than a person waits."""
-    return httpx.AsyncClient(
-        base_url=url,
-        headers={"Authorization": f"Bearer {token}"},
-        timeout=httpx.Timeout(LONG_POLL_MS / 1000 + 20.0, connect=5.0),
-        trust_env=False,
-        event_hooks={"request": [pass_on]},
-    )
 
 
 def _sandbox(sandbox: WireSandbox) -> Sandbox:
@@ -242,15 +276,6 @@ def _sandbox(sandbox: WireSandbox) -> Sandbox:
         has_network=sandbox.has_network,
         expires_at=sandbox.expires_at,
     )
-
-
-def _is_passing(response: httpx.Response) -> bool:
-    if response.status_code != 503:
-        return False
-    try:
-        return Problem.model_validate_json(response.content).code in PASSING
-    except ValidationError:
-        return False
 
 
 def _status(sandbox: WireSandbox) -> SandboxStatus:
@@ -266,19 +291,6 @@ def _status(sandbox: WireSandbox) -> SandboxStatus:
     )
 
 
-def _raise_for(response: httpx.Response) -> None:
-    if response.is_success:
-        return
-    try:
-        detail = Problem.model_validate_json(response.content).detail
-    except ValidationError:
-        detail = f"The service that runs the computers answered {response.status_code}."
-    if response.status_code == 429:
-        after = response.headers.get("retry-after", "")
-        raise SandboxLimitError(detail, retry_after_s=int(after) if after.isdecimal() and len(after) < 6 else RETRY_S)
-    raise SandboxUnavailableError(detail)
-
-
-def _bound(cache: dict[Any, Any]) -> None:
-    while len(cache) >= MAX_CACHED:
+def _bound(cache: dict[Any, Any], most: int) -> None:
+    while len(cache) >= most:
         del cache[next(iter(cache))]

@@ -7,12 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-from pydantic import ValidationError
 
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.domain.sandbox.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
-from backend_api.infrastructure.sandbox_manager.client import REACH_FOR_S
-from contracts.errors import Problem
+from backend_api.infrastructure.sandbox_manager.rest import REACH_FOR_S, UNREACHED, problem_of
 from contracts.workspaces import Snapshot as WireSnapshot
 from contracts.workspaces import SnapshotList
 
@@ -59,11 +57,10 @@ class ManagerSnapshots:
             try:
                 response = await self._http.request(method, url, params={"user_id": user_id}, timeout=timeout, **fields)
             except httpx.TransportError as error:
-                reason = "The service that runs the computers can't be reached. Try again in a moment."
-                raise SandboxUnavailableError(reason) from error
+                raise SandboxUnavailableError(UNREACHED) from error
             if response.is_success:
                 return response
-            code, detail = _problem(response)
+            code, detail = problem_of(response)
             if code != _ELSEWHERE or asyncio.get_running_loop().time() >= until:
                 break
             await asyncio.sleep(_PAUSE_S)
@@ -72,14 +69,6 @@ class ManagerSnapshots:
         if response.status_code == 409:
             raise SnapshotRefusedError(detail)
         raise SandboxUnavailableError(detail)
-
-
-def _problem(response: httpx.Response) -> tuple[str, str]:
-    try:
-        problem = Problem.model_validate_json(response.content)
-    except ValidationError:
-        return "", f"The service that runs the computers answered {response.status_code}."
-    return problem.code, problem.detail
 
 
 def _read(response: httpx.Response) -> Snapshot:
