@@ -65,13 +65,13 @@ class RunActor:
         """Work until the run ends, is stopped, or is lost. When `draining` is set it is given back after its present
         step, and when cancelled at once."""
         run, journal = self._lease.run, self._journal
+        journal.draining = draining
         fields = {"run_id": run.id, "session_id": run.session_id, "attempt": run.attempt}
         with _observed(self._lease):
             logger.info("run claimed", extra=fields)
             async with asyncio.TaskGroup() as group:
                 self._begin(group, self._stream.deliver())
                 self._begin(group, name_session(journal, self._services.sessions))
-                self._begin(group, journal.drain_when(draining))
                 try:
                     await self._supervise(group)
                     await self._stream.drain(DELIVER_S)

@@ -8,7 +8,8 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from backend_api.application import measures
 from backend_api.application.runs.histories import History
@@ -27,7 +28,6 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     Usage,
     UsageUpdated,
-    agent_of,
 )
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, Thread, shorten
@@ -36,6 +36,7 @@ from backend_api.domain.agent.tools import Done, OpenCall, ToolCall, Waits
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.conversation.live_text import MESSAGE, OUTPUT, THINKING
 from backend_api.domain.conversation.ports import EventLog, RunLedger
 from service_kit.observation.spans import span
 
@@ -44,11 +45,35 @@ logger = logging.getLogger(__name__)
 WRITE_GRACE_S = 0.3
 NOT_BEGUN = "Not begun."
 MAY_HAVE_HAPPENED = "What it did until then may have happened."
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class DrainedError(Exception):
     """Raised between two steps of a run whose process ends."""
+
+
+def _in_turn(
+    write: Callable[Concatenate[RunJournal, P], Coroutine[None, None, T]],
+) -> Callable[Concatenate[RunJournal, P], Coroutine[None, None, T]]:
+    """One write after the other. A stop in the middle of one waits for its end: else nobody knows whether it was
+    stored, or what is still open."""
+
+    @wraps(write)
+    async def in_turn(journal: RunJournal, *args: P.args, **kwargs: P.kwargs) -> T:
+        async def alone() -> T:
+            async with journal.writing:
+                return await write(journal, *args, **kwargs)
+
+        task = asyncio.ensure_future(alone())
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait({task}, timeout=WRITE_GRACE_S)
+            task.add_done_callback(_forget)
+            raise
+
+    return in_turn
 
 
 class RunJournal:
@@ -63,6 +88,8 @@ class RunJournal:
         self.files: list[str] = []
         self.seen_seq = 0
         self.has_ended = False
+        self.draining = asyncio.Event()
+        """Once set, the run is given back before its next step."""
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
         self.has_begun = stream.has_shown
@@ -70,9 +97,8 @@ class RunJournal:
         self._ledger = ledger
         self._log = log
         self._stream = stream
-        self._is_draining = False
         self._is_lost = False
-        self._writing = asyncio.Lock()
+        self.writing = asyncio.Lock()
         self._reading = asyncio.Lock()
         self._history = history or History(lease.run.session_id)
         self._open_calls: dict[str, ToolCalled] = {}
@@ -90,15 +116,10 @@ class RunJournal:
 
     async def thread(self, agent_id: str | None = None) -> Thread:
         """Of one agent, as recorded by now. Raises `DrainedError` where the run is to be given back."""
-        if self._is_draining:
+        if self.draining.is_set():
             raise DrainedError
         await self._read()
         return self._history.threads.of(agent_id)
-
-    async def drain_when(self, draining: asyncio.Event) -> None:
-        """The run is given back before its next step once that is set."""
-        await draining.wait()
-        self._is_draining = True
 
     async def load(self) -> None:
         """Know what is open, where the run was cut before it read anything."""
@@ -107,21 +128,18 @@ class RunJournal:
             self.seen_seq = self._history.threads.main.seen_seq
 
     async def _read(self) -> None:
-        async with self._reading:
-            await self._read_on()
-
-    async def _read_on(self) -> None:
         history, run_id = self._history, self.lease.run.id
-        if self.loaded.is_set() or not history.is_told:
-            await history.read_on(self._log)
-        if not self.loaded.is_set():
-            progress = history.threads.main.progress(run_id)
-            self.usage, self.files = progress.usage, [*progress.files]
-            self._open_calls = {called.call_id: called for called in history.threads.open_calls(run_id)}
-            self._unbegun_calls |= progress.held
-            if not history.is_told and history.started is not None:
-                self._stream.show_stored([history.started])
-            self.loaded.set()
+        async with self._reading:
+            if self.loaded.is_set() or not history.is_told:
+                await history.read_on(self._log)
+            if not self.loaded.is_set():
+                progress = history.threads.main.progress(run_id)
+                self.usage, self.files = progress.usage, [*progress.files]
+                self._open_calls = {called.call_id: called for called in history.threads.open_calls(run_id)}
+                self._unbegun_calls |= progress.held
+                if not history.is_told and history.started is not None:
+                    self._stream.show_stored([history.started])
+                self.loaded.set()
 
     def first_message(self) -> str:
         """The session's first user message, as far as loaded."""
@@ -132,17 +150,17 @@ class RunJournal:
         return self._history.threads.main.progress(self.lease.run.id).attempts_without_progress
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
-        if await _unbroken(self._wait(waits)):
+        if await self._wait(waits):
             return True
         await self.record([result for wait in waits for result in wait.subject.not_begun()])
         return False
 
+    @_in_turn
     async def _wait(self, waits: Sequence[Wait]) -> bool:
-        async with self._writing:
-            events = await self._ledger.wait(self.lease, waits, seen_seq=self.seen_seq)
-            if events:
-                self.has_ended = True
-                self._stream.show_stored(events)
+        events = await self._ledger.wait(self.lease, waits, seen_seq=self.seen_seq)
+        if events:
+            self.has_ended = True
+            self._stream.show_stored(events)
         return bool(events)
 
     def counted(self, used: Usage) -> UsageUpdated:
@@ -177,13 +195,7 @@ class RunJournal:
             yield call
 
     async def record(self, payloads: Sequence[StoredPayload], *, taken: int = 0) -> None:
-        self.has_begun.set()
-        await self._store([Recorded(payload=payload) for payload in payloads], taken)
-
-    async def record_items(self, items: Sequence[Recorded]) -> None:
-        """Store these in one step."""
-        self.has_begun.set()
-        await self._store(items)
+        await self.record_items([Recorded(payload=payload) for payload in payloads], taken=taken)
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
         body = None
@@ -192,8 +204,12 @@ class RunJournal:
         items = [_result(finished, outcome.output, body)]
         if outcome.changed_paths:
             items.append(Recorded(payload=FilesChanged(paths=outcome.changed_paths, origin="agent")))
-        items += [Recorded(payload=payload) for payload in outcome.tells]
-        await self._store(items)
+        await self.record_items([*items, *(Recorded(payload=payload) for payload in outcome.tells)])
+
+    @_in_turn
+    async def record_items(self, items: Sequence[Recorded], *, taken: int = 0) -> None:
+        """Store these in one step."""
+        await self._write(items, taken)
 
     def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:
         self._preface = [*preface]
@@ -206,19 +222,14 @@ class RunJournal:
         if self._open_message is not None:
             self._open_message.continuations.append(continuation)
 
+    @_in_turn
     async def close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, taken: int = 0) -> None:
         """Store what is open as far as it came: the text as partial, each call with what it wrote and the reason. With
         it go the inbox's messages up to the number `taken`, which led to this."""
-        await _unbroken(self._close_open(reason, extra, cancelled=cancelled, taken=taken))
-
-    async def _close_open(self, reason: str, extra: Sequence[StoredPayload], *, cancelled: bool, taken: int) -> None:
-        # What is being written is not open any more once that has ended.
-        async with self._writing:
-            items = self._open(reason, cancelled=cancelled) + [Recorded(payload=payload) for payload in extra]
-            self._open_message = None
-            if items or taken:
-                self.has_begun.set()
-                await self._write(items, taken)
+        items = self._open(reason, cancelled=cancelled) + [Recorded(payload=payload) for payload in extra]
+        self._open_message = None
+        if items or taken:
+            await self._write(items, taken)
 
     def _open(self, reason: str, *, cancelled: bool) -> list[Recorded]:
         message = self._open_message
@@ -226,10 +237,11 @@ class RunJournal:
         if message is not None:
             said += [
                 ThinkingCompleted(message_id=identifier, text=text, turn=message.turn, seen_seq=message.seen_seq)
-                for identifier, text in self._stream.open_thinking.items()
+                for identifier, text in self._stream.open_texts(THINKING).items()
             ]
-            if self._stream.open_text or message.continuations:
-                said.append(replace(message, text=self._stream.open_text))
+            text = self._stream.open_texts(MESSAGE).get(message.message_id, "")
+            if text or message.continuations:
+                said.append(replace(message, text=text))
         # A call is over after all that an agent of its own called.
         calls = sorted(self._open_calls.values(), key=lambda called: called.agent_id is None)
         cut = [self.cut_result(called, reason, cancelled=cancelled) for called in calls]
@@ -248,7 +260,7 @@ class RunJournal:
         has_begun = call.has_begun if call is not None else call_id not in self._unbegun_calls
         if not has_begun:
             return f"{NOT_BEGUN} {reason}"
-        written = self._stream.open_output(call_id)
+        written = self._stream.open_texts(OUTPUT).get(call_id, "")
         return "".join(
             [written, "\n" if written and not written.endswith("\n") else "", f"{reason} {MAY_HAVE_HAPPENED}"]
         )
@@ -259,13 +271,23 @@ class RunJournal:
         for payload in said:
             self._note(payload)
 
+    @_in_turn
     async def finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
         """End the run; false when a message the model has not read stands in the way."""
-        return await _unbroken(self._finish(finished, seen_seq))
+        held, self._held = self._held, []
+        said = self._with_preface([Recorded(payload=payload) for payload in held])
+        events = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq, said=said)
+        self.has_ended = bool(events)
+        if not events and said:
+            events = await self._ledger.record(self.lease, said)
+        self._preface = []
+        if events:
+            self._stream.show_stored(events)
+        return self.has_ended
 
     async def written(self) -> None:
         """What was being written is stored, and told."""
-        async with self._writing:
+        async with self.writing:
             return
 
     def lose(self) -> None:
@@ -275,27 +297,8 @@ class RunJournal:
             measures.LEASES_LOST.inc()
             logger.warning("run lost to another worker", extra={"run_id": self.lease.run.id})
 
-    async def _finish(self, finished: RunFinished, seen_seq: int) -> bool:
-        async with self._writing:
-            held, self._held = self._held, []
-            said = self._with_preface([Recorded(payload=payload) for payload in held])
-            events = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq, said=said)
-            self.has_ended = bool(events)
-            if not events and said:
-                events = await self._ledger.record(self.lease, said)
-            self._preface = []
-        if events:
-            self._stream.show_stored(events)
-        return self.has_ended
-
-    async def _store(self, items: Sequence[Recorded], taken: int = 0) -> None:
-        await _unbroken(self._write_alone(items, taken))
-
-    async def _write_alone(self, items: Sequence[Recorded], taken: int) -> None:
-        async with self._writing:
-            await self._write(items, taken)
-
     async def _write(self, items: Sequence[Recorded], taken: int) -> None:
+        self.has_begun.set()
         items = self._with_preface(items)
         events = await self._ledger.record(self.lease, items, taken=taken)
         for item in items:
@@ -309,6 +312,7 @@ class RunJournal:
         return [*self._preface, *items] if is_said else [*items]
 
     def _note(self, payload: StoredPayload) -> None:
+        self._stream.close(payload)
         match payload:
             case ToolCalled(call_id=call_id, agent_id=agent_id):
                 self._open_calls[call_id] = payload
@@ -319,18 +323,12 @@ class RunJournal:
             case ToolFinished(call_id=call_id):
                 self._open_calls.pop(call_id, None)
                 self._at_work.pop(call_id, None)
-                self._stream.close_output(call_id)
             case FilesChanged():
                 self.files.extend(path for path in payload.paths if path not in self.files)
-            case _ if agent_of(payload) is not None:
-                pass
-            case ContextOpened() | ContextNote():
-                self._preface = []
-            case MessageCompleted():
+            case MessageCompleted(agent_id=None):
                 self._open_message = None
-                self._stream.close_text()
-            case ThinkingCompleted():
-                self._stream.close_thinking(payload.message_id)
+            case ContextOpened(agent_id=None) | ContextNote(agent_id=None):
+                self._preface = []
             case _:
                 pass
 
@@ -372,17 +370,6 @@ def _observed(call: ToolCall) -> Generator[None]:
             measures.TOOL_CALLS.labels(call.name, outcome).inc()
             measures.TOOL_SECONDS.labels(call.name).observe(time.perf_counter() - began)
             current.set_attribute("outcome", outcome)
-
-
-async def _unbroken(work: Coroutine[None, None, T]) -> T:
-    """A stop in the middle of a write waits for its end: else nobody knows whether it was stored."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task}, timeout=WRITE_GRACE_S)
-        task.add_done_callback(_forget)
-        raise
 
 
 def _forget(task: asyncio.Task[T]) -> None:

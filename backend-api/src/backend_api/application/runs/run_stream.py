@@ -7,11 +7,12 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from backend_api.application import measures
-from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, MessageDelta, ThinkingDelta, ToolOutput
+from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, StoredPayload
 from backend_api.domain.conversation.entity import RunId, SessionId
+from backend_api.domain.conversation.live_text import MESSAGE, OUTPUT, THINKING, TextKey, ended_text, live_text
 from backend_api.domain.conversation.ports import SessionStream
 
 logger = logging.getLogger(__name__)
@@ -52,26 +53,13 @@ THROTTLE = Throttle()
 class _Piece:
     """Text that waits to be shown; what comes while it waits joins it."""
 
-    make: Callable[[str, int, str, int], LivePayload]
-    id: str
+    key: TextKey
     offset: int
     seen_seq: int
-    texts: list[str] = field(default_factory=list[str])
+    texts: list[str]
 
     def payload(self) -> LivePayload:
-        return self.make(self.id, self.offset, "".join(self.texts), self.seen_seq)
-
-
-def _answer(identifier: str, offset: int, text: str, seen_seq: int) -> LivePayload:
-    return MessageDelta(message_id=identifier, offset=offset, text=text, seen_seq=seen_seq)
-
-
-def _thinking(identifier: str, offset: int, text: str, seen_seq: int) -> LivePayload:
-    return ThinkingDelta(message_id=identifier, offset=offset, text=text, seen_seq=seen_seq)
-
-
-def _output(identifier: str, offset: int, text: str, _: int) -> LivePayload:
-    return ToolOutput(call_id=identifier, offset=offset, text=text)
+        return live_text(self.key, self.offset, "".join(self.texts), self.seen_seq)
 
 
 class RunStream:
@@ -97,15 +85,13 @@ class RunStream:
         self._session_id = session_id
         self._run_id = run_id
         self._waiting: deque[_Piece | ContextUsage | list[Event]] = deque()
-        self._offsets: dict[str, int] = {}
+        self._offsets: dict[TextKey, int] = {}
         self._stored_waiting = 0
         self._wake = asyncio.Event()
         self._urgent = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._message: list[str] = []
-        self._thinking: dict[str, list[str]] = {}
-        self._outputs: dict[str, str] = {}
+        self._open: dict[TextKey, list[str]] = {}
         self._seen_seq = 0
         self.has_shown = asyncio.Event()
         """Set with the first text delivered."""
@@ -117,51 +103,32 @@ class RunStream:
         self._put(list(events))
 
     def show_text(self, message_id: str, text: str) -> None:
-        self._message.append(text)
-        self._show(_answer, message_id, text)
+        self._show(MESSAGE + message_id, text)
 
     def show_thinking(self, message_id: str, text: str) -> None:
-        self._thinking.setdefault(message_id, []).append(text)
-        self._show(_thinking, message_id, text)
+        self._show(THINKING + message_id, text)
 
     def show_output(self, call_id: str, text: str) -> None:
-        self._outputs[call_id] = (self._outputs.get(call_id, "") + text)[-MAX_KEPT_OUTPUT:]
-        self._show(_output, call_id, text)
+        key = OUTPUT + call_id
+        self._show(key, text)
+        self._open[key] = ["".join(self._open[key])[-MAX_KEPT_OUTPUT:]]
 
     def show_context(self, used: int, size: int) -> None:
         self._put(ContextUsage(used=used, max=size, ratio=round(used / size, 4) if size else 0.0))
 
-    @property
-    def open_text(self) -> str:
-        """Of the message being written, what is not stored."""
-        return "".join(self._message)
-
-    @property
-    def open_thinking(self) -> dict[str, str]:
-        """The same of its thinking, by id."""
-        return {identifier: "".join(texts) for identifier, texts in self._thinking.items()}
-
     def open_message(self, seen_seq: int) -> None:
         """Another one begins; the model has read what the user said up to `seen_seq`."""
         self._seen_seq = seen_seq
-        self.close_text()
-        self._thinking = {}
+        self._open = {key: texts for key, texts in self._open.items() if key.startswith(OUTPUT)}
 
-    def close_text(self) -> None:
-        """The message is stored."""
-        self._message = []
+    def open_texts(self, kind: str) -> dict[str, str]:
+        """What is not stored of those of a kind that are being written, by id; of a call's output its end."""
+        return {key.removeprefix(kind): "".join(texts) for key, texts in self._open.items() if key.startswith(kind)}
 
-    def close_thinking(self, identifier: str) -> None:
-        """One is stored."""
-        self._thinking.pop(identifier, None)
-
-    def open_output(self, call_id: str) -> str:
-        """The end of what a call at work wrote."""
-        return self._outputs.get(call_id, "")
-
-    def close_output(self, call_id: str) -> None:
-        """Its result is stored."""
-        self._outputs.pop(call_id, None)
+    def close(self, payload: StoredPayload) -> None:
+        """What this holds in full is stored."""
+        if (key := ended_text(payload)) is not None:
+            self._open.pop(key, None)
 
     async def deliver(self) -> None:
         """Until cancelled."""
@@ -191,17 +158,18 @@ class RunStream:
         except TimeoutError:
             logger.warning("live delivery was cut at the end of a run", extra={"run_id": self._run_id})
 
-    def _show(self, make: Callable[[str, int, str, int], LivePayload], identifier: str, text: str) -> None:
+    def _show(self, key: TextKey, text: str) -> None:
         """Offsets are counted in code points."""
-        offset = self._offsets.get(identifier, 0)
-        self._offsets[identifier] = offset + len(text)
+        self._open.setdefault(key, []).append(text)
+        offset = self._offsets.get(key, 0)
+        self._offsets[key] = offset + len(text)
         if offset + len(text) > MAX_LIVE_CHARACTERS:
             return
         last = self._waiting[-1] if self._waiting else None
-        if isinstance(last, _Piece) and last.id == identifier:
+        if isinstance(last, _Piece) and last.key == key:
             last.texts.append(text)
         else:
-            self._put(_Piece(make, identifier, offset, self._seen_seq, [text]))
+            self._put(_Piece(key, offset, self._seen_seq, [text]))
 
     def _put(self, item: _Piece | ContextUsage | list[Event]) -> None:
         if len(self._waiting) >= MAX_WAITING:

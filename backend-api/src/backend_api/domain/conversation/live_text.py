@@ -16,6 +16,8 @@ from backend_api.domain.agent.events import (
 )
 
 TextKey = str
+"""The kind of a text and its id."""
+MESSAGE, THINKING, OUTPUT = "m:", "t:", "o:"
 TextPayload = MessageDelta | ThinkingDelta | ToolOutput
 
 
@@ -23,11 +25,11 @@ def text_key(payload: Payload) -> TextKey | None:
     """The text a live payload adds to; None for one that adds to no text."""
     match payload:
         case MessageDelta(message_id=identifier):
-            return f"m:{identifier}"
+            return MESSAGE + identifier
         case ThinkingDelta(message_id=identifier):
-            return f"t:{identifier}"
+            return THINKING + identifier
         case ToolOutput(call_id=identifier):
-            return f"o:{identifier}"
+            return OUTPUT + identifier
         case _:
             return None
 
@@ -36,11 +38,11 @@ def ended_text(payload: Payload) -> TextKey | None:
     """The text a stored payload contains in full, so that nothing live may follow for it."""
     match payload:
         case MessageCompleted(message_id=identifier):
-            return f"m:{identifier}"
+            return MESSAGE + identifier
         case ThinkingCompleted(message_id=identifier):
-            return f"t:{identifier}"
+            return THINKING + identifier
         case ToolFinished(call_id=identifier):
-            return f"o:{identifier}"
+            return OUTPUT + identifier
         case _:
             return None
 
@@ -52,7 +54,7 @@ def ends_all_texts(payload: Payload) -> bool:
 
 def begun_text(payload: Payload) -> TextKey | None:
     """The text a stored payload opens again: a call may start anew under its old id after a crash."""
-    return f"o:{payload.call_id}" if isinstance(payload, ToolCalled) else None
+    return OUTPUT + payload.call_id if isinstance(payload, ToolCalled) else None
 
 
 def seen_by(payload: TextPayload) -> int:
@@ -61,11 +63,11 @@ def seen_by(payload: TextPayload) -> int:
     return 0 if isinstance(payload, ToolOutput) else payload.seen_seq
 
 
-def text_so_far(key: TextKey, text: str, seen_seq: int) -> TextPayload:
-    """All of a text that is being written."""
-    kind, identifier = key[0], key[2:]
-    if kind == "m":
-        return MessageDelta(message_id=identifier, offset=0, text=text, seen_seq=seen_seq)
-    if kind == "t":
-        return ThinkingDelta(message_id=identifier, offset=0, text=text, seen_seq=seen_seq)
-    return ToolOutput(call_id=identifier, offset=0, text=text)
+def live_text(key: TextKey, offset: int, text: str, seen_seq: int) -> TextPayload:
+    """A piece of a text that is being written."""
+    kind, identifier = key[:2], key[2:]
+    if kind == MESSAGE:
+        return MessageDelta(message_id=identifier, offset=offset, text=text, seen_seq=seen_seq)
+    if kind == THINKING:
+        return ThinkingDelta(message_id=identifier, offset=offset, text=text, seen_seq=seen_seq)
+    return ToolOutput(call_id=identifier, offset=offset, text=text)

@@ -13,9 +13,9 @@ from backend_api.domain.conversation.live_text import (
     TextPayload,
     ended_text,
     ends_all_texts,
+    live_text,
     seen_by,
     text_key,
-    text_so_far,
 )
 from backend_api.domain.conversation.ports import StreamListener
 
@@ -60,7 +60,7 @@ class MemorySessionStream:
     async def texts(self, session_id: SessionId) -> list[Event]:
         """All that are being written."""
         return [
-            _live(session_id, run_id, text_so_far(key, text, seen_seq))
+            _live(session_id, run_id, live_text(key, 0, text, seen_seq))
             for key, (run_id, text, seen_seq) in self._texts.get(session_id, {}).items()
         ]
 

@@ -23,9 +23,9 @@ from backend_api.domain.conversation.live_text import (
     TextPayload,
     ended_text,
     ends_all_texts,
+    live_text,
     seen_by,
     text_key,
-    text_so_far,
 )
 from backend_api.domain.conversation.ports import StreamListener
 from backend_api.infrastructure.redis.client import Redis
@@ -288,5 +288,5 @@ def _kept_text(meta: dict[str, Any], value: bytes) -> _Text:
 
 
 def _whole(session_id: str, key: str, text: _Text) -> Event:
-    payload = text_so_far(key, text.whole, text.seen_seq)
+    payload = live_text(key, 0, text.whole, text.seen_seq)
     return Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=text.run_id, payload=payload)
