@@ -41,14 +41,14 @@ class SandboxPorts:
 async def open_sandboxes(
     settings: Settings, cursor: ChangeCursor, log: EventLog, stream: SessionStream
 ) -> AsyncGenerator[SandboxPorts]:
-    """Connections to the manager and the endpoints, closed at the end. Starts are told in their sessions' streams."""
+    """Connections to the manager and the endpoints, closed at the end. Starts are announced in the stream."""
 
-    async def tell(session_id: SessionId, event: SandboxUpdated) -> None:
+    async def announce(session_id: SessionId, event: SandboxUpdated) -> None:
         await stream.append(session_id, await log.append(session_id, [event]))
 
     token = settings.sandbox_manager_token.get_secret_value()
     async with manager_http(settings.sandbox_manager_url, token) as http:
-        client = SandboxManagerClient(http, tell=tell)
+        client = SandboxManagerClient(http, announce=announce)
 
         async def probe() -> None:
             response = await http.get("/healthz")

@@ -208,11 +208,11 @@ def telling(stage: Stage, manager: Manager, released: asyncio.Event) -> SandboxM
             await released.wait()
         return manager.answer(request)
 
-    async def tell(session_id: SessionId, event: SandboxUpdated) -> None:
+    async def announce(session_id: SessionId, event: SandboxUpdated) -> None:
         await stage.stream.append(session_id, await stage.log.append(session_id, [event]))
 
     http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
-    return SandboxManagerClient(http, tell=tell, clock=lambda: manager.now)
+    return SandboxManagerClient(http, announce=announce, clock=lambda: manager.now)
 
 
 async def test_the_place_in_the_line_is_told() -> None:

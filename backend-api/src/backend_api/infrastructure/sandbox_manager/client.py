@@ -37,17 +37,17 @@ LEAVE_S = 2.0
 LOOK_S = 5.0
 """A page that opens waits no longer for what a manager says that hangs."""
 SILENT_S = 0.15
-"""A start that takes no longer is not told."""
+"""A start that takes no longer is not announced."""
 QUEUE_LOOK_S = 1.0
 MAX_CACHED = 2_000
-MAX_TOLD = 5_000
+MAX_ANNOUNCED = 5_000
 
 
-Tell = Callable[[SessionId, SandboxUpdated], Awaitable[None]]
+Announce = Callable[[SessionId, SandboxUpdated], Awaitable[None]]
 """Store it in the session's log, and tell its readers."""
 
 
-async def _untold(_: SessionId, __: SandboxUpdated) -> None:
+async def _unannounced(_: SessionId, __: SandboxUpdated) -> None:
     return
 
 
@@ -59,26 +59,26 @@ class _Believed:
 
 class SandboxManagerClient:
     """The manager of this deployment. What it said is believed for a short while; `forget` ends that at once. A
-    start, its place in the line, and what comes of it are told; what was told last is remembered only to be brief."""
+    start, its place in the queue, and its outcome are announced; what was announced last is kept only to be brief."""
 
     def __init__(
         self,
         http: httpx.AsyncClient,
         *,
-        tell: Tell = _untold,
+        announce: Announce = _unannounced,
         clock: Callable[[], float] = time.monotonic,
         reach_for_s: float = REACH_FOR_S,
         look_s: float = LOOK_S,
     ) -> None:
         self._http = http
-        self._tell = tell
+        self._announce = announce
         self._clock = clock
         self._reach_for_s = reach_for_s
         self._look_s = look_s
         self._sandboxes: dict[str, _Believed] = {}
         self._tokens: dict[tuple[str, int, frozenset[Scope]], EndpointToken] = {}
         self._kept_alive: dict[str, float] = {}
-        self._told: dict[str, tuple[str, int]] = {}
+        self._announced: dict[str, tuple[str, int]] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def ensure(self, session_id: str, user_id: str) -> Sandbox:
@@ -90,7 +90,7 @@ class SandboxManagerClient:
         # One that is cancelled gives up its place in the line before the next one asks for another.
         starting.add_done_callback(lambda _: lock.release())
         try:
-            return await self._told_of(SessionId(session_id), starting)
+            return await self._announce_outcome(SessionId(session_id), starting)
         finally:
             starting.cancel()
 
@@ -105,33 +105,33 @@ class SandboxManagerClient:
             self._sandboxes[session_id] = _Believed(sandbox, self._clock() + BELIEVE_FOR_S)
         return sandbox
 
-    async def _told_of(self, session_id: SessionId, starting: asyncio.Future[Sandbox]) -> Sandbox:
+    async def _announce_outcome(self, session_id: SessionId, starting: asyncio.Future[Sandbox]) -> Sandbox:
         try:
             await asyncio.wait({starting}, timeout=SILENT_S)
-            await self._tell_of_wait(session_id, starting)
+            await self._announce_wait(session_id, starting)
             sandbox = await starting
         except SandboxUnavailableError as error:
-            self._told.pop(session_id, None)
-            await self._tell(session_id, SandboxUpdated(status="failed", reason=error.detail))
+            self._announced.pop(session_id, None)
+            await self._announce(session_id, SandboxUpdated(status="failed", reason=error.detail))
             raise
-        if self._told.get(session_id) != (sandbox.id, sandbox.generation):
-            _bound(self._told, MAX_TOLD)
-            self._told[session_id] = (sandbox.id, sandbox.generation)
+        if self._announced.get(session_id) != (sandbox.id, sandbox.generation):
+            _bound(self._announced, MAX_ANNOUNCED)
+            self._announced[session_id] = (sandbox.id, sandbox.generation)
             ready = SandboxUpdated(status="ready", expires_at=sandbox.expires_at, has_desktop=sandbox.has_desktop)
-            await self._tell(session_id, ready)
+            await self._announce(session_id, ready)
         return sandbox
 
-    async def _tell_of_wait(self, session_id: SessionId, starting: asyncio.Future[Sandbox]) -> None:
-        """Each step forward in the line is told, and that it starts."""
-        told: SandboxUpdated | None = None
+    async def _announce_wait(self, session_id: SessionId, starting: asyncio.Future[Sandbox]) -> None:
+        """Announce each step forward in the queue, and the start."""
+        last: SandboxUpdated | None = None
         while not starting.done():
             now = SandboxUpdated(status="starting")
             with contextlib.suppress(SandboxUnavailableError):
                 now = SandboxUpdated(status="starting", queue_position=(await self.status(session_id)).queue_position)
-            if now != told:
-                self._told.pop(session_id, None)
-                await self._tell(session_id, now)
-                told = now
+            if now != last:
+                self._announced.pop(session_id, None)
+                await self._announce(session_id, now)
+                last = now
             await asyncio.wait({starting}, timeout=QUEUE_LOOK_S)
 
     async def status(self, session_id: str) -> SandboxStatus:
@@ -182,7 +182,7 @@ class SandboxManagerClient:
     async def delete(self, session_id: str, user_id: str) -> None:
         raise_for(await self._send("DELETE", f"/workspaces/{session_id}", params={"user_id": user_id}))
         self.forget_session(session_id)
-        self._told.pop(session_id, None)
+        self._announced.pop(session_id, None)
 
     async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
         """An endpoint token, from the cache until shortly before it ends. Raises `SandboxUnavailableError`."""
