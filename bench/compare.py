@@ -28,7 +28,7 @@ COST = {
 }
 
 
-def run(tree: Path, script: Path, *options: str) -> str:
+def run_script(tree: Path, script: Path, *options: str) -> str:
     """What a benchmark prints about that checkout."""
     environ = {**os.environ, "BENCH_ROOT": str(tree)}
     # Its own Python: what is installed there is its own code.
@@ -38,18 +38,20 @@ def run(tree: Path, script: Path, *options: str) -> str:
 
 def cost(tree: Path) -> Figures:
     # The checkout before it may have no such script.
-    found = re.findall(r"^(.+): (\{.+\})$", run(tree, HERE / "bench" / "message_cost.py"), re.MULTILINE)
+    found = re.findall(r"^(.+): (\{.+\})$", run_script(tree, HERE / "bench" / "message_cost.py"), re.MULTILINE)
     return {f"{fleet}: {COST[name]}": value for fleet, each in found for name, value in json.loads(each).items()}
 
 
 def first_token(tree: Path) -> Figures:
-    return _summaries(run(tree, tree / "bench" / "first_token.py"), r"^(first token, (?:alone|10 .+?)): (p50.+)$")
+    return _summaries(
+        run_script(tree, tree / "bench" / "first_token.py"), r"^(first token, (?:alone|10 .+?)): (p50.+)$"
+    )
 
 
 def load(tree: Path) -> Figures:
     figures: Figures = {}
     for fleet in ("2", "2+2"):
-        said = run(tree, tree / "bench" / "load.py", "--fleet", fleet)
+        said = run_script(tree, tree / "bench" / "load.py", "--fleet", fleet)
         figures |= _summaries(said, r"^  spread: (100 sessions, first token): (p50.+)$", f"{fleet}: ")
         ours = re.search(r"spread: .*?([\d.]+) ms of ours", said)
         figures[f"{fleet}: ms of ours a message with 250 pieces of text"] = float(ours.group(1)) if ours else 0.0
@@ -57,7 +59,9 @@ def load(tree: Path) -> Figures:
 
 
 def claim(tree: Path) -> Figures:
-    return _summaries(run(tree, tree / "bench" / "sandbox_claim.py"), r"^(claim to first answer \(process\)): (p50.+)$")
+    return _summaries(
+        run_script(tree, tree / "bench" / "sandbox_claim.py"), r"^(claim to first answer \(process\)): (p50.+)$"
+    )
 
 
 def _summaries(said: str, pattern: str, prefix: str = "") -> Figures:

@@ -238,7 +238,7 @@ def paced_model(deltas: int) -> Iterator[str]:
         process.wait(10)
 
 
-async def run(options: argparse.Namespace) -> None:
+async def run_load(options: argparse.Namespace) -> None:
     settings = {
         "LLM_PROVIDER": "openai",
         "OPENAI_API_KEY": "sk-scripted",
@@ -272,7 +272,7 @@ def main() -> None:
     parser.add_argument("--pids", action="store_true", help="say the services' process ids, for a profiler")
     options = parser.parse_args()
     options.fleet = options.fleet or list(SHAPES)
-    uvloop.run(run(options))
+    uvloop.run(run_load(options))
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ async def measure(fleet: Fleet, options: argparse.Namespace) -> dict[str, float]
     }
 
 
-async def run(options: argparse.Namespace) -> None:
+async def run_load(options: argparse.Namespace) -> None:
     print(machine(), ROOT)
     for size in options.fleet:
         with tempfile.TemporaryDirectory() as folder, paced_model(options.deltas) as url:
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("--pids", action="store_true", help="say the services' process ids, for a profiler")
     options = parser.parse_args()
     options.fleet = options.fleet or ["1", "2+2"]
-    uvloop.run(run(options))
+    uvloop.run(run_load(options))
 
 
 if __name__ == "__main__":

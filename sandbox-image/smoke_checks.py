@@ -28,7 +28,7 @@ PROGRAMS = ("python3", "pip", "node", "npm", "git", "rg", "jq")
 PICTURE = Path("/workspace/desktop.png")
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
+def run_command(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -134,7 +134,7 @@ def save_png(screen: bytearray, width: int, height: int) -> None:
 async def fonts(_: httpx.AsyncClient) -> str:
     found: list[str] = []
     for wanted in (":lang=zh-cn", ":lang=ja", ":lang=ko", "emoji"):
-        family = run("fc-match", "-f", "%{family}", wanted).stdout
+        family = run_command("fc-match", "-f", "%{family}", wanted).stdout
         assert re.search("CJK|Emoji", family), f"{wanted}: {family}"
         found.append(family.split(",")[0])
     return ", ".join(found)
@@ -179,9 +179,9 @@ async def hardening(_: httpx.AsyncClient) -> str:
         except OSError:
             continue
         raise AssertionError(f"{path} can be written")
-    set_user = run("find", "/", "-xdev", "-perm", "/6000", "-type", "f")
+    set_user = run_command("find", "/", "-xdev", "-perm", "/6000", "-type", "f")
     assert not set_user.stdout.strip(), set_user.stdout
-    assert run("mount", "-t", "tmpfs", "none", "/mnt").returncode != 0
+    assert run_command("mount", "-t", "tmpfs", "none", "/mnt").returncode != 0
     return "no capability, no new privileges, read-only root, no set-user files, no mount"
 
 

@@ -43,7 +43,7 @@ async def _run(settings: StackSettings, folder: Path) -> int:
     finally:
         waiting.cancel()
         _say("Stopping ...")
-        await supervisor.stop()
+        await supervisor.stop_all()
         _say("Stopped; the data is kept in " + str(folder))
 
 
@@ -72,7 +72,7 @@ async def _until_the_end(stack: Stack, supervisor: Supervisor, waiting: asyncio.
 async def _start(stack: Stack, supervisor: Supervisor) -> None:
     if stack.mongo_user is not None:
         await stack.mongo_user.ensure()
-    await supervisor.start(_say)
+    await supervisor.start_all(_say)
 
 
 def _say(text: str) -> None:

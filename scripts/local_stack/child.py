@@ -40,7 +40,7 @@ class Child:
         self._follower = follower
 
     @classmethod
-    async def start(cls, spec: ChildSpec, log: LogFile) -> Child:
+    async def start_process(cls, spec: ChildSpec, log: LogFile) -> Child:
         process = await asyncio.create_subprocess_exec(
             *_dying_with_parent(),
             *spec.command,
@@ -71,7 +71,7 @@ class Child:
         await self._finish()
         return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
 
-    async def stop(self) -> bool:
+    async def stop_process(self) -> bool:
         """Ask, then insist. False when it had to be killed."""
         asked = True
         if not self.has_ended:

@@ -77,7 +77,7 @@ class MongoUser:
             is_ready=answers,
             stop_within=30,
         )
-        child = await Child.start(spec, log)
+        child = await Child.start_process(spec, log)
         try:
             async with asyncio.timeout(_READY_S):
                 while not await self._create(f"mongodb://{quote_plus(str(socket))}/?directConnection=true"):
@@ -88,7 +88,7 @@ class MongoUser:
         except TimeoutError:
             raise StackError(_said(log)) from None
         finally:
-            await child.stop()
+            await child.stop_process()
             log.close()
 
     async def _create(self, uri: str) -> bool:

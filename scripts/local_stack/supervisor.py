@@ -33,7 +33,7 @@ class Supervisor:
         self._guards: list[asyncio.Task[None]] = []
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-    async def start(self, announce: Callable[[str], None]) -> None:
+    async def start_all(self, announce: Callable[[str], None]) -> None:
         """Start all, each stage ready before the next. Raises `StackError` when one does not come up."""
         for stage in self._stages:
             starting = [asyncio.create_task(self._start_one(spec, announce)) for spec in stage]
@@ -50,12 +50,12 @@ class Supervisor:
         announce(f"  {spec.name} is ready ({monotonic() - began:.1f} s)")
         self._guards.append(asyncio.create_task(self._guard(spec), name=f"guard-{spec.name}"))
 
-    async def stop(self) -> None:
+    async def stop_all(self) -> None:
         for guard in self._guards:
             guard.cancel()
         await asyncio.gather(*self._guards, return_exceptions=True)
         for spec in reversed(self._specs):
-            if (child := self._children.pop(spec.name, None)) and not await child.stop():
+            if (child := self._children.pop(spec.name, None)) and not await child.stop_process():
                 _say(f"{spec.name} did not end within {spec.stop_within:.0f} s and was killed")
         for log in self._logs.values():
             log.close()
@@ -68,12 +68,12 @@ class Supervisor:
     async def restart(self, name: str) -> None:
         """End a child for its guard to start anew; not counted as a failure."""
         self._asked.add(name)
-        await self._children[name].stop()
+        await self._children[name].stop_process()
 
     async def _launch(self, spec: ChildSpec) -> None:
         log = self._logs[spec.name]
         log.tail.clear()
-        child = await Child.start(spec, log)
+        child = await Child.start_process(spec, log)
         self._children[spec.name] = child
         self._record()
         try:

@@ -11,7 +11,7 @@ import httpx
 from backend_api.application.identity.limits import Limits
 from backend_api.bootstrap.app import create_app
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
-from backend_api.bootstrap.going_on import going_on
+from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.listening import server_for
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tools import ToolSpec
@@ -127,7 +127,7 @@ async def run_gateway(
 
         @asynccontextmanager
         async def wire() -> AsyncGenerator[UseCases]:
-            async with going_on(use_cases.connections.watch_log_ins(), "log-ins"):
+            async with background_task(use_cases.connections.watch_log_ins(), "log-ins"):
                 yield use_cases
 
         app = create_app(wire, options)

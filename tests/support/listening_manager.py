@@ -20,7 +20,7 @@ async def listening_manager(mongo_uri: str, database_name: str) -> AsyncGenerato
     """Its address. Other settings are the environment's."""
     settings = Settings()
     settings.registry = RegistrySettings(uri=SecretStr(mongo_uri), name=database_name)
-    settings.keeping = settings.keeping.model_copy(update={"pool_size": 0})
+    settings.lifecycle = settings.lifecycle.model_copy(update={"pool_size": 0})
 
     server = uvicorn.Server(
         uvicorn.Config(

@@ -18,11 +18,11 @@ from sandbox_manager.bootstrap.assembly import Runtime
 from sandbox_manager.domain.sandbox import Identity, Started
 from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
-from sandbox_manager.infrastructure.runtimes.inside import Inside
 from sandbox_manager.infrastructure.runtimes.process.launch import MARK, mark_of
 from sandbox_manager.infrastructure.runtimes.process.processes import marked
 from sandbox_manager.infrastructure.runtimes.process.runtime import process_runtime
 from sandbox_manager.infrastructure.runtimes.process.store import Store
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
 from support.engine import of_stack, remove_stack
 from support.engine_filters import engine_filter
 from support.sandboxes import docker_options, process_options, run_inside
@@ -144,7 +144,7 @@ class DockerLab(_EndpointLab):
 
 
 @contextlib.asynccontextmanager
-async def process_lab(given: Inside) -> AsyncGenerator[ProcessLab]:
+async def process_lab(given: SandboxProfile) -> AsyncGenerator[ProcessLab]:
     stack = f"test{secrets.token_hex(4)}"
     # A short path: a unix socket's has 107 bytes.
     with tempfile.TemporaryDirectory(prefix="sbx-", dir="/tmp") as folder:
@@ -156,7 +156,7 @@ async def process_lab(given: Inside) -> AsyncGenerator[ProcessLab]:
 
 
 @contextlib.asynccontextmanager
-async def docker_lab(given: Inside) -> AsyncGenerator[DockerLab]:
+async def docker_lab(given: SandboxProfile) -> AsyncGenerator[DockerLab]:
     """With the filter between the runtime and the engine, as in the compose file."""
     stack = f"test{secrets.token_hex(4)}"
     with engine_filter(stack) as address:

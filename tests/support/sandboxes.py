@@ -17,8 +17,8 @@ import httpx
 from sandbox_manager.domain.ports import SandboxSpec
 from sandbox_manager.domain.sandbox import Identity, Started, pool_session
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, EndpointClients
-from sandbox_manager.infrastructure.runtimes.inside import Inside
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
 from sandbox_manager.infrastructure.token_keys import Es256TokenKeys, generate_private_key
 from support.sources import source_folders
 
@@ -32,8 +32,8 @@ HOST_FIB_TRIE = Path("/proc/net/fib_trie")
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def inside(*, desktop: bool = False, memory_mib: int = 1024, pids: int = 512) -> Inside:
-    return Inside(
+def inside(*, desktop: bool = False, memory_mib: int = 1024, pids: int = 512) -> SandboxProfile:
+    return SandboxProfile(
         desktop=desktop,
         bash_timeout=60,
         allowed_commands="",
@@ -44,7 +44,7 @@ def inside(*, desktop: bool = False, memory_mib: int = 1024, pids: int = 512) ->
     )
 
 
-def process_options(folder: Path, given: Inside, stack: str = "test") -> ProcessOptions:
+def process_options(folder: Path, given: SandboxProfile, stack: str = "test") -> ProcessOptions:
     return ProcessOptions(
         stack=stack,
         folder=folder,
@@ -58,7 +58,7 @@ def process_options(folder: Path, given: Inside, stack: str = "test") -> Process
     )
 
 
-def docker_options(stack: str, given: Inside, image: str | None = None) -> DockerOptions:
+def docker_options(stack: str, given: SandboxProfile, image: str | None = None) -> DockerOptions:
     """`image` where no engine is to be asked which there is."""
     return DockerOptions(
         stack=stack,

@@ -72,7 +72,7 @@ ANY = Setup(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
 async def call_tool(source: ToolSource, name: str, arguments: dict[str, Any]) -> Done:
     """Call one tool of a source as a run of the session `s` of user `u` does."""
     tool = next(tool for tool in await source.tools(ANY) if tool.spec.name == name)
-    return await tool.run(
+    return await tool.run_call(
         ToolCall(session_id="s", user_id="u", run_id="r", call_id="c", name=name, arguments=arguments)
     )
 
@@ -102,7 +102,7 @@ class HandlerBox:
             effect="reads" if read_only else "writes",
             deadline_ms=deadline_ms,
         )
-        self._tools[name] = Tool(spec=spec, run=run)
+        self._tools[name] = Tool(spec=spec, run_call=run)
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
         del setup

@@ -28,7 +28,7 @@ from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from backend_api.interfaces.http.user_content import content_headers
 from contracts.tools import ToolResult
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.infrastructure.runtimes.inside import KEPT_LINE, report_of
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import KEPT_LINE, report_of
 from support.endpoint_victim import FixedTokens
 from support.fuzzing import EXAMPLES, SEED
 from support.gateway_sandboxes import a_sandbox

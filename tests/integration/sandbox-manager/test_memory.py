@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_manager.infrastructure.runtimes.inside import Inside
 from sandbox_manager.infrastructure.runtimes.process.descriptors import bytes_held, memory_files
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
 from sandbox_manager.infrastructure.runtimes.process.memory import (
@@ -20,6 +19,7 @@ from sandbox_manager.infrastructure.runtimes.process.memory import (
     trees,
 )
 from sandbox_manager.infrastructure.runtimes.process.processes import reference
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
 
 MIB = 1 << 20
 
@@ -78,7 +78,7 @@ def test_memory_of_a_threads_own_descriptors_counts() -> None:
     reason="needs root and cgroup v1",
 )
 def test_buffers_of_tcp_are_limited_where_no_other_limit_counts_them() -> None:
-    inside = Inside(
+    inside = SandboxProfile(
         desktop=False,
         bash_timeout=10,
         allowed_commands="",

@@ -84,7 +84,7 @@ class Access:
         """The grant of an `Authorization` header; raises as `verify` does."""
         return self.verify(token_of(authorization))
 
-    def verify_keeper(self, token: str) -> None:
+    def verify_keep_alive(self, token: str) -> None:
         """Pass a manager's own token, also while nobody has claimed the sandbox; one that claims it, does.
 
         Raises `UnauthenticatedError`, `ClaimedError`.

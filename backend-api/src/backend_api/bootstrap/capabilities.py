@@ -5,11 +5,11 @@ from __future__ import annotations
 from backend_api.domain.agent.capabilities.approval import APPROVAL
 from backend_api.domain.agent.capabilities.budget import budget
 from backend_api.domain.agent.capabilities.computer import COMPUTER
-from backend_api.domain.agent.capabilities.conduct import CONDUCT
 from backend_api.domain.agent.capabilities.continuation import CONTINUATION
-from backend_api.domain.agent.capabilities.day import DAY
+from backend_api.domain.agent.capabilities.current_date import DAY
 from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
 from backend_api.domain.agent.capabilities.identity import IDENTITY
+from backend_api.domain.agent.capabilities.instructions import CONDUCT
 from backend_api.domain.agent.capabilities.subagent import SUBAGENT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capability, ToolSource

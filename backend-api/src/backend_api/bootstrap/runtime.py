@@ -11,7 +11,7 @@ from backend_api.application.conversation.finish_deletions import FinishDeletion
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.bootstrap.agent import Agent, AgentPorts, build_catalogue, open_agent
-from backend_api.bootstrap.going_on import going_on
+from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.sandboxes import SandboxPorts, open_sandboxes
 from backend_api.bootstrap.settings import Settings, SettingsError, signing_secret
 from backend_api.bootstrap.stores import Stores, open_stores
@@ -100,8 +100,10 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
             async with (
                 planned.clock.following(database),
                 open_agent(settings, planned.catalogue, ports, planned.clock) as agent,
-                going_on(FinishDeletions(MongoDeletions(), sandboxes.sandboxes).delete_until_cancelled(), "deletions"),
-                going_on(
+                background_task(
+                    FinishDeletions(MongoDeletions(), sandboxes.sandboxes).delete_until_cancelled(), "deletions"
+                ),
+                background_task(
                     ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
                     "waits",
                 ),

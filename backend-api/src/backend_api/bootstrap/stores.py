@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from backend_api.bootstrap.going_on import going_on
+from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.settings import Settings
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
@@ -46,7 +46,7 @@ async def open_stores(settings: Settings) -> AsyncGenerator[Stores]:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(redis.aclose)
             stack.push_async_callback(listener.aclose)
-            await stack.enter_async_context(going_on(hub.receive_messages(), "hub"))
+            await stack.enter_async_context(background_task(hub.receive_messages(), "hub"))
             notifier = await stack.enter_async_context(RedisNotifier(redis, hub).listening())
             yield Stores(
                 database=database,

@@ -15,8 +15,8 @@ from backend_api.application.runs.worker import Worker
 from backend_api.application.sandbox.publish_changes import PublishSandboxChanges
 from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
+from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.closing import Closing
-from backend_api.bootstrap.going_on import going_on
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, named_hosts
 from backend_api.domain.conversation.feed import SessionFeed
@@ -84,9 +84,9 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
                 runtime.sandboxes.changes, MongoSandboxChangeLog(runtime.stores.database), runtime.stores.stream
             )
             async with (
-                going_on(changes.publish_until_cancelled(), "sandbox-changes"),
-                going_on(use_cases.connections.watch_log_ins(), "log-ins"),
-                going_on(announced.listen(), "announced-slots"),
+                background_task(changes.publish_until_cancelled(), "sandbox-changes"),
+                background_task(use_cases.connections.watch_log_ins(), "log-ins"),
+                background_task(announced.listen(), "announced-slots"),
                 working(worker, closing),
             ):
                 settle_memory()
@@ -101,7 +101,7 @@ async def working(worker: Worker | None, closing: Closing) -> AsyncGenerator[Non
     if worker is None:
         yield
         return
-    async with going_on(worker.work(), "worker") as at_work:
+    async with background_task(worker.work(), "worker") as at_work:
         closing.on_begin(worker.drain)
         try:
             yield

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from sandbox_manager.application.delete_sandbox import DeleteSandbox
-from sandbox_manager.application.whereabouts import is_elsewhere
+from sandbox_manager.application.workspace_location import is_elsewhere
 from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.domain.ports import SandboxRecords
 from sandbox_manager.domain.workspace import Workspace, WorkspaceBusyError

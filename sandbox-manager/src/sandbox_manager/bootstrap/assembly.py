@@ -25,7 +25,7 @@ from sandbox_manager.application.reconcile import Reconcile
 from sandbox_manager.application.remove_all import RemoveAll
 from sandbox_manager.application.renew_sandbox import RenewSandbox
 from sandbox_manager.application.sandbox_work import SandboxWork
-from sandbox_manager.application.whereabouts import is_elsewhere
+from sandbox_manager.application.workspace_location import is_elsewhere
 from sandbox_manager.application.workspace_work import WorkspaceWork
 from sandbox_manager.domain.admission import Limits, Room
 from sandbox_manager.domain.clocks import Clocks

@@ -13,15 +13,15 @@ from sandbox_manager.bootstrap.settings import Settings
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions, EndpointClients
 from sandbox_manager.infrastructure.runtimes.docker.runtime import docker_runtime
-from sandbox_manager.infrastructure.runtimes.inside import Inside
 from sandbox_manager.infrastructure.runtimes.process.options import ProcessOptions
 from sandbox_manager.infrastructure.runtimes.process.runtime import process_runtime
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
 
 _log = logging.getLogger(__name__)
 
 
-def _inside(settings: Settings) -> Inside:
-    return Inside(
+def _inside(settings: Settings) -> SandboxProfile:
+    return SandboxProfile(
         desktop=settings.inside.desktop,
         bash_timeout=settings.inside.bash_timeout,
         allowed_commands=settings.inside.allowed_commands,
@@ -29,7 +29,7 @@ def _inside(settings: Settings) -> Inside:
         memory_bytes=settings.inside.memory_mb * 1024 * 1024,
         cpus=settings.inside.cpus,
         pids=settings.inside.pids,
-        orphan_s=round(settings.keeping.orphan_minutes * 60),
+        orphan_s=round(settings.lifecycle.orphan_minutes * 60),
         disk_bytes=settings.inside.disk_mb * 1024 * 1024,
         max_files=settings.inside.max_files,
     )
@@ -43,7 +43,7 @@ def _blocked(settings: Settings) -> tuple[str, ...]:
 def _docker(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
     return docker_runtime(
         DockerOptions(
-            stack=settings.keeping.stack,
+            stack=settings.lifecycle.stack,
             image=settings.docker.image,
             seccomp_profile=Path(settings.docker.seccomp_profile),
             subnet_pool=settings.docker.subnet_pool,
@@ -58,7 +58,7 @@ def _docker(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
 def _process(settings: Settings) -> AbstractAsyncContextManager[Runtime]:
     return process_runtime(
         ProcessOptions(
-            stack=settings.keeping.stack,
+            stack=settings.lifecycle.stack,
             folder=Path(settings.process.folder).absolute(),
             python=Path(settings.process.python).absolute(),
             python_path=tuple(Path(one).absolute() for one in settings.process.python_path.split(":") if one),

@@ -45,7 +45,7 @@ class RegistrySettings(BaseSettings):
     name: str = Field(default="agent_sandboxes", validation_alias="MANAGER_MONGO_DB_NAME")
 
 
-class KeepingSettings(BaseSettings):
+class LifecycleSettings(BaseSettings):
     """How many sandboxes, how long, how often looked after."""
 
     model_config = _CONFIG
@@ -136,7 +136,7 @@ class Settings:
         try:
             self.server = ServerSettings()  # pyright: ignore[reportCallIssue] - the environment gives the fields
             self.registry = RegistrySettings()  # pyright: ignore[reportCallIssue] - the environment gives the fields
-            self.keeping = KeepingSettings()
+            self.lifecycle = LifecycleSettings()
             self.workspaces = WorkspaceSettings()
             self.inside = InsideSettings()
             self.docker = DockerSettings()

@@ -14,7 +14,7 @@ from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.remove_all import RemoveAll
 from sandbox_manager.bootstrap.assembly import Adapters, Assembly, Rules, Runtime, assemble
 from sandbox_manager.bootstrap.runtimes import RUNTIMES
-from sandbox_manager.bootstrap.settings import KeepingSettings, Settings
+from sandbox_manager.bootstrap.settings import LifecycleSettings, Settings
 from sandbox_manager.bootstrap.upkeep import Upkeep
 from sandbox_manager.bootstrap.workspaces import workspace_cases
 from sandbox_manager.domain.admission import Limits, Room
@@ -40,7 +40,7 @@ _ROOMY, _LARGE = 4096 * _MIB, 32_768 * _MIB
 
 def wire(settings: Settings) -> AbstractAsyncContextManager[UseCases]:
     """Everything real, by the settings."""
-    return wire_over(settings, RUNTIMES[settings.keeping.runtime](settings))
+    return wire_over(settings, RUNTIMES[settings.lifecycle.runtime](settings))
 
 
 @contextlib.asynccontextmanager
@@ -49,7 +49,7 @@ async def wire_over(settings: Settings, opening: AbstractAsyncContextManager[Run
     async with connected(settings.registry.uri.get_secret_value(), settings.registry.name):
         keys = await load_token_keys()
         async with opening as runtime, database_clock() as clock:
-            _log.info("runtime chosen", extra={"runtime": runtime.name, "stack": settings.keeping.stack})
+            _log.info("runtime chosen", extra={"runtime": runtime.name, "stack": settings.lifecycle.stack})
             adapters = Adapters(
                 registry=MongoRegistry(),
                 leases=MongoLeases(),
@@ -67,7 +67,7 @@ async def wire_over(settings: Settings, opening: AbstractAsyncContextManager[Run
 @contextlib.asynccontextmanager
 async def at_work(settings: Settings, made: Assembly) -> AsyncGenerator[UseCases]:
     """The use cases as the routes know them, with the upkeep running."""
-    keeping, runtime, registry = settings.keeping, made.adapters.runtime, made.adapters.registry
+    keeping, runtime, registry = settings.lifecycle, made.adapters.runtime, made.adapters.registry
     workspaces = workspace_cases(settings.workspaces, made.files, registry, made.delete, runtime)
     use_cases = UseCases(
         create=made.create,
@@ -109,7 +109,7 @@ async def at_work(settings: Settings, made: Assembly) -> AsyncGenerator[UseCases
 
 def rules_of(settings: Settings) -> Rules:
     """As they are set."""
-    keeping = settings.keeping
+    keeping = settings.lifecycle
     return Rules(
         limits=_limits(keeping),
         clocks=_clocks(keeping),
@@ -120,22 +120,22 @@ def rules_of(settings: Settings) -> Rules:
     )
 
 
-def _limits(keeping: KeepingSettings) -> Limits:
-    hard = timedelta(hours=keeping.hard_hours)
+def _limits(lifecycle: LifecycleSettings) -> Limits:
+    hard = timedelta(hours=lifecycle.hard_hours)
     return Limits(
-        max_per_user=keeping.max_per_user,
-        max_per_user_total=keeping.max_per_user_total,
-        max_total=keeping.max_total,
-        max_queued=keeping.max_queued,
-        queue=timedelta(seconds=keeping.queue_timeout_s),
+        max_per_user=lifecycle.max_per_user,
+        max_per_user_total=lifecycle.max_per_user_total,
+        max_total=lifecycle.max_total,
+        max_queued=lifecycle.max_queued,
+        queue=timedelta(seconds=lifecycle.queue_timeout_s),
         hard=hard,
-        idle=timedelta(minutes=keeping.idle_minutes),
+        idle=timedelta(minutes=lifecycle.idle_minutes),
     )
 
 
 def pool_size(settings: Settings) -> int:
     """As it is set; else one where nobody would miss the memory, and two on a large machine."""
-    given, free = settings.keeping.pool_size, free_memory()
+    given, free = settings.lifecycle.pool_size, free_memory()
     if given is not None:
         return given
     if free is None:
@@ -143,20 +143,20 @@ def pool_size(settings: Settings) -> int:
     return 2 if free >= _LARGE else int(free >= _ROOMY)
 
 
-def _clocks(keeping: KeepingSettings) -> Clocks:
+def _clocks(lifecycle: LifecycleSettings) -> Clocks:
     return Clocks(
-        idle=timedelta(minutes=keeping.idle_minutes),
-        pause=timedelta(minutes=keeping.pause_minutes),
-        warning=timedelta(minutes=keeping.warning_minutes),
-        orphan=timedelta(minutes=keeping.orphan_minutes),
+        idle=timedelta(minutes=lifecycle.idle_minutes),
+        pause=timedelta(minutes=lifecycle.pause_minutes),
+        warning=timedelta(minutes=lifecycle.warning_minutes),
+        orphan=timedelta(minutes=lifecycle.orphan_minutes),
     )
 
 
-async def _room(keeping: KeepingSettings) -> Room:
+async def _room(lifecycle: LifecycleSettings) -> Room:
     return Room(
-        free=free_memory() if keeping.admit_memory_mb else None,
-        need=keeping.admit_memory_mb * _MIB,
-        reserve=keeping.reserve_memory_mb * _MIB,
+        free=free_memory() if lifecycle.admit_memory_mb else None,
+        need=lifecycle.admit_memory_mb * _MIB,
+        reserve=lifecycle.reserve_memory_mb * _MIB,
     )
 
 

@@ -28,7 +28,7 @@ def workspace_cases(
     remove = RemoveWorkspace(work, registry, delete, timedelta(seconds=settings.cleanup_delay_s), host.place)
     return WorkspaceCases(
         work=work,
-        take=TakeSnapshot(work, limits),
+        take_snapshot=TakeSnapshot(work, limits),
         restore=RestoreSnapshot(work, registry, delete, bounds),
         delete=DeleteSnapshot(work),
         remove=remove,

@@ -1,1 +1,1 @@
-"""Ways in."""
+"""Inbound interfaces."""

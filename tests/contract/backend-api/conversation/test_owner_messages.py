@@ -121,7 +121,7 @@ async def test_a_run_that_was_given_back_is_claimed_at_once_and_the_first_owner_
     await stores.ledger.release(lease)
     taken = await stores.ledger.claim("w2", lease_s=30, model="m")
     assert taken is not None
-    assert (taken.run.id, taken.run.attempt, taken.run.handovers) == (lease.run.id, 2, 1)
+    assert (taken.run.id, taken.run.attempt, taken.run.releases) == (lease.run.id, 2, 1)
     assert (taken.run.worker, taken.resumed) == ("w2", True)
     for late in (stores.ledger.release(lease), stores.ledger.renew(lease, lease_s=30)):
         with pytest.raises(LeaseLostError):

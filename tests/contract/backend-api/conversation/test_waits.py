@@ -90,7 +90,7 @@ async def test_a_run_that_waits_has_no_worker_and_goes_on_with_the_answer(stores
     assert [(one.cause, one.message_id) for one in queued] == [("message", "m-hello"), ("answer", None)]
     again = await stores.ledger.claim("w2", lease_s=30, model="m")
     assert again is not None
-    assert (again.run.id, again.run.attempt - again.run.handovers) == (lease.run.id, 1)
+    assert (again.run.id, again.run.attempt - again.run.releases) == (lease.run.id, 1)
 
 
 async def test_an_answer_is_checked_and_counts_once(stores: ConversationStores) -> None:

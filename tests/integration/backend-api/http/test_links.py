@@ -189,7 +189,7 @@ async def test_the_agents_tool_tells_that_the_file_is_missing(
     call = ToolCall(session_id=session_id, user_id=user_id, run_id="r", call_id="c", name="generate_download_url")
 
     async def asked(path: str) -> tuple[bool, str]:
-        outcome = await tool.run(replace(call, arguments={"path": path}))
+        outcome = await tool.run_call(replace(call, arguments={"path": path}))
         return outcome.success, outcome.output
 
     assert await asked("none.txt") == (False, "There is no none.txt in the workspace.")

@@ -19,8 +19,8 @@ from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
+from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.capabilities import capabilities
-from backend_api.bootstrap.going_on import going_on
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.conversation.entity import Claimant, SessionId
@@ -118,7 +118,7 @@ async def conversation(
             check_attachments=CheckAttachments(OwnSandbox(stores.sessions, MemorySandboxes()), MemoryWorkspace()),
             slots=worker if inside else announced,
         )
-        async with going_on(announced.listen(), "announced"), working(worker):
+        async with background_task(announced.listen(), "announced"), working(worker):
             await notifier.waiting.wait()
             yield send, await _named(stores), stream
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capabilities.budget import budget
-from backend_api.domain.agent.capabilities.day import DAY
+from backend_api.domain.agent.capabilities.current_date import DAY
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup
 from backend_api.domain.agent.ending import Ending

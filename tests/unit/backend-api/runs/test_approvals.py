@@ -8,7 +8,7 @@ import pytest
 
 from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.application.conversation.expire_waits import ExpireWaits
-from backend_api.bootstrap.going_on import going_on
+from backend_api.bootstrap.background_tasks import background_task
 from backend_api.domain.agent.approvals import Decision
 from backend_api.domain.agent.events import (
     ApprovalRequested,
@@ -104,7 +104,7 @@ async def test_nobody_decides_and_it_is_denied_at_its_deadline() -> None:
     clock = stage.store.clock
     stage.store.clock = lambda: max(clock(), wait.deadline.replace(year=wait.deadline.year + 1))
     expiry = ExpireWaits(waits=MemoryWaits(stage.store), stream=stage.stream, notifier=stage.notifier, look_s=0.01)
-    async with going_on(expiry.expire_until_cancelled(), "waits"):
+    async with background_task(expiry.expire_until_cancelled(), "waits"):
         assert await goes_on(stage, model, tools, run_id) == "completed"
     assert tools.started == []
     assert [(one.decision, one.by) for one in stage.payloads(session, ApprovalResolved)] == [("deny", "timeout")]

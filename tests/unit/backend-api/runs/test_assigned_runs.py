@@ -11,7 +11,7 @@ import pytest
 
 from backend_api.application.conversation.announced_slots import AnnouncedSlots
 from backend_api.application.runs.worker import Worker
-from backend_api.bootstrap.going_on import going_on
+from backend_api.bootstrap.background_tasks import background_task
 from backend_api.domain.agent.events import MessageUser, RunQueued, RunStarted
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.conversation.assignments import ANNOUNCED_S, Assignment, FreeSlots
@@ -61,7 +61,7 @@ class Gateway:
 async def gateway(stage: Stage | None = None) -> AsyncGenerator[Gateway]:
     stage, clock = stage or Stage(), Clock()
     slots = AnnouncedSlots(stage.notifier, model="m", clock=clock)
-    async with going_on(slots.listen(), "announced"):
+    async with background_task(slots.listen(), "announced"):
         await asyncio.sleep(0)
         yield Gateway(stage, slots, clock)
 
@@ -148,7 +148,7 @@ async def test_one_that_has_no_room_gives_the_run_back_and_another_has_it() -> N
             await here.stage.notifier.notify(Topic.RUN_ASSIGNED, str(told))
             assert (await here.stage.until_finished(accepted.run_id)).status == "completed"
     assert [one.worker for one in here.stage.payloads(session, RunStarted)] == ["full", "other"]
-    assert here.stage.run(accepted.run_id).handovers == 1
+    assert here.stage.run(accepted.run_id).releases == 1
 
 
 async def test_one_told_of_twice_is_run_once() -> None:

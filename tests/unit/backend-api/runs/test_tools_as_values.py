@@ -37,7 +37,7 @@ class Source:
         return [
             Tool(
                 spec=ToolSpec(name=name, description="", parameters={}, phrase=""),
-                run=self.run,
+                run_call=self.run,
                 on_resume=self.on_resume,
             )
         ]

@@ -8,7 +8,7 @@ import pytest
 
 from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.application.conversation.expire_waits import ExpireWaits
-from backend_api.bootstrap.going_on import going_on
+from backend_api.bootstrap.background_tasks import background_task
 from backend_api.domain.agent.events import QuestionAnswered, QuestionAsked, RunStarted, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
 from backend_api.domain.agent.questions import Answers
@@ -67,7 +67,7 @@ async def test_a_deadline_goes_on_without_an_answer() -> None:
     stage, model = Stage(), ScriptedModel(asking(), SAID)
     session, run_id = await ask(stage, model, expires_s=-1)
     expiry = ExpireWaits(waits=MemoryWaits(stage.store), stream=stage.stream, notifier=stage.notifier)
-    async with going_on(expiry.expire_until_cancelled(), "waits"):
+    async with background_task(expiry.expire_until_cancelled(), "waits"):
         assert await goes_on(stage, model, run_id) == "completed"
     assert [one.by for one in stage.payloads(session, QuestionAnswered)] == ["timeout"]
     assert not stage.payloads(session, ToolFinished)[0].success

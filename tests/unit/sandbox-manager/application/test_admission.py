@@ -8,60 +8,60 @@ import pytest
 from sandbox_manager.domain.admission import Room
 from sandbox_manager.domain.errors import TotalLimitError, UserLimitError
 from sandbox_manager.domain.sandbox import Sandbox, Status
-from support.keeping import Keeping
+from support.manager_harness import ManagerHarness
 
 
-async def queued(keeping: Keeping, session_id: str, user_id: str) -> Sandbox:
-    created = await keeping.create(session_id, user_id)
+async def queued(manager: ManagerHarness, session_id: str, user_id: str) -> Sandbox:
+    created = await manager.create(session_id, user_id)
     assert created.sandbox.status is Status.QUEUED
-    keeping.clock.move(timedelta(milliseconds=1))
+    manager.clock.move(timedelta(milliseconds=1))
     return created.sandbox
 
 
-async def end(keeping: Keeping, sandbox: Sandbox) -> None:
-    await keeping.delete(sandbox.id, keep_workspace=True)
-    await keeping.admission.pump()
+async def end(manager: ManagerHarness, sandbox: Sandbox) -> None:
+    await manager.delete(sandbox.id, keep_workspace=True)
+    await manager.admission.pump()
 
 
 async def test_who_finds_no_room_waits_and_gets_the_place_that_becomes_free() -> None:
-    keeping = Keeping(max_total=1)
-    first = await keeping.ready("s1", "u1")
-    waiting = await queued(keeping, "s2", "u2")
-    assert await keeping.get.position(waiting) == 1
+    manager = ManagerHarness(max_total=1)
+    first = await manager.ready("s1", "u1")
+    waiting = await queued(manager, "s2", "u2")
+    assert await manager.get.position(waiting) == 1
 
-    await end(keeping, first)
+    await end(manager, first)
 
-    assert (await keeping.get(waiting.id, 5)).status is Status.READY
-    assert list(keeping.runtime.things) == [waiting.id]
+    assert (await manager.get(waiting.id, 5)).status is Status.READY
+    assert list(manager.runtime.things) == [waiting.id]
 
 
 async def test_asking_again_keeps_the_place_in_line() -> None:
-    keeping = Keeping(max_total=1)
-    await keeping.ready("s1", "u1")
-    waiting = await queued(keeping, "s2", "u2")
-    later = await queued(keeping, "s3", "u3")
+    manager = ManagerHarness(max_total=1)
+    await manager.ready("s1", "u1")
+    waiting = await queued(manager, "s2", "u2")
+    later = await queued(manager, "s3", "u3")
 
-    again = await keeping.create("s2", "u2")
+    again = await manager.create("s2", "u2")
 
     assert (again.sandbox.id, again.is_new) == (waiting.id, False)
-    assert await keeping.get.position(waiting) == 1
-    assert await keeping.get.position(later) == 2
+    assert await manager.get.position(waiting) == 1
+    assert await manager.get.position(later) == 2
 
 
 async def test_the_second_wish_of_one_user_comes_after_the_first_of_all_others() -> None:
-    keeping = Keeping(max_total=1)
-    await keeping.ready("s0", "u0")
-    greedy = [await queued(keeping, f"a{n}", "greedy") for n in range(3)]
-    modest = await queued(keeping, "b", "modest")
+    manager = ManagerHarness(max_total=1)
+    await manager.ready("s0", "u0")
+    greedy = [await queued(manager, f"a{n}", "greedy") for n in range(3)]
+    modest = await queued(manager, "b", "modest")
 
-    places = [await keeping.get.position(one) for one in (*greedy, modest)]
+    places = [await manager.get.position(one) for one in (*greedy, modest)]
 
     assert places == [1, 3, 4, 2]
 
 
 async def test_two_managers_let_nobody_in_twice_and_never_more_than_there_is_room_for() -> None:
-    one = Keeping(max_total=2)
-    two = Keeping(
+    one = ManagerHarness(max_total=2)
+    two = ManagerHarness(
         registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, max_total=2, owner="manager-2"
     )
 
@@ -78,92 +78,92 @@ async def test_two_managers_let_nobody_in_twice_and_never_more_than_there_is_roo
 
 
 async def test_too_little_free_memory_makes_wait_until_there_is_more() -> None:
-    keeping = Keeping(room=Room(free=500, need=300, reserve=300))
-    waiting = await queued(keeping, "s1", "u1")
-    await keeping.admission.pump()
-    assert (await keeping.get(waiting.id)).status is Status.QUEUED
+    manager = ManagerHarness(room=Room(free=500, need=300, reserve=300))
+    waiting = await queued(manager, "s1", "u1")
+    await manager.admission.pump()
+    assert (await manager.get(waiting.id)).status is Status.QUEUED
 
-    keeping.room = Room(free=600, need=300, reserve=300)
-    await keeping.admission.pump()
+    manager.room = Room(free=600, need=300, reserve=300)
+    await manager.admission.pump()
 
-    assert (await keeping.get(waiting.id, 5)).status is Status.READY
+    assert (await manager.get(waiting.id, 5)).status is Status.READY
 
 
 async def test_what_starts_right_now_counts_as_if_it_had_taken_its_memory() -> None:
-    keeping = Keeping(room=Room(free=700, need=300, reserve=0))
-    keeping.runtime.hold = asyncio.Event()
+    manager = ManagerHarness(room=Room(free=700, need=300, reserve=0))
+    manager.runtime.hold = asyncio.Event()
 
-    created = [await keeping.create(f"s{n}", f"u{n}") for n in range(3)]
+    created = [await manager.create(f"s{n}", f"u{n}") for n in range(3)]
 
     assert [one.sandbox.status for one in created] == [Status.STARTING, Status.STARTING, Status.QUEUED]
-    await keeping.launcher.close()
+    await manager.launcher.close()
 
 
 async def test_waiting_in_vain_ends_with_a_reason_after_a_bounded_time() -> None:
-    keeping = Keeping(max_total=1)
-    await keeping.ready("s1", "u1")
-    waiting = await queued(keeping, "s2", "u2")
+    manager = ManagerHarness(max_total=1)
+    await manager.ready("s1", "u1")
+    waiting = await queued(manager, "s2", "u2")
     for _ in range(31):
-        keeping.clock.move(timedelta(seconds=10))
-        await keeping.renew(waiting.id) if (await keeping.get(waiting.id)).lives else None
-        await keeping.admission.pump()
+        manager.clock.move(timedelta(seconds=10))
+        await manager.renew(waiting.id) if (await manager.get(waiting.id)).lives else None
+        await manager.admission.pump()
 
-    over = await keeping.get(waiting.id)
+    over = await manager.get(waiting.id)
 
     assert (over.status, over.retryable, over.occupied) == (Status.FAILED, True, False)
     assert over.reason == "No computer became free within 5 minutes: all 1 are in use. Try again later."
 
 
 async def test_one_nobody_waits_for_any_more_leaves_the_line() -> None:
-    keeping = Keeping(max_total=1)
-    first = await keeping.ready("s1", "u1")
-    left = await queued(keeping, "s2", "u2")
-    keeping.clock.move(timedelta(seconds=20))
-    stays = await queued(keeping, "s3", "u3")
-    keeping.clock.move(timedelta(seconds=15))
+    manager = ManagerHarness(max_total=1)
+    first = await manager.ready("s1", "u1")
+    left = await queued(manager, "s2", "u2")
+    manager.clock.move(timedelta(seconds=20))
+    stays = await queued(manager, "s3", "u3")
+    manager.clock.move(timedelta(seconds=15))
 
-    await end(keeping, first)
+    await end(manager, first)
 
-    assert (await keeping.get(left.id)).status is Status.GONE
-    assert (await keeping.get(stays.id, 5)).status is Status.READY
+    assert (await manager.get(left.id)).status is Status.GONE
+    assert (await manager.get(stays.id, 5)).status is Status.READY
 
 
 async def test_a_stopped_wish_leaves_the_line_but_what_got_its_turn_stays() -> None:
-    keeping = Keeping(max_total=1)
-    first = await keeping.ready("s1", "u1")
-    waiting = await queued(keeping, "s2", "u2")
+    manager = ManagerHarness(max_total=1)
+    first = await manager.ready("s1", "u1")
+    waiting = await queued(manager, "s2", "u2")
 
-    await keeping.delete(waiting.id, keep_workspace=True, only_queued=True)
-    await keeping.delete(first.id, keep_workspace=True, only_queued=True)
+    await manager.delete(waiting.id, keep_workspace=True, only_queued=True)
+    await manager.delete(first.id, keep_workspace=True, only_queued=True)
 
-    assert not (await keeping.get(waiting.id)).occupied
-    assert (await keeping.get(first.id)).status is Status.READY
+    assert not (await manager.get(waiting.id)).occupied
+    assert (await manager.get(first.id)).status is Status.READY
 
 
 async def test_what_runs_and_what_waits_counts_against_the_users_limit() -> None:
-    keeping = Keeping(max_per_user=2, max_total=1)
-    await keeping.ready("s1", "u1")
-    await queued(keeping, "s2", "u1")
+    manager = ManagerHarness(max_per_user=2, max_total=1)
+    await manager.ready("s1", "u1")
+    await queued(manager, "s2", "u1")
 
     with pytest.raises(UserLimitError, match="2 running computers"):
-        await keeping.create("s3", "u1")
+        await manager.create("s3", "u1")
 
 
 async def test_a_line_that_is_full_refuses_at_once() -> None:
-    keeping = Keeping(max_total=1, max_queued=1)
-    await keeping.ready("s1", "u1")
-    await queued(keeping, "s2", "u2")
+    manager = ManagerHarness(max_total=1, max_queued=1)
+    await manager.ready("s1", "u1")
+    await queued(manager, "s2", "u2")
 
     with pytest.raises(TotalLimitError):
-        await keeping.create("s3", "u3")
+        await manager.create("s3", "u3")
 
 
 async def test_a_start_whose_manager_died_right_after_it_was_let_in_frees_its_place() -> None:
-    dead = Keeping(max_total=1)
+    dead = ManagerHarness(max_total=1)
     dead.runtime.hold = asyncio.Event()
     await dead.create("s1", "u1")
     await asyncio.sleep(0)
-    alive = Keeping(
+    alive = ManagerHarness(
         registry=dead.registry,
         runtime=dead.runtime,
         clock=dead.clock,

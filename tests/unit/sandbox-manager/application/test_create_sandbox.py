@@ -12,14 +12,14 @@ from sandbox_manager.domain.errors import (
     UserLimitError,
 )
 from sandbox_manager.domain.sandbox import Status
-from support.keeping import Keeping
+from support.manager_harness import ManagerHarness
 
 
 async def test_a_new_session_gets_a_starting_sandbox_that_becomes_ready() -> None:
-    keeping = Keeping()
+    manager = ManagerHarness()
 
-    created = await keeping.create("s1", "u1")
-    ready = await keeping.get(created.sandbox.id, 5)
+    created = await manager.create("s1", "u1")
+    ready = await manager.get(created.sandbox.id, 5)
 
     assert created.is_new
     assert created.sandbox.status is Status.STARTING
@@ -28,19 +28,19 @@ async def test_a_new_session_gets_a_starting_sandbox_that_becomes_ready() -> Non
 
 
 async def test_asking_again_answers_the_living_one() -> None:
-    keeping = Keeping()
-    first = await keeping.ready()
+    manager = ManagerHarness()
+    first = await manager.ready()
 
-    again = await keeping.create("s1", "u1")
+    again = await manager.create("s1", "u1")
 
     assert not again.is_new
     assert again.sandbox.id == first.id
-    assert len(keeping.runtime.starts) == 1
+    assert len(manager.runtime.starts) == 1
 
 
 async def test_many_at_once_over_two_managers_make_one_sandbox() -> None:
-    one = Keeping()
-    two = Keeping(registry=one.registry, runtime=one.runtime, clock=one.clock, owner="manager-2")
+    one = ManagerHarness()
+    two = ManagerHarness(registry=one.registry, runtime=one.runtime, clock=one.clock, owner="manager-2")
 
     created = await asyncio.gather(*((one, two)[n % 2].create("s1", "u1") for n in range(20)))
 
@@ -51,109 +51,109 @@ async def test_many_at_once_over_two_managers_make_one_sandbox() -> None:
 
 
 async def test_a_session_of_another_user_is_a_conflict() -> None:
-    keeping = Keeping()
-    await keeping.ready("s1", "u1")
+    manager = ManagerHarness()
+    await manager.ready("s1", "u1")
 
     with pytest.raises(ConflictError):
-        await keeping.create("s1", "u2")
+        await manager.create("s1", "u2")
 
 
 async def test_after_a_failure_the_next_one_is_a_new_generation() -> None:
-    keeping = Keeping()
-    keeping.runtime.fail_start = StartFailedError("no room", retryable=True)
-    failed = await keeping.ready()
-    keeping.runtime.fail_start = None
+    manager = ManagerHarness()
+    manager.runtime.fail_start = StartFailedError("no room", retryable=True)
+    failed = await manager.ready()
+    manager.runtime.fail_start = None
 
-    again = await keeping.ready()
+    again = await manager.ready()
 
     assert (failed.status, failed.reason, failed.retryable) == (Status.FAILED, "no room", True)
     assert again.status is Status.READY
     assert again.identity.generation == 2
-    assert list(keeping.runtime.things) == [again.id]
+    assert list(manager.runtime.things) == [again.id]
 
 
 async def test_after_the_end_the_next_one_is_a_new_generation_with_the_same_workspace() -> None:
-    keeping = Keeping()
-    first = await keeping.ready()
-    await keeping.delete(first.id, keep_workspace=True)
+    manager = ManagerHarness()
+    first = await manager.ready()
+    await manager.delete(first.id, keep_workspace=True)
 
-    again = await keeping.ready()
+    again = await manager.ready()
 
     assert again.identity.generation == 2
-    assert keeping.runtime.workspaces == {"s1"}
+    assert manager.runtime.workspaces == {"s1"}
 
 
 async def test_a_start_that_takes_too_long_fails_with_a_reason_and_leaves_nothing() -> None:
-    keeping = Keeping(start_deadline_s=0.05)
-    keeping.runtime.hold = asyncio.Event()
+    manager = ManagerHarness(start_deadline_s=0.05)
+    manager.runtime.hold = asyncio.Event()
 
-    failed = await keeping.ready()
-    await keeping.launcher.wait(failed.id, 5)
+    failed = await manager.ready()
+    await manager.launcher.wait(failed.id, 5)
 
     assert failed.status is Status.FAILED
     assert failed.retryable
     assert failed.reason is not None
     assert "did not become ready" in failed.reason
-    assert keeping.runtime.things == {}
+    assert manager.runtime.things == {}
 
 
 async def test_a_missing_engine_is_told_at_once_and_nothing_is_recorded() -> None:
-    keeping = Keeping()
-    keeping.runtime.unavailable = EngineUnavailableError("start Docker")
+    manager = ManagerHarness()
+    manager.runtime.unavailable = EngineUnavailableError("start Docker")
 
     with pytest.raises(EngineUnavailableError, match="start Docker"):
-        await keeping.create("s1", "u1")
+        await manager.create("s1", "u1")
 
-    assert await keeping.list() == []
+    assert await manager.list() == []
 
 
 async def test_a_user_over_the_limit_is_refused_until_one_ends() -> None:
-    keeping = Keeping(max_per_user=2)
-    first = await keeping.ready("s1")
-    await keeping.ready("s2")
+    manager = ManagerHarness(max_per_user=2)
+    first = await manager.ready("s1")
+    await manager.ready("s2")
 
     with pytest.raises(UserLimitError) as raised:
-        await keeping.create("s3", "u1")
+        await manager.create("s3", "u1")
     assert raised.value.retry_after_s > 0
-    await keeping.ready("s4", "u2")
-    await keeping.delete(first.id, keep_workspace=False)
+    await manager.ready("s4", "u2")
+    await manager.delete(first.id, keep_workspace=False)
 
-    assert (await keeping.ready("s3")).status is Status.READY
+    assert (await manager.ready("s3")).status is Status.READY
 
 
 async def test_a_computer_unused_for_a_minute_gives_its_place_to_another_session() -> None:
-    keeping = Keeping(max_per_user=2)
-    oldest = await keeping.ready("s1")
-    keeping.clock.move(timedelta(seconds=30))
-    await keeping.ready("s2")
+    manager = ManagerHarness(max_per_user=2)
+    oldest = await manager.ready("s1")
+    manager.clock.move(timedelta(seconds=30))
+    await manager.ready("s2")
     with pytest.raises(UserLimitError):
-        await keeping.create("s3", "u1")
-    keeping.clock.move(timedelta(seconds=31))
+        await manager.create("s3", "u1")
+    manager.clock.move(timedelta(seconds=31))
 
-    assert (await keeping.ready("s3")).status is Status.READY
+    assert (await manager.ready("s3")).status is Status.READY
 
-    given_up = await keeping.get(oldest.id, 0)
+    given_up = await manager.get(oldest.id, 0)
     assert given_up.status is Status.GONE
     assert "another conversation" in (given_up.reason or "")
-    assert oldest.id not in keeping.runtime.things
-    assert "s1" in keeping.runtime.workspaces
+    assert oldest.id not in manager.runtime.things
+    assert "s1" in manager.runtime.workspaces
     with pytest.raises(UserLimitError):
-        await keeping.create("s4", "u1")
+        await manager.create("s4", "u1")
 
 
 async def test_a_computer_in_use_keeps_its_place() -> None:
-    keeping = Keeping(max_per_user=1)
-    used = await keeping.ready("s1")
-    keeping.clock.move(timedelta(minutes=5))
-    await keeping.renew(used.id)
+    manager = ManagerHarness(max_per_user=1)
+    used = await manager.ready("s1")
+    manager.clock.move(timedelta(minutes=5))
+    await manager.renew(used.id)
     with pytest.raises(UserLimitError):
-        await keeping.create("s2", "u1")
+        await manager.create("s2", "u1")
 
 
 async def test_many_at_once_stay_within_the_limit() -> None:
-    keeping = Keeping(max_per_user=3)
+    manager = ManagerHarness(max_per_user=3)
 
-    answers = await asyncio.gather(*(keeping.create(f"s{n}", "u1") for n in range(8)), return_exceptions=True)
+    answers = await asyncio.gather(*(manager.create(f"s{n}", "u1") for n in range(8)), return_exceptions=True)
 
     assert sum(isinstance(answer, UserLimitError) for answer in answers) == 5
-    await keeping.launcher.close()
+    await manager.launcher.close()

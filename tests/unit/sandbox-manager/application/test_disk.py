@@ -8,7 +8,7 @@ import pytest
 
 from sandbox_manager.domain.disk import DiskLimit, Fill
 from sandbox_manager.interfaces.http.to_wire import to_wire
-from support.keeping import Keeping
+from support.manager_harness import ManagerHarness
 
 LIMIT = DiskLimit(1000)
 
@@ -36,27 +36,27 @@ def test_without_a_limit_nothing_is_ever_full() -> None:
 
 
 async def test_a_sweep_tells_each_rise_once_as_a_change_of_the_sandbox() -> None:
-    keeping = Keeping()
-    sandbox = await keeping.ready()
-    keep_alive = replace(keeping.keep_alive, disk=LIMIT)
+    manager = ManagerHarness()
+    sandbox = await manager.ready()
+    keep_alive = replace(manager.keep_alive, disk=LIMIT)
     told: list[tuple[str, int]] = []
     for used in (100, 850, 870, 1001, 1200, 850, 400, 810):
-        keeping.runtime.disk_bytes = used
+        manager.runtime.disk_bytes = used
         sandbox = await keep_alive(sandbox)
         if sandbox.disk_notice and (sandbox.disk_notice, sandbox.disk_revision) not in told:
             assert sandbox.disk_revision == sandbox.revision
             told.append((sandbox.disk_notice, sandbox.disk_revision))
     assert ["over 80 %" in text for text, _ in told] == [True, False, True]
-    assert await keeping.registry.get(sandbox.id) == sandbox
+    assert await manager.registry.get(sandbox.id) == sandbox
 
 
 async def test_what_is_told_says_how_full_and_of_how_much_so_that_others_may_say_it_in_their_language() -> None:
-    keeping = Keeping()
-    sandbox = await keeping.ready()
-    keep_alive = replace(keeping.keep_alive, disk=DiskLimit(20 * 1024 * 1024))
+    manager = ManagerHarness()
+    sandbox = await manager.ready()
+    keep_alive = replace(manager.keep_alive, disk=DiskLimit(20 * 1024 * 1024))
     said: list[tuple[str | None, int]] = []
     for used_mb in (1, 17, 20, 1):
-        keeping.runtime.disk_bytes = used_mb * 1024 * 1024
+        manager.runtime.disk_bytes = used_mb * 1024 * 1024
         sandbox = await keep_alive(sandbox)
         wire = to_wire(sandbox)
         said.append((wire.disk_fill, wire.disk_limit_mb))
@@ -64,12 +64,12 @@ async def test_what_is_told_says_how_full_and_of_how_much_so_that_others_may_say
 
 
 async def test_files_without_number_are_told_as_bytes_are_but_of_their_own_limit() -> None:
-    keeping = Keeping()
-    sandbox = await keeping.ready()
-    keep_alive = replace(keeping.keep_alive, disk=DiskLimit(20 * 1024 * 1024, 1000))
+    manager = ManagerHarness()
+    sandbox = await manager.ready()
+    keep_alive = replace(manager.keep_alive, disk=DiskLimit(20 * 1024 * 1024, 1000))
     said: list[str] = []
     for files in (10, 850, 1000, 10):
-        keeping.runtime.disk_bytes, keeping.runtime.disk_files = 1024, files
+        manager.runtime.disk_bytes, manager.runtime.disk_files = 1024, files
         sandbox = await keep_alive(sandbox)
         wire = to_wire(sandbox)
         said.append(f"{wire.disk_notice} {wire.disk_fill}")

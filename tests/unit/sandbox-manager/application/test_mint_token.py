@@ -8,15 +8,15 @@ from jose import jwt
 
 from contracts.sandboxes import TOKEN_ALGORITHM, TOKEN_AUDIENCE
 from sandbox_manager.domain.errors import SandboxNotFoundError, SandboxNotReadyError, SandboxOverError
-from support.keeping import Keeping
+from support.manager_harness import ManagerHarness
 from support.sandboxes import KEYS
 
 
 async def test_a_token_is_bound_to_sandbox_generation_and_scopes() -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
+    manager = ManagerHarness()
+    ready = await manager.ready()
 
-    minted = await keeping.mint(ready.id, ["exec"], timedelta(minutes=5))
+    minted = await manager.mint(ready.id, ["exec"], timedelta(minutes=5))
     claims = jwt.decode(
         minted.token,
         KEYS.public_key,
@@ -32,41 +32,41 @@ async def test_a_token_is_bound_to_sandbox_generation_and_scopes() -> None:
 
 
 async def test_two_tokens_differ() -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
+    manager = ManagerHarness()
+    ready = await manager.ready()
 
-    one = await keeping.mint(ready.id, ["exec"], timedelta(minutes=5))
-    two = await keeping.mint(ready.id, ["exec"], timedelta(minutes=5))
+    one = await manager.mint(ready.id, ["exec"], timedelta(minutes=5))
+    two = await manager.mint(ready.id, ["exec"], timedelta(minutes=5))
 
     assert one.token != two.token
 
 
 async def test_a_starting_sandbox_has_no_token() -> None:
-    keeping = Keeping()
-    keeping.runtime.hold = asyncio.Event()
-    created = await keeping.create("s1", "u1")
+    manager = ManagerHarness()
+    manager.runtime.hold = asyncio.Event()
+    created = await manager.create("s1", "u1")
 
     with pytest.raises(SandboxNotReadyError):
-        await keeping.mint(created.sandbox.id, ["exec"], timedelta(minutes=5))
+        await manager.mint(created.sandbox.id, ["exec"], timedelta(minutes=5))
 
-    await keeping.launcher.close()
+    await manager.launcher.close()
 
 
 async def test_what_does_not_exist_has_no_token_and_can_not_be_renewed() -> None:
-    keeping = Keeping()
+    manager = ManagerHarness()
 
     with pytest.raises(SandboxNotFoundError):
-        await keeping.mint("never", ["exec"], timedelta(minutes=5))
+        await manager.mint("never", ["exec"], timedelta(minutes=5))
     with pytest.raises(SandboxNotFoundError):
-        await keeping.renew("never")
+        await manager.renew("never")
 
 
 async def test_what_is_gone_has_no_token_and_can_not_be_renewed() -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
-    await keeping.delete(ready.id, keep_workspace=True)
+    manager = ManagerHarness()
+    ready = await manager.ready()
+    await manager.delete(ready.id, keep_workspace=True)
 
     with pytest.raises(SandboxNotReadyError):
-        await keeping.mint(ready.id, ["exec"], timedelta(minutes=5))
+        await manager.mint(ready.id, ["exec"], timedelta(minutes=5))
     with pytest.raises(SandboxOverError):
-        await keeping.renew(ready.id)
+        await manager.renew(ready.id)

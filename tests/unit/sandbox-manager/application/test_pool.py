@@ -10,7 +10,7 @@ from sandbox_manager.domain.admission import Room
 from sandbox_manager.domain.errors import EngineUnavailableError, SandboxNotFoundError, StartFailedError
 from sandbox_manager.domain.sandbox import Sandbox, Status
 from sandbox_manager.infrastructure.memory.registry import MemoryRegistry
-from support.keeping import HARD, Keeping
+from support.manager_harness import HARD, ManagerHarness
 
 _LONG = timedelta(minutes=10)
 
@@ -28,54 +28,54 @@ class CountingRegistry(MemoryRegistry):
         return super().__getattribute__(name)
 
 
-async def warm(keeping: Keeping) -> Sandbox:
+async def warm(manager: ManagerHarness) -> Sandbox:
     """The one member of the pool."""
-    await keeping.pool.tend()
-    (member,) = [one for one in await keeping.registry.find(occupied=True) if one.status is Status.WARM]
+    await manager.pool.tend()
+    (member,) = [one for one in await manager.registry.find(occupied=True) if one.status is Status.WARM]
     return member
 
 
 async def test_a_member_is_booted_and_rests_and_is_nobodys_to_find() -> None:
-    keeping = Keeping(pool_size=1)
+    manager = ManagerHarness(pool_size=1)
 
-    member = await warm(keeping)
-    await keeping.pool.tend()
+    member = await warm(manager)
+    await manager.pool.tend()
 
-    assert keeping.runtime.kept == [member.id]
-    assert not keeping.runtime.things[member.id].paused
-    assert len(keeping.runtime.things) == 1
-    assert await keeping.list() == []
-    for look in (keeping.get, keeping.pause, keeping.resume):
+    assert manager.runtime.kept == [member.id]
+    assert not manager.runtime.things[member.id].paused
+    assert len(manager.runtime.things) == 1
+    assert await manager.list() == []
+    for look in (manager.get, manager.pause, manager.resume):
         with pytest.raises(SandboxNotFoundError):
             await look(member.id)
 
 
 async def test_a_new_session_claims_the_member_which_takes_its_name_time_and_workspace() -> None:
-    keeping = Keeping(pool_size=1)
-    member = await warm(keeping)
-    keeping.runtime.kept.clear()
-    keeping.clock.move(timedelta(hours=3))
+    manager = ManagerHarness(pool_size=1)
+    member = await warm(manager)
+    manager.runtime.kept.clear()
+    manager.clock.move(timedelta(hours=3))
 
-    created = await keeping.create("s1", "u1")
+    created = await manager.create("s1", "u1")
 
     sandbox = created.sandbox
     assert (sandbox.id, sandbox.status, created.is_new) == (member.id, Status.READY, True)
     assert (sandbox.identity.session_id, sandbox.identity.user_id, sandbox.identity.generation) == ("s1", "u1", 1)
-    assert sandbox.expires_at == keeping.clock.now() + HARD
-    assert keeping.runtime.kept == [member.id]
-    assert keeping.runtime.workspaces == {"s1"}
-    assert (await keeping.mint(member.id, ["exec"], timedelta(minutes=5))).endpoint == member.endpoint
+    assert sandbox.expires_at == manager.clock.now() + HARD
+    assert manager.runtime.kept == [member.id]
+    assert manager.runtime.workspaces == {"s1"}
+    assert (await manager.mint(member.id, ["exec"], timedelta(minutes=5))).endpoint == member.endpoint
 
 
 async def test_a_claim_and_the_token_after_it_ask_the_registry_no_more_than_they_must() -> None:
     registry = CountingRegistry()
-    keeping = Keeping(pool_size=1, registry=registry)
-    member = await warm(keeping)
+    manager = ManagerHarness(pool_size=1, registry=registry)
+    member = await warm(manager)
     registry.asked.clear()
 
-    created = await keeping.create("s1", "u1")
+    created = await manager.create("s1", "u1")
     by_then = [what for what in registry.asked if what != "release_lease"]
-    await keeping.mint(member.id, ["exec"], timedelta(minutes=5))
+    await manager.mint(member.id, ["exec"], timedelta(minutes=5))
 
     assert created.sandbox.status is Status.READY
     assert by_then == ["find", "admit", "save"]
@@ -83,20 +83,22 @@ async def test_a_claim_and_the_token_after_it_ask_the_registry_no_more_than_they
 
 
 async def test_a_user_at_the_limit_gives_up_what_is_unused_and_gets_one() -> None:
-    keeping = Keeping(pool_size=1, max_per_user=1)
-    unused = await keeping.ready()
-    member = await warm(keeping)
-    keeping.clock.move(_LONG)
+    manager = ManagerHarness(pool_size=1, max_per_user=1)
+    unused = await manager.ready()
+    member = await warm(manager)
+    manager.clock.move(_LONG)
 
-    created = await keeping.create("s2", unused.identity.user_id)
+    created = await manager.create("s2", unused.identity.user_id)
 
     assert (created.sandbox.id, created.sandbox.status) == (member.id, Status.READY)
-    assert list(keeping.runtime.things) == [member.id]
+    assert list(manager.runtime.things) == [member.id]
 
 
 async def test_two_sessions_at_once_never_get_the_same_member() -> None:
-    one = Keeping(pool_size=1)
-    two = Keeping(registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2")
+    one = ManagerHarness(pool_size=1)
+    two = ManagerHarness(
+        registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2"
+    )
     member = await warm(one)
 
     created = await asyncio.gather(one.create("s1", "u1"), two.create("s2", "u2"), one.create("s3", "u3"))
@@ -104,105 +106,105 @@ async def test_two_sessions_at_once_never_get_the_same_member() -> None:
     claimed = [each for each in created if each.sandbox.id == member.id]
     assert len(claimed) == 1
     assert len({each.sandbox.id for each in created}) == 3
-    for keeping, each in zip((one, two, one), created, strict=True):
-        assert (await keeping.get(each.sandbox.id, 5)).status is Status.READY
+    for manager, each in zip((one, two, one), created, strict=True):
+        assert (await manager.get(each.sandbox.id, 5)).status is Status.READY
 
 
 async def test_one_session_asking_twice_at_once_claims_one() -> None:
-    keeping = Keeping(pool_size=2)
-    await keeping.pool.tend()
-    await keeping.pool.tend()
+    manager = ManagerHarness(pool_size=2)
+    await manager.pool.tend()
+    await manager.pool.tend()
 
-    one, two = await asyncio.gather(keeping.create("s1", "u1"), keeping.create("s1", "u1"))
+    one, two = await asyncio.gather(manager.create("s1", "u1"), manager.create("s1", "u1"))
 
     assert one.sandbox.id == two.sandbox.id
-    assert [one.status for one in await keeping.registry.find(occupied=True)].count(Status.WARM) == 1
+    assert [one.status for one in await manager.registry.find(occupied=True)].count(Status.WARM) == 1
 
 
 async def test_a_session_with_files_is_started_with_them_and_leaves_the_member_alone() -> None:
-    keeping = Keeping(pool_size=1)
-    first = await keeping.ready()
-    await keeping.delete(first.id, keep_workspace=True)
-    member = await warm(keeping)
+    manager = ManagerHarness(pool_size=1)
+    first = await manager.ready()
+    await manager.delete(first.id, keep_workspace=True)
+    member = await warm(manager)
 
-    second = await keeping.ready()
+    second = await manager.ready()
 
     assert second.id != member.id
     assert second.identity.generation == 2
-    assert await keeping.registry.get(member.id) == member
+    assert await manager.registry.get(member.id) == member
 
 
 @pytest.mark.parametrize("what", ["died", "refuses", "has files"])
 async def test_a_claim_that_fails_is_started_anew_under_the_same_record(what: str) -> None:
-    keeping = Keeping(pool_size=1)
-    member = await warm(keeping)
+    manager = ManagerHarness(pool_size=1)
+    member = await warm(manager)
     if what == "died":
-        keeping.runtime.kill(member.id)
+        manager.runtime.kill(member.id)
     elif what == "refuses":
-        keeping.runtime.fail_keep = EngineUnavailableError("It does not answer.")
+        manager.runtime.fail_keep = EngineUnavailableError("It does not answer.")
     else:
-        keeping.runtime.workspaces.add("s1")
+        manager.runtime.workspaces.add("s1")
 
-    ready = await keeping.ready()
+    ready = await manager.ready()
 
     assert (ready.id, ready.status, ready.identity.session_id) == (member.id, Status.READY, "s1")
-    assert keeping.runtime.starts[-1].identity == ready.identity
-    assert keeping.runtime.removals == [member.id]
-    assert keeping.runtime.workspaces == {"s1"}
+    assert manager.runtime.starts[-1].identity == ready.identity
+    assert manager.runtime.removals == [member.id]
+    assert manager.runtime.workspaces == {"s1"}
 
 
 async def test_a_claimed_sandbox_is_never_pooled_again() -> None:
-    keeping = Keeping(pool_size=1)
-    member = await warm(keeping)
-    claimed = await keeping.ready()
+    manager = ManagerHarness(pool_size=1)
+    member = await warm(manager)
+    claimed = await manager.ready()
 
-    await keeping.delete(claimed.id, keep_workspace=False)
-    keeping.clock.move(_LONG)
-    other = await warm(keeping)
+    await manager.delete(claimed.id, keep_workspace=False)
+    manager.clock.move(_LONG)
+    other = await warm(manager)
 
     assert other.id != member.id
-    assert keeping.runtime.workspaces == {f"pool.{other.id}"}
+    assert manager.runtime.workspaces == {f"pool.{other.id}"}
 
 
 async def test_a_member_made_otherwise_is_replaced() -> None:
-    keeping = Keeping(pool_size=1)
-    member = await warm(keeping)
-    keeping.runtime.made_by = "fingerprint-2"
+    manager = ManagerHarness(pool_size=1)
+    member = await warm(manager)
+    manager.runtime.made_by = "fingerprint-2"
 
-    created = await keeping.create("s1", "u1")
-    await keeping.get(created.sandbox.id, 5)
-    await keeping.pool.tend()
+    created = await manager.create("s1", "u1")
+    await manager.get(created.sandbox.id, 5)
+    await manager.pool.tend()
 
     assert created.sandbox.id != member.id
-    assert member.id not in keeping.runtime.things
-    assert (await warm(keeping)).fingerprint == "fingerprint-2"
+    assert member.id not in manager.runtime.things
+    assert (await warm(manager)).fingerprint == "fingerprint-2"
 
 
 @pytest.mark.parametrize("fault", ["start", "restless", "silent"])
 async def test_what_can_not_be_booted_leaves_nothing_and_is_not_tried_at_once(fault: str) -> None:
-    keeping = Keeping(pool_size=1)
+    manager = ManagerHarness(pool_size=1)
     if fault == "start":
-        keeping.runtime.fail_start = StartFailedError("No room.", retryable=True)
+        manager.runtime.fail_start = StartFailedError("No room.", retryable=True)
     elif fault == "restless":
-        keeping.runtime.restless = True
+        manager.runtime.restless = True
     else:
-        keeping.runtime.fail_keep = EngineUnavailableError("It does not answer.")
+        manager.runtime.fail_keep = EngineUnavailableError("It does not answer.")
 
-    await keeping.pool.tend()
-    await keeping.pool.tend()
+    await manager.pool.tend()
+    await manager.pool.tend()
 
-    assert len(keeping.runtime.starts) == 1
-    assert keeping.runtime.things == {}
-    assert keeping.runtime.workspaces == set()
-    assert await keeping.registry.find(occupied=True) == []
+    assert len(manager.runtime.starts) == 1
+    assert manager.runtime.things == {}
+    assert manager.runtime.workspaces == set()
+    assert await manager.registry.find(occupied=True) == []
 
 
 async def test_nothing_is_booted_while_memory_is_short_or_somebody_starts() -> None:
-    short = Keeping(pool_size=1, room=Room(free=500, need=300))
+    short = ManagerHarness(pool_size=1, room=Room(free=500, need=300))
     await short.pool.tend()
     assert short.runtime.starts == []
 
-    busy = Keeping(pool_size=1)
+    busy = ManagerHarness(pool_size=1)
     busy.runtime.hold = asyncio.Event()
     await busy.create("s1", "u1")
     await asyncio.sleep(0)
@@ -212,9 +214,9 @@ async def test_nothing_is_booted_while_memory_is_short_or_somebody_starts() -> N
 
 
 async def test_only_one_manager_of_a_place_fills_the_pool_until_it_goes() -> None:
-    one = Keeping(pool_size=1)
+    one = ManagerHarness(pool_size=1)
     shared = {"registry": one.registry, "runtime": one.runtime, "clock": one.clock, "leases": one.leases}
-    two = Keeping(**shared, pool_size=2, owner="manager-2")
+    two = ManagerHarness(**shared, pool_size=2, owner="manager-2")
     await warm(one)
 
     await two.pool.tend()
@@ -226,44 +228,46 @@ async def test_only_one_manager_of_a_place_fills_the_pool_until_it_goes() -> Non
 
 
 async def test_who_waits_for_room_goes_before_the_pool() -> None:
-    keeping = Keeping(pool_size=1, max_total=1)
-    first = await keeping.ready()
-    await keeping.delete(first.id, keep_workspace=True)
-    member = await warm(keeping)
+    manager = ManagerHarness(pool_size=1, max_total=1)
+    first = await manager.ready()
+    await manager.delete(first.id, keep_workspace=True)
+    member = await warm(manager)
 
-    waiting = await keeping.create("s1", "u1")
-    await keeping.admission.pump()
-    await keeping.admission.pump()
+    waiting = await manager.create("s1", "u1")
+    await manager.admission.pump()
+    await manager.admission.pump()
 
     assert waiting.sandbox.status is Status.QUEUED
-    assert (await keeping.get(waiting.sandbox.id, 5)).status is Status.READY
-    assert member.id not in keeping.runtime.things
+    assert (await manager.get(waiting.sandbox.id, 5)).status is Status.READY
+    assert member.id not in manager.runtime.things
 
 
 async def test_a_member_whose_boot_was_cut_off_is_removed_and_one_that_died_too() -> None:
-    keeping = Keeping(pool_size=1)
-    keeping.runtime.hold = asyncio.Event()
-    boot = asyncio.create_task(keeping.pool.tend())
-    while not keeping.runtime.things:
+    manager = ManagerHarness(pool_size=1)
+    manager.runtime.hold = asyncio.Event()
+    boot = asyncio.create_task(manager.pool.tend())
+    while not manager.runtime.things:
         await asyncio.sleep(0)
     boot.cancel()
     await asyncio.wait({boot})
-    keeping.clock.move(_LONG)
+    manager.clock.move(_LONG)
 
-    await keeping.reconcile()
+    await manager.reconcile()
 
-    assert keeping.runtime.things == {}
-    assert keeping.runtime.workspaces == set()
-    keeping.runtime.hold = None
-    member = await warm(keeping)
-    keeping.runtime.kill(member.id)
-    await keeping.reconcile()
-    assert keeping.runtime.workspaces == set()
+    assert manager.runtime.things == {}
+    assert manager.runtime.workspaces == set()
+    manager.runtime.hold = None
+    member = await warm(manager)
+    manager.runtime.kill(member.id)
+    await manager.reconcile()
+    assert manager.runtime.workspaces == set()
 
 
 async def test_a_manager_killed_in_the_middle_of_a_claim_leaves_nothing_to_the_next() -> None:
-    one = Keeping(pool_size=1)
-    two = Keeping(registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2")
+    one = ManagerHarness(pool_size=1)
+    two = ManagerHarness(
+        registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2"
+    )
     member = await warm(one)
     one.launcher.launch = lambda _: None  # type: ignore[method-assign]
     claimed = (await one.create("s1", "u1")).sandbox
@@ -281,63 +285,65 @@ async def test_a_manager_killed_in_the_middle_of_a_claim_leaves_nothing_to_the_n
 
 
 async def test_a_claim_given_up_in_its_middle_ends_with_nothing_left() -> None:
-    keeping = Keeping(pool_size=1)
-    await warm(keeping)
-    claim = asyncio.create_task(keeping.create("s1", "u1"))
-    while not (known := await keeping.registry.find(session_id="s1")):
+    manager = ManagerHarness(pool_size=1)
+    await warm(manager)
+    claim = asyncio.create_task(manager.create("s1", "u1"))
+    while not (known := await manager.registry.find(session_id="s1")):
         await asyncio.sleep(0)
 
-    await keeping.delete(known[0].id, keep_workspace=False)
+    await manager.delete(known[0].id, keep_workspace=False)
     await claim
 
-    assert keeping.runtime.things == {}
-    assert keeping.runtime.workspaces == set()
-    assert await keeping.registry.find(occupied=True) == []
+    assert manager.runtime.things == {}
+    assert manager.runtime.workspaces == set()
+    assert await manager.registry.find(occupied=True) == []
 
 
 async def test_members_are_kept_alive_and_never_found_frozen_for_long() -> None:
-    keeping = Keeping(pool_size=1)
-    member = await warm(keeping)
-    keeping.runtime.kept.clear()
+    manager = ManagerHarness(pool_size=1)
+    member = await warm(manager)
+    manager.runtime.kept.clear()
 
-    await keeping.reconcile()
-    await keeping.runtime.pause(member.identity)
-    await keeping.reconcile()
+    await manager.reconcile()
+    await manager.runtime.pause(member.identity)
+    await manager.reconcile()
 
-    assert keeping.runtime.kept == [member.id]
-    assert not keeping.runtime.things[member.id].paused
-    assert (await keeping.ready()).id == member.id
+    assert manager.runtime.kept == [member.id]
+    assert not manager.runtime.things[member.id].paused
+    assert (await manager.ready()).id == member.id
 
 
 async def test_a_member_that_no_longer_rests_is_removed_and_one_that_is_silent_left() -> None:
-    keeping = Keeping(pool_size=1)
-    member = await warm(keeping)
+    manager = ManagerHarness(pool_size=1)
+    member = await warm(manager)
 
-    keeping.runtime.fail_keep = EngineUnavailableError("It does not answer.")
-    await keeping.reconcile()
-    silent = list(keeping.runtime.things)
-    keeping.runtime.fail_keep, keeping.runtime.restless = None, True
-    await keeping.reconcile()
+    manager.runtime.fail_keep = EngineUnavailableError("It does not answer.")
+    await manager.reconcile()
+    silent = list(manager.runtime.things)
+    manager.runtime.fail_keep, manager.runtime.restless = None, True
+    await manager.reconcile()
 
     assert silent == [member.id]
-    assert keeping.runtime.things == {}
+    assert manager.runtime.things == {}
 
 
 async def test_the_pool_goes_with_the_stack() -> None:
-    keeping = Keeping(pool_size=1)
-    await warm(keeping)
+    manager = ManagerHarness(pool_size=1)
+    await warm(manager)
 
-    await keeping.remove_all()
+    await manager.remove_all()
 
-    assert keeping.runtime.things == {}
-    assert keeping.runtime.workspaces == set()
+    assert manager.runtime.things == {}
+    assert manager.runtime.workspaces == set()
 
 
 async def test_a_pool_made_smaller_is_emptied() -> None:
-    keeping = Keeping(pool_size=1)
-    member = await warm(keeping)
-    smaller = Keeping(registry=keeping.registry, runtime=keeping.runtime, clock=keeping.clock, leases=keeping.leases)
+    manager = ManagerHarness(pool_size=1)
+    member = await warm(manager)
+    smaller = ManagerHarness(
+        registry=manager.registry, runtime=manager.runtime, clock=manager.clock, leases=manager.leases
+    )
 
     await smaller.pool.tend()
 
-    assert member.id not in keeping.runtime.things
+    assert member.id not in manager.runtime.things

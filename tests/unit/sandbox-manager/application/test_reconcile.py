@@ -8,84 +8,84 @@ import pytest
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Report
 from sandbox_manager.domain.sandbox import Identity, Status
-from sandbox_manager.infrastructure.runtimes.inside import report_of
-from support.keeping import HARD, IDLE, PAUSE, Keeping
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import report_of
+from support.manager_harness import HARD, IDLE, PAUSE, ManagerHarness
 from support.sandboxes import new_identity, spec_of
 
 
 async def test_what_nobody_owns_is_removed_and_its_workspace_kept() -> None:
-    keeping = Keeping()
+    manager = ManagerHarness()
     stray = new_identity()
-    await keeping.runtime.start_sandbox(spec_of(stray))
-    kept = await keeping.ready()
+    await manager.runtime.start_sandbox(spec_of(stray))
+    kept = await manager.ready()
 
-    await keeping.reconcile()
+    await manager.reconcile()
 
-    assert list(keeping.runtime.things) == [kept.id]
-    assert stray.session_id in keeping.runtime.workspaces
+    assert list(manager.runtime.things) == [kept.id]
+    assert stray.session_id in manager.runtime.workspaces
 
 
 async def test_what_died_is_gone_with_a_reason_and_its_place_is_free() -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
-    keeping.runtime.kill(ready.id)
+    manager = ManagerHarness()
+    ready = await manager.ready()
+    manager.runtime.kill(ready.id)
 
-    await keeping.reconcile()
+    await manager.reconcile()
 
-    gone = await keeping.get(ready.id)
+    gone = await manager.get(ready.id)
     assert (gone.status, gone.reason, gone.occupied) == (Status.GONE, "The sandbox was killed.", False)
-    assert keeping.runtime.things == {}
-    assert keeping.runtime.workspaces == {"s1"}
+    assert manager.runtime.things == {}
+    assert manager.runtime.workspaces == {"s1"}
 
 
 async def test_what_was_removed_from_outside_is_gone() -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
-    keeping.runtime.things.clear()
+    manager = ManagerHarness()
+    ready = await manager.ready()
+    manager.runtime.things.clear()
 
-    await keeping.reconcile()
+    await manager.reconcile()
 
-    assert (await keeping.get(ready.id)).status is Status.GONE
+    assert (await manager.get(ready.id)).status is Status.GONE
 
 
 async def test_idle_for_too_long_ends_a_sandbox_and_keeps_its_workspace() -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
-    keeping.clock.move(IDLE - timedelta(seconds=1))
-    await keeping.reconcile()
-    assert (await keeping.get(ready.id)).status is Status.READY
+    manager = ManagerHarness()
+    ready = await manager.ready()
+    manager.clock.move(IDLE - timedelta(seconds=1))
+    await manager.reconcile()
+    assert (await manager.get(ready.id)).status is Status.READY
 
-    keeping.clock.move(timedelta(seconds=1))
-    await keeping.reconcile()
+    manager.clock.move(timedelta(seconds=1))
+    await manager.reconcile()
 
-    gone = await keeping.get(ready.id)
+    gone = await manager.get(ready.id)
     assert gone.status is Status.GONE
     assert gone.reason == "Nobody used the computer for too long."
-    assert keeping.runtime.things == {}
-    assert keeping.runtime.workspaces == {"s1"}
+    assert manager.runtime.things == {}
+    assert manager.runtime.workspaces == {"s1"}
 
 
 async def test_renewing_moves_the_idle_end_but_not_the_hard_one() -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
+    manager = ManagerHarness()
+    ready = await manager.ready()
     for _ in range(47):
-        keeping.clock.move(timedelta(minutes=30))
-        await keeping.renew(ready.id)
-        await keeping.reconcile()
-    assert (await keeping.get(ready.id)).status is Status.READY
+        manager.clock.move(timedelta(minutes=30))
+        await manager.renew(ready.id)
+        await manager.reconcile()
+    assert (await manager.get(ready.id)).status is Status.READY
 
-    keeping.clock.move(HARD - timedelta(minutes=47 * 30))
-    await keeping.reconcile()
+    manager.clock.move(HARD - timedelta(minutes=47 * 30))
+    await manager.reconcile()
 
-    assert (await keeping.get(ready.id)).reason == "The computer reached its longest lifetime."
+    assert (await manager.get(ready.id)).reason == "The computer reached its longest lifetime."
 
 
 async def test_a_start_whose_manager_died_fails_once_its_lease_is_over() -> None:
-    dead = Keeping()
+    dead = ManagerHarness()
     dead.runtime.hold = asyncio.Event()
     created = await dead.create("s1", "u1")
     await asyncio.sleep(0)
-    alive = Keeping(registry=dead.registry, runtime=dead.runtime, clock=dead.clock, owner="manager-2")
+    alive = ManagerHarness(registry=dead.registry, runtime=dead.runtime, clock=dead.clock, owner="manager-2")
 
     await alive.reconcile()
     assert (await alive.get(created.sandbox.id)).status is Status.STARTING
@@ -100,12 +100,12 @@ async def test_a_start_whose_manager_died_fails_once_its_lease_is_over() -> None
 
 
 async def test_a_start_of_a_manager_that_stopped_well_is_undone_at_once() -> None:
-    stopped = Keeping()
+    stopped = ManagerHarness()
     stopped.runtime.hold = asyncio.Event()
     created = await stopped.create("s1", "u1")
     await asyncio.sleep(0)
     await stopped.launcher.close()
-    other = Keeping(registry=stopped.registry, runtime=stopped.runtime, clock=stopped.clock, owner="manager-2")
+    other = ManagerHarness(registry=stopped.registry, runtime=stopped.runtime, clock=stopped.clock, owner="manager-2")
 
     await other.reconcile()
 
@@ -114,11 +114,11 @@ async def test_a_start_of_a_manager_that_stopped_well_is_undone_at_once() -> Non
 
 
 async def test_what_is_at_another_place_is_left_to_its_managers_and_given_up_only_without_any() -> None:
-    there = Keeping()
+    there = ManagerHarness()
     there.runtime.where = "there"
     ready = await there.ready()
     await there.presence.tell()
-    here = Keeping(registry=there.registry, clock=there.clock, leases=there.leases, owner="manager-2")
+    here = ManagerHarness(registry=there.registry, clock=there.clock, leases=there.leases, owner="manager-2")
 
     await here.reconcile()
     here.clock.move(timedelta(minutes=9))
@@ -133,27 +133,27 @@ async def test_what_is_at_another_place_is_left_to_its_managers_and_given_up_onl
 
 
 async def test_a_sandbox_that_is_used_inside_is_not_idle() -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
-    keeping.runtime.unused_s[ready.id] = 60.0
-    keeping.clock.move(IDLE + timedelta(seconds=1))
+    manager = ManagerHarness()
+    ready = await manager.ready()
+    manager.runtime.unused_s[ready.id] = 60.0
+    manager.clock.move(IDLE + timedelta(seconds=1))
 
-    await keeping.reconcile()
+    await manager.reconcile()
 
-    kept = await keeping.get(ready.id)
+    kept = await manager.get(ready.id)
     assert kept.status is Status.READY
-    assert kept.idle_expires_at == keeping.clock.now() + IDLE - timedelta(minutes=1)
+    assert kept.idle_expires_at == manager.clock.now() + IDLE - timedelta(minutes=1)
 
 
 async def test_an_end_that_comes_near_is_told_once_and_taken_back_when_it_is_used() -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
-    keeping.clock.move(IDLE - timedelta(minutes=4))
-    await keeping.reconcile()
-    await keeping.reconcile()
-    warned = await keeping.get(ready.id)
+    manager = ManagerHarness()
+    ready = await manager.ready()
+    manager.clock.move(IDLE - timedelta(minutes=4))
+    await manager.reconcile()
+    await manager.reconcile()
+    warned = await manager.get(ready.id)
 
-    renewed = await keeping.renew(ready.id)
+    renewed = await manager.renew(ready.id)
 
     assert warned.notice is not None
     assert "removed in 4 minutes" in warned.notice
@@ -162,21 +162,23 @@ async def test_an_end_that_comes_near_is_told_once_and_taken_back_when_it_is_use
 
 
 async def test_a_longest_lifetime_that_ends_is_told_before() -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
+    manager = ManagerHarness()
+    ready = await manager.ready()
     for _ in range(47):
-        keeping.clock.move(timedelta(minutes=30))
-        await keeping.renew(ready.id)
-    keeping.clock.move(timedelta(minutes=26))
+        manager.clock.move(timedelta(minutes=30))
+        await manager.renew(ready.id)
+    manager.clock.move(timedelta(minutes=26))
 
-    await keeping.reconcile()
+    await manager.reconcile()
 
-    assert "longest lifetime in 4 minutes" in ((await keeping.get(ready.id)).notice or "")
+    assert "longest lifetime in 4 minutes" in ((await manager.get(ready.id)).notice or "")
 
 
 async def test_two_sweeps_at_once_remove_a_dead_sandbox_once() -> None:
-    one = Keeping()
-    two = Keeping(registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2")
+    one = ManagerHarness()
+    two = ManagerHarness(
+        registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2"
+    )
     ready = await one.ready()
     one.runtime.kill(ready.id)
     one.runtime.removals.clear()
@@ -187,8 +189,10 @@ async def test_two_sweeps_at_once_remove_a_dead_sandbox_once() -> None:
 
 
 async def test_only_the_last_manager_of_a_place_leaves_nobody_behind() -> None:
-    one = Keeping()
-    two = Keeping(registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2")
+    one = ManagerHarness()
+    two = ManagerHarness(
+        registry=one.registry, runtime=one.runtime, clock=one.clock, leases=one.leases, owner="manager-2"
+    )
     await one.presence.tell()
     await two.presence.tell()
 
@@ -197,9 +201,9 @@ async def test_only_the_last_manager_of_a_place_leaves_nobody_behind() -> None:
 
 
 async def test_a_living_sandbox_survives_a_new_manager() -> None:
-    old = Keeping()
+    old = ManagerHarness()
     ready = await old.ready()
-    new = Keeping(registry=old.registry, runtime=old.runtime, clock=old.clock, owner="manager-2")
+    new = ManagerHarness(registry=old.registry, runtime=old.runtime, clock=old.clock, owner="manager-2")
 
     await new.reconcile()
 
@@ -208,93 +212,95 @@ async def test_a_living_sandbox_survives_a_new_manager() -> None:
 
 
 async def test_what_stayed_frozen_without_any_manager_is_ended_by_the_first_sweep_of_the_next_one() -> None:
-    keeping = Keeping()
-    late, still_good = [await keeping.ready(session_id) for session_id in ("late", "good")]
-    await keeping.pause(late.id)
+    manager = ManagerHarness()
+    late, still_good = [await manager.ready(session_id) for session_id in ("late", "good")]
+    await manager.pause(late.id)
     stray = new_identity()  # its database was put back, and knows nothing of it
-    await keeping.runtime.start_sandbox(spec_of(stray))
-    await keeping.runtime.pause(stray)
-    keeping.clock.move(PAUSE + timedelta(seconds=1))
-    await keeping.renew(still_good.id)
-    await keeping.pause(still_good.id)
+    await manager.runtime.start_sandbox(spec_of(stray))
+    await manager.runtime.pause(stray)
+    manager.clock.move(PAUSE + timedelta(seconds=1))
+    await manager.renew(still_good.id)
+    await manager.pause(still_good.id)
 
-    following = Keeping(registry=keeping.registry, runtime=keeping.runtime, clock=keeping.clock, owner="manager-2")
+    following = ManagerHarness(
+        registry=manager.registry, runtime=manager.runtime, clock=manager.clock, owner="manager-2"
+    )
     await following.reconcile()
 
-    found = {one.identity.sandbox_id: one.paused for one in await keeping.runtime.found()}
+    found = {one.identity.sandbox_id: one.paused for one in await manager.runtime.found()}
     assert found == {still_good.id: True}
-    assert sorted(keeping.runtime.removals) == sorted([late.id, stray.sandbox_id])
+    assert sorted(manager.runtime.removals) == sorted([late.id, stray.sandbox_id])
     assert (await following.renew(still_good.id)).status is Status.READY
-    assert not (await keeping.runtime.found())[0].paused
+    assert not (await manager.runtime.found())[0].paused
 
 
 @pytest.mark.parametrize("what", ["idle", "over"])
 async def test_one_somebody_works_on_is_left_to_them_without_a_word(
     what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    keeping = Keeping()
-    other = Keeping(registry=keeping.registry, runtime=keeping.runtime, clock=keeping.clock, owner="manager-2")
-    ready = await keeping.ready()
+    manager = ManagerHarness()
+    other = ManagerHarness(registry=manager.registry, runtime=manager.runtime, clock=manager.clock, owner="manager-2")
+    ready = await manager.ready()
     if what == "over":
-        keeping.runtime.unavailable = EngineUnavailableError("The engine is away.")
+        manager.runtime.unavailable = EngineUnavailableError("The engine is away.")
         with pytest.raises(EngineUnavailableError):
-            await keeping.delete(ready.id, keep_workspace=True)
-        keeping.runtime.unavailable = None
+            await manager.delete(ready.id, keep_workspace=True)
+        manager.runtime.unavailable = None
     else:
-        await keeping.runtime.pause(ready.identity)
+        await manager.runtime.pause(ready.identity)
 
     async with other.clean.work.on(ready.id, wait_s=0):
-        await keeping.reconcile()
+        await manager.reconcile()
 
     assert "sandbox not reconciled" not in caplog.text
-    assert ready.id in keeping.runtime.things
+    assert ready.id in manager.runtime.things
 
 
 async def test_one_that_can_not_be_seen_to_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
-    await keeping.runtime.pause(ready.identity)
-    keeping.runtime.fail_resume = EngineUnavailableError("It does not wake.")
+    manager = ManagerHarness()
+    ready = await manager.ready()
+    await manager.runtime.pause(ready.identity)
+    manager.runtime.fail_resume = EngineUnavailableError("It does not wake.")
 
-    await keeping.reconcile()
+    await manager.reconcile()
 
     assert "sandbox not reconciled" in caplog.text
 
 
 async def test_an_answer_nobody_can_read_stops_neither_the_sweep_nor_the_ones_own_clock() -> None:
-    keeping = Keeping()
-    keeping.runtime.fail_keep = OverflowError("cannot convert float infinity to integer")
-    hostile, good = await keeping.ready("hostile"), await keeping.ready("good")
-    keeping.runtime.kill(good.id)
+    manager = ManagerHarness()
+    manager.runtime.fail_keep = OverflowError("cannot convert float infinity to integer")
+    hostile, good = await manager.ready("hostile"), await manager.ready("good")
+    manager.runtime.kill(good.id)
 
-    await keeping.reconcile()
-    assert (await keeping.get(hostile.id)).status is Status.READY
-    assert (await keeping.get(good.id)).status is Status.GONE
+    await manager.reconcile()
+    assert (await manager.get(hostile.id)).status is Status.READY
+    assert (await manager.get(good.id)).status is Status.GONE
 
-    keeping.clock.move(HARD)
-    await keeping.reconcile()
-    assert (await keeping.get(hostile.id)).status is Status.GONE
+    manager.clock.move(HARD)
+    await manager.reconcile()
+    assert (await manager.get(hostile.id)).status is Status.GONE
 
 
 async def test_one_that_can_not_be_removed_keeps_nobody_else_from_being_removed() -> None:
-    keeping = Keeping()
+    manager = ManagerHarness()
     strays = [new_identity() for _ in range(3)]
     for stray in strays:
-        await keeping.runtime.start_sandbox(spec_of(stray))
-    remove, bad = keeping.runtime.remove, strays[0].sandbox_id
+        await manager.runtime.start_sandbox(spec_of(stray))
+    remove, bad = manager.runtime.remove, strays[0].sandbox_id
 
     async def removing(identity: Identity, *, keep_workspace: bool) -> None:
         if identity.sandbox_id == bad:
             raise RecursionError
         await remove(identity, keep_workspace=keep_workspace)
 
-    keeping.runtime.remove = removing
-    await keeping.reconcile()
-    assert list(keeping.runtime.things) == [bad]
+    manager.runtime.remove = removing
+    await manager.reconcile()
+    assert list(manager.runtime.things) == [bad]
 
-    keeping.runtime.remove = remove
-    await keeping.reconcile()
-    assert keeping.runtime.things == {}
+    manager.runtime.remove = remove
+    await manager.reconcile()
+    assert manager.runtime.things == {}
 
 
 @pytest.mark.parametrize(
@@ -318,10 +324,10 @@ def test_what_is_no_report_is_read_as_none(told: str) -> None:
 
 
 async def test_a_death_that_is_heard_of_while_the_sandbox_is_looked_at_is_not_left_to_the_next_sweep() -> None:
-    keeping = Keeping()
-    ready = await keeping.ready()
+    manager = ManagerHarness()
+    ready = await manager.ready()
     held, asked = asyncio.Event(), asyncio.Event()
-    answer = keeping.runtime.keep_alive
+    answer = manager.runtime.keep_alive
 
     async def slow(identity: Identity, endpoint: str, token: str) -> Report:
         report = await answer(identity, endpoint, token)
@@ -329,15 +335,15 @@ async def test_a_death_that_is_heard_of_while_the_sandbox_is_looked_at_is_not_le
         await held.wait()
         return report
 
-    keeping.runtime.keep_alive = slow
-    sweep = asyncio.create_task(keeping.reconcile())
+    manager.runtime.keep_alive = slow
+    sweep = asyncio.create_task(manager.reconcile())
     await asyncio.wait_for(asked.wait(), 5)
-    keeping.runtime.kill(ready.id)
-    await keeping.reconcile.one(ready.id)
+    manager.runtime.kill(ready.id)
+    await manager.reconcile.one(ready.id)
     held.set()
     await sweep
 
     async with asyncio.timeout(5):
-        while (await keeping.get(ready.id)).status is not Status.GONE:
+        while (await manager.get(ready.id)).status is not Status.GONE:
             await asyncio.sleep(0)
-    await keeping.reconcile.each.aclose()
+    await manager.reconcile.each.aclose()

@@ -25,7 +25,7 @@ from sandbox_manager.domain.workspace import (
     WorkspaceBusyError,
 )
 from sandbox_manager.infrastructure.memory.workspaces import MemoryWorkspaces
-from support.keeping import Keeping
+from support.manager_harness import ManagerHarness
 
 WHO = ("s1", "u1")
 BOUNDS = ArchiveBounds(max_bytes=100)
@@ -35,18 +35,18 @@ BOUNDS = ArchiveBounds(max_bytes=100)
 class Files:
     """The use cases of workspaces over a manager in memory."""
 
-    keeping: Keeping = field(default_factory=Keeping)
+    manager: ManagerHarness = field(default_factory=ManagerHarness)
     records: MemoryWorkspaces = field(default_factory=MemoryWorkspaces)
     delay: timedelta = timedelta(0)
 
     def __post_init__(self) -> None:
-        self.archives = self.keeping.runtime.archives
-        self.work = WorkspaceWork(self.records, self.archives, self.keeping.clock, "manager-1")
+        self.archives = self.manager.runtime.archives
+        self.work = WorkspaceWork(self.records, self.archives, self.manager.clock, "manager-1")
         self.take = TakeSnapshot(self.work, SnapshotLimits(max_count=2, max_bytes=12, bounds=BOUNDS))
-        self.restore = RestoreSnapshot(self.work, self.keeping.registry, self.keeping.delete, BOUNDS)
+        self.restore = RestoreSnapshot(self.work, self.manager.registry, self.manager.delete, BOUNDS)
         self.delete = DeleteSnapshot(self.work)
-        runtime, registry = self.keeping.runtime, self.keeping.registry
-        self.remove = RemoveWorkspace(self.work, registry, self.keeping.delete, self.delay, runtime.place)
+        runtime, registry = self.manager.runtime, self.manager.registry
+        self.remove = RemoveWorkspace(self.work, registry, self.manager.delete, self.delay, runtime.place)
         self.tend = TendWorkspaces(self.work, self.remove)
         self.archives.files["s1"] = "first"
 
@@ -55,7 +55,7 @@ class Files:
 
     async def hold(self, kind: WorkKind, *, lapsed: bool = False) -> None:
         """What another manager left or does."""
-        until = self.keeping.clock.now() + (-WORK_LEASE if lapsed else WORK_LEASE)
+        until = self.manager.clock.now() + (-WORK_LEASE if lapsed else WORK_LEASE)
         known = await self.work.get(*WHO)
         other = Work(kind=kind, snapshot_id="x", owner="manager-2", until=until)
         assert await self.records.save(replace(known, work=other))
@@ -63,19 +63,19 @@ class Files:
 
 async def test_a_snapshot_is_taken_while_the_sandbox_runs_and_brought_back_for_the_next_one() -> None:
     files = Files()
-    sandbox = await files.keeping.ready()
+    sandbox = await files.manager.ready()
     taken = await files.take(*WHO, "before the change")
-    assert (await files.keeping.get(sandbox.id)).status is Status.READY
+    assert (await files.manager.get(sandbox.id)).status is Status.READY
     files.archives.files["s1"] = "second"
 
     restored = await files.restore(*WHO, taken.id)
 
     assert restored.name == "before the change"
     assert files.archives.files["s1"] == "first"
-    ended = await files.keeping.get(sandbox.id)
+    ended = await files.manager.get(sandbox.id)
     assert (ended.status, ended.occupied) == (Status.GONE, False)
     assert "restored" in (ended.reason or "")
-    again = await files.keeping.ready()
+    again = await files.manager.ready()
     assert again.identity.generation == 2
     assert (await files.work.get(*WHO)).work is None
 
@@ -180,7 +180,7 @@ async def test_a_sweep_mends_lapsed_work_and_removes_the_rest_of_a_snapshot_neve
 
 async def test_a_start_waits_for_a_restore_to_end_but_not_for_a_snapshot() -> None:
     files = Files()
-    identity = (await files.keeping.ready()).identity
+    identity = (await files.manager.ready()).identity
     await files.hold(WorkKind.PACK)
     await files.work.ready_to_start(identity)
     await files.work.change(*WHO, lambda now: now.ended("manager-2"))
@@ -189,7 +189,7 @@ async def test_a_start_waits_for_a_restore_to_end_but_not_for_a_snapshot() -> No
     await asyncio.wait({starting}, timeout=0.05)
     assert not starting.done()
 
-    files.keeping.clock.move(WORK_LEASE * 2)  # its manager died
+    files.manager.clock.move(WORK_LEASE * 2)  # its manager died
 
     async with asyncio.timeout(10):
         await starting
@@ -199,19 +199,19 @@ async def test_a_start_waits_for_a_restore_to_end_but_not_for_a_snapshot() -> No
 async def test_files_of_a_deleted_session_go_at_once_or_when_their_delay_is_over() -> None:
     for delay in (timedelta(0), timedelta(hours=1)):
         files = Files(delay=delay)
-        sandbox = await files.keeping.ready()
+        sandbox = await files.manager.ready()
         await files.take(*WHO, "one")
 
         await files.remove(*WHO)
         await files.remove(*WHO)
         await files.tend()
 
-        assert not (await files.keeping.get(sandbox.id)).occupied
+        assert not (await files.manager.get(sandbox.id)).occupied
         assert ("s1" in files.archives.files) is bool(delay)
         if delay:
             with pytest.raises(NotFoundError):
                 await files.take(*WHO, "late")
-            files.keeping.clock.move(delay)
+            files.manager.clock.move(delay)
             await files.tend()
         assert files.archives.files == {}
         assert files.archives.kept == {}
@@ -229,7 +229,7 @@ async def test_files_that_can_not_be_mended_go_all_the_same_when_their_time_has_
         await files.remove(*WHO)
         assert "s1" in files.archives.files
 
-        files.keeping.clock.move(timedelta(minutes=2))
+        files.manager.clock.move(timedelta(minutes=2))
         await (files.tend() if by_sweep else files.remove(*WHO))
 
         assert files.archives.files == {}
@@ -251,18 +251,18 @@ async def test_files_somebody_is_at_work_at_stay_until_that_is_done() -> None:
 
 async def test_no_sandbox_starts_on_files_that_are_half_exchanged() -> None:
     files = Files()
-    identity = (await files.keeping.ready()).identity
+    identity = (await files.manager.ready()).identity
     taken = await files.take(*WHO, "one")
     files.archives.fail = files.archives.fail_mending = EngineUnavailableError("The engine is away.")
     with pytest.raises(EngineUnavailableError):
         await files.restore(*WHO, taken.id)
-    files.keeping.clock.move(WORK_LEASE * 2)
+    files.manager.clock.move(WORK_LEASE * 2)
 
     with pytest.raises(EngineUnavailableError):
         await files.work.ready_to_start(identity)
 
     files.archives.fail_mending = None
-    files.keeping.clock.move(WORK_LEASE * 2)
+    files.manager.clock.move(WORK_LEASE * 2)
     await files.work.ready_to_start(identity)
 
 
@@ -278,7 +278,7 @@ async def test_what_is_left_of_packing_is_not_mended_under_a_sandbox_that_runs()
 
 async def test_files_at_another_engine_are_left_to_the_managers_there() -> None:
     files = Files()
-    await files.keeping.ready()
+    await files.manager.ready()
 
     async def elsewhere() -> str:
         return "another engine"
@@ -292,7 +292,7 @@ async def test_files_at_another_engine_are_left_to_the_managers_there() -> None:
 
 async def test_snapshots_of_files_at_another_engine_are_neither_taken_nor_restored_nor_dropped_here() -> None:
     files = Files()
-    await files.keeping.ready()
+    await files.manager.ready()
     kept = await files.take(*WHO, "one")
 
     async def elsewhere(_: str) -> bool:
@@ -308,7 +308,7 @@ async def test_snapshots_of_files_at_another_engine_are_neither_taken_nor_restor
         with pytest.raises(ElsewhereError):
             await call
     assert await files.records.get("s1") == before
-    assert [one.status for one in await files.keeping.registry.find(session_id="s1")] == [Status.READY]
+    assert [one.status for one in await files.manager.registry.find(session_id="s1")] == [Status.READY]
 
 
 async def test_records_changed_by_somebody_else_are_read_again() -> None:

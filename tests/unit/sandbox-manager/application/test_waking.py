@@ -11,50 +11,52 @@ from sandbox_manager.domain.admission import Room
 from sandbox_manager.domain.errors import ElsewhereError, SandboxNotReadyError, UserLimitError
 from sandbox_manager.domain.sandbox import Sandbox, Status
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
-from support.keeping import Keeping
+from support.manager_harness import ManagerHarness
 
 NO_ROOM = Room(free=200, need=300, reserve=250)
 SOME_ROOM = Room(free=250, need=300, reserve=250)
 
 
-async def paused(keeping: Keeping, session_id: str = "s1", user_id: str = "u1") -> Sandbox:
-    return await keeping.pause((await keeping.ready(session_id, user_id)).id)
+async def paused(manager: ManagerHarness, session_id: str = "s1", user_id: str = "u1") -> Sandbox:
+    return await manager.pause((await manager.ready(session_id, user_id)).id)
 
 
-async def waiting(keeping: Keeping) -> Sandbox:
-    sandbox = await paused(keeping)
-    keeping.room = NO_ROOM
-    return await keeping.resume(sandbox.id)
+async def waiting(manager: ManagerHarness) -> Sandbox:
+    sandbox = await paused(manager)
+    manager.room = NO_ROOM
+    return await manager.resume(sandbox.id)
 
 
-def at_another_place(here: Keeping) -> Keeping:
+def at_another_place(here: ManagerHarness) -> ManagerHarness:
     """A manager of the same deployment with an engine of its own."""
     runtime = FakeRuntime()
     runtime.where = "another-place"
-    return Keeping(registry=here.registry, runtime=runtime, clock=here.clock, leases=here.leases, owner="manager-2")
+    return ManagerHarness(
+        registry=here.registry, runtime=runtime, clock=here.clock, leases=here.leases, owner="manager-2"
+    )
 
 
 async def test_one_woken_counts_against_its_users_limit() -> None:
-    keeping = Keeping(max_per_user=2)
-    sandbox = await paused(keeping)
-    await keeping.ready("s2")
-    await keeping.ready("s3")
+    manager = ManagerHarness(max_per_user=2)
+    sandbox = await paused(manager)
+    await manager.ready("s2")
+    await manager.ready("s3")
 
-    for use in (keeping.resume, keeping.renew):
+    for use in (manager.resume, manager.renew):
         with pytest.raises(UserLimitError, match="You already have 2 running computers"):
             await use(sandbox.id)
     with pytest.raises(UserLimitError):
-        await keeping.create("s1", "u1")
+        await manager.create("s1", "u1")
     with pytest.raises(UserLimitError):
-        await keeping.mint(sandbox.id, ["exec"], timedelta(minutes=5))
+        await manager.mint(sandbox.id, ["exec"], timedelta(minutes=5))
 
-    assert keeping.runtime.things[sandbox.id].paused
-    assert (await keeping.get(sandbox.id)).shown is Status.PAUSED
+    assert manager.runtime.things[sandbox.id].paused
+    assert (await manager.get(sandbox.id)).shown is Status.PAUSED
 
 
 async def test_two_wakings_at_once_do_not_both_take_the_last_place() -> None:
-    one = Keeping(max_per_user=2)
-    two = Keeping(
+    one = ManagerHarness(max_per_user=2)
+    two = ManagerHarness(
         registry=one.registry,
         runtime=one.runtime,
         clock=one.clock,
@@ -73,103 +75,103 @@ async def test_two_wakings_at_once_do_not_both_take_the_last_place() -> None:
 
 
 async def test_one_of_the_user_that_nobody_used_of_late_is_paused_instead() -> None:
-    keeping = Keeping(max_per_user=2)
-    sandbox = await paused(keeping)
-    unused = await keeping.ready("s2")
-    keeping.clock.move(timedelta(minutes=2))
-    used = await keeping.ready("s3")
+    manager = ManagerHarness(max_per_user=2)
+    sandbox = await paused(manager)
+    unused = await manager.ready("s2")
+    manager.clock.move(timedelta(minutes=2))
+    used = await manager.ready("s3")
 
-    assert (await keeping.resume(sandbox.id)).status is Status.READY
+    assert (await manager.resume(sandbox.id)).status is Status.READY
 
-    assert [keeping.runtime.things[one.id].paused for one in (unused, used)] == [True, False]
-    assert (await keeping.get(unused.id)).status is Status.PAUSED
+    assert [manager.runtime.things[one.id].paused for one in (unused, used)] == [True, False]
+    assert (await manager.get(unused.id)).status is Status.PAUSED
 
 
 @pytest.mark.parametrize("use", ["resume", "renew", "create"])
 async def test_where_memory_is_short_it_stands_in_line_until_there_is_more(use: str) -> None:
-    keeping = Keeping()
-    sandbox = await paused(keeping)
-    keeping.room = NO_ROOM
+    manager = ManagerHarness()
+    sandbox = await paused(manager)
+    manager.room = NO_ROOM
 
     if use == "create":
-        answer = (await keeping.create("s1", "u1")).sandbox
+        answer = (await manager.create("s1", "u1")).sandbox
     else:
-        answer = await {"resume": keeping.resume, "renew": keeping.renew}[use](sandbox.id)
+        answer = await {"resume": manager.resume, "renew": manager.renew}[use](sandbox.id)
 
-    assert (answer.id, answer.shown, await keeping.get.position(answer)) == (sandbox.id, Status.QUEUED, 1)
-    await keeping.resume.in_line()
-    assert keeping.runtime.things[sandbox.id].paused
+    assert (answer.id, answer.shown, await manager.get.position(answer)) == (sandbox.id, Status.QUEUED, 1)
+    await manager.resume.in_line()
+    assert manager.runtime.things[sandbox.id].paused
 
-    keeping.room = SOME_ROOM
-    await keeping.resume.in_line()
+    manager.room = SOME_ROOM
+    await manager.resume.in_line()
 
-    woken = await keeping.get(sandbox.id, 5)
+    woken = await manager.get(sandbox.id, 5)
     assert (woken.shown, woken.waits, woken.identity.generation) == (Status.READY, False, 1)
-    assert not keeping.runtime.things[sandbox.id].paused
+    assert not manager.runtime.things[sandbox.id].paused
 
 
 async def test_no_token_opens_the_endpoint_of_one_that_waits_to_be_woken() -> None:
-    keeping = Keeping()
-    sandbox = await waiting(keeping)
+    manager = ManagerHarness()
+    sandbox = await waiting(manager)
 
     with pytest.raises(SandboxNotReadyError, match="not enough free memory"):
-        await keeping.mint(sandbox.id, ["exec"], timedelta(minutes=5))
+        await manager.mint(sandbox.id, ["exec"], timedelta(minutes=5))
 
 
 async def test_others_that_are_only_kept_make_room_for_one_that_waits() -> None:
-    keeping = Keeping()
-    other = await paused(keeping, "s2", "u2")
-    sandbox = await waiting(keeping)
+    manager = ManagerHarness()
+    other = await paused(manager, "s2", "u2")
+    sandbox = await waiting(manager)
 
-    await keeping.resume.in_line()
+    await manager.resume.in_line()
 
-    assert (await keeping.get(other.id)).status is Status.GONE
-    assert (await keeping.get(sandbox.id)).shown is Status.QUEUED
+    assert (await manager.get(other.id)).status is Status.GONE
+    assert (await manager.get(sandbox.id)).shown is Status.QUEUED
 
 
 async def test_one_nobody_waits_for_any_more_goes_on_sleeping() -> None:
-    keeping = Keeping()
-    sandbox = await waiting(keeping)
-    keeping.clock.move(timedelta(seconds=31))
-    keeping.room = SOME_ROOM
+    manager = ManagerHarness()
+    sandbox = await waiting(manager)
+    manager.clock.move(timedelta(seconds=31))
+    manager.room = SOME_ROOM
 
-    await keeping.resume.in_line()
-    await keeping.resume.in_line()
+    await manager.resume.in_line()
+    await manager.resume.in_line()
 
-    assert (await keeping.get(sandbox.id)).shown is Status.PAUSED
-    assert keeping.runtime.things[sandbox.id].paused
+    assert (await manager.get(sandbox.id)).shown is Status.PAUSED
+    assert manager.runtime.things[sandbox.id].paused
 
 
 async def test_a_stopped_wish_to_wake_it_leaves_the_line_and_the_sandbox_as_it_was() -> None:
-    keeping = Keeping()
-    sandbox = await waiting(keeping)
+    manager = ManagerHarness()
+    sandbox = await waiting(manager)
 
-    await keeping.delete(sandbox.id, keep_workspace=True, only_queued=True)
+    await manager.delete(sandbox.id, keep_workspace=True, only_queued=True)
 
-    left = await keeping.get(sandbox.id)
+    left = await manager.get(sandbox.id)
     assert (left.shown, left.occupied) == (Status.PAUSED, True)
-    assert keeping.runtime.things[sandbox.id].paused
+    assert manager.runtime.things[sandbox.id].paused
 
 
 async def test_waiting_in_vain_to_be_woken_ends_with_a_reason_and_nothing_lost() -> None:
-    keeping = Keeping()
-    sandbox = await waiting(keeping)
+    manager = ManagerHarness()
+    sandbox = await waiting(manager)
     for _ in range(31):
-        keeping.clock.move(timedelta(seconds=10))
-        if (await keeping.get(sandbox.id)).waits:
-            await keeping.renew(sandbox.id)
-        await keeping.resume.in_line()
+        manager.clock.move(timedelta(seconds=10))
+        if (await manager.get(sandbox.id)).waits:
+            await manager.renew(sandbox.id)
+        await manager.resume.in_line()
 
-    left = await keeping.get(sandbox.id)
+    left = await manager.get(sandbox.id)
 
     assert left.shown is Status.PAUSED
     assert left.reason == "There was not enough free memory to wake this computer within 5 minutes. Try again later."
-    keeping.room = SOME_ROOM
-    assert (await keeping.resume(sandbox.id)).reason is None
+    manager.room = SOME_ROOM
+    assert (await manager.resume(sandbox.id)).reason is None
 
 
 async def test_whose_machine_is_away_is_told_so_rather_than_of_room_elsewhere() -> None:
-    here = Keeping()
+    here = ManagerHarness()
     sandbox = await paused(here)
     elsewhere = at_another_place(here)
     await elsewhere.create("s1", "u1")
@@ -187,7 +189,7 @@ async def test_whose_machine_is_away_is_told_so_rather_than_of_room_elsewhere() 
 
 
 async def test_the_managers_of_its_place_wake_one_and_others_let_it_be() -> None:
-    here = Keeping()
+    here = ManagerHarness()
     sandbox = await paused(here)
     elsewhere = at_another_place(here)
 
@@ -205,7 +207,7 @@ async def test_the_managers_of_its_place_wake_one_and_others_let_it_be() -> None
 
 
 async def test_a_session_whose_files_are_at_another_place_starts_there_again() -> None:
-    here = Keeping()
+    here = ManagerHarness()
     elsewhere = at_another_place(here)
     await here.presence.tell()
     first = await here.ready()
@@ -221,7 +223,7 @@ async def test_a_session_whose_files_are_at_another_place_starts_there_again() -
 
 
 async def test_a_session_whose_place_is_gone_for_good_starts_anywhere() -> None:
-    here = Keeping()
+    here = ManagerHarness()
     elsewhere = at_another_place(here)
     await here.presence.tell()
     first = await here.ready()

@@ -13,7 +13,7 @@ from engine_filter.containers import judge_container
 from engine_filter.policy import Policy, read_policy
 from engine_filter.refusals import Refused
 from engine_filter.strict_json import dumps, loads
-from sandbox_manager.bootstrap.settings import DockerSettings, InsideSettings, KeepingSettings
+from sandbox_manager.bootstrap.settings import DockerSettings, InsideSettings, LifecycleSettings
 from support.sandboxes import ROOT
 
 from .conftest import Json, archive_body, guard_body, sandbox_body
@@ -52,7 +52,7 @@ def test_the_defaults_of_its_limits_are_the_managers() -> None:
     assert read.pids == InsideSettings.model_fields["pids"].default
     assert str(read.subnet_pool) == DockerSettings.model_fields["subnet_pool"].default
     assert read.image == DockerSettings.model_fields["image"].default
-    assert read.stack == KeepingSettings.model_fields["stack"].default
+    assert read.stack == LifecycleSettings.model_fields["stack"].default
 
 
 HOST_CONFIG: dict[str, Any] = {

@@ -134,7 +134,7 @@ def _alone(end: Callable[[], None]) -> None:
 
 async def _full(services: Services) -> None:
     """What runs may be what fills it; what frees it again is a new command."""
-    disk = services.keeper.disk
+    disk = services.keep_alive.disk
     _log.warning("the workspace holds more than it may", extra={"bytes": disk.used_bytes, "files": disk.used_files})
     await services.shells.end_commands()
 
@@ -157,9 +157,9 @@ async def serve(settings: Settings) -> None:
             loop.create_task(_announce(server, services), name="announcement"),
             loop.create_task(_end_in_time(services.access, end), name="end-in-time"),
             loop.create_task(_wake_when_claimed(services), name="wake"),
-            loop.create_task(services.keeper.listen(), name="keeper"),
-            loop.create_task(services.keeper.watchdog.watch(lambda: _alone(end)), name="watchdog"),
-            loop.create_task(services.keeper.disk.watch(lambda: _full(services)), name="disk"),
+            loop.create_task(services.keep_alive.listen(), name="keep-alive"),
+            loop.create_task(services.keep_alive.watchdog.watch(lambda: _alone(end)), name="watchdog"),
+            loop.create_task(services.keep_alive.disk.watch(lambda: _full(services)), name="disk"),
         ]
         try:
             await server.serve(listeners)

@@ -20,7 +20,7 @@ from tool_api.tools.files.controller import FileController
 from tool_api.tools.shell.controller import ShellController
 from tool_api.tools.shell.shells import Shells
 from tool_api.upkeep.disk import DiskWatch
-from tool_api.upkeep.keeper import Keeper
+from tool_api.upkeep.keep_alive import KeepAliveResponder
 from tool_api.upkeep.watchdog import Watchdog
 from tool_api.workspace import Workspace
 
@@ -64,7 +64,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             shells=shells,
             workspace=Workspace(settings.workspace),
             desktop=desktop,
-            keeper=Keeper(
+            keep_alive=KeepAliveResponder(
                 access=access,
                 activity=Activity(lambda: shells.is_busy),
                 watchdog=Watchdog(settings.sandbox_orphan_s),

@@ -30,7 +30,7 @@ def create_app(services: Services) -> FastAPI:
     )
     app.state.services = services
     app.add_middleware(BodyLimitMiddleware)
-    app.add_middleware(ActivityMiddleware, activity=services.keeper.activity)
+    app.add_middleware(ActivityMiddleware, activity=services.keep_alive.activity)
     app.add_middleware(RequestMiddleware, rules=RequestRules(service="tool-api", count=_count))
     install_problems(app)
     desktop = services.desktop

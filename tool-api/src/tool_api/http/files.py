@@ -87,6 +87,6 @@ async def upload_files(request: Request, services: PresentServices, subdir: AnyP
         content_type = request.headers.get("content-type", "")
         limit = services.max_upload_bytes
         paths = await upload.receive(
-            services.workspace, subdir, content_type, request.stream(), limit, services.keeper.disk
+            services.workspace, subdir, content_type, request.stream(), limit, services.keep_alive.disk
         )
         return Uploaded(uploaded=paths)

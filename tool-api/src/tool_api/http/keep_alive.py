@@ -19,4 +19,4 @@ async def keep_alive(
     request: Request, services: Annotated[Services, Depends(services_of)], _: BearerToken = None
 ) -> KeptAlive:
     """For managers' own tokens only."""
-    return services.keeper.keep(token_of(request.headers.get("authorization")))
+    return services.keep_alive.answer_token(token_of(request.headers.get("authorization")))

@@ -13,7 +13,7 @@ from tool_api.calls import Calls
 from tool_api.desktop.supervisor import Desktop
 from tool_api.tools.shell.shells import Shells
 from tool_api.tools.tool import AnyTool
-from tool_api.upkeep.keeper import Keeper
+from tool_api.upkeep.keep_alive import KeepAliveResponder
 from tool_api.workspace import Workspace
 
 
@@ -30,7 +30,7 @@ class Services:
     shells: Shells
     workspace: Workspace
     desktop: Desktop | None
-    keeper: Keeper
+    keep_alive: KeepAliveResponder
     max_upload_bytes: int
 
 

@@ -16,7 +16,7 @@ class Watchdog:
         self._limit_s = limit_s
         self._alone_s = 0.0
 
-    def kept(self) -> None:
+    def reset(self) -> None:
         """A manager is there."""
         self._alone_s = 0.0
 

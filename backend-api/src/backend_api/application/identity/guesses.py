@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from backend_api.application.identity.delayed_attempts import DelayedAttempts
 from backend_api.application.identity.limits import Limits
-from backend_api.application.identity.paused_tries import PausedTries
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.identity.ports import RateLimiter
 
@@ -31,7 +31,7 @@ class _Guesses:
 
     limiter: RateLimiter
     limits: Limits
-    paused: PausedTries = field(default_factory=PausedTries)
+    paused: DelayedAttempts = field(default_factory=DelayedAttempts)
 
     async def _slow(self, key: str, who: str) -> None:
         await self.paused.wait(who, pause_of(await self.limiter.count(key, window_s=TRIES_WINDOW_S)))

@@ -22,14 +22,14 @@ EVENT_CHARACTERS = 1_000
 
 @dataclass(slots=True)
 class History:
-    """The conversations of a session as far as they are read, event by event from the first on. `is_told` when it ends
-    with the events of an accepted message, whose readers are told of them elsewhere."""
+    """The conversations of a session as far as they are read, event by event from the first on. `ends_with_message`:
+    it ends with the events of an accepted message, which its readers get another way."""
 
     session_id: SessionId
     threads: Threads = field(default_factory=Threads)
     started: Event | None = None
     """The last start of a run."""
-    is_told: bool = False
+    ends_with_message: bool = False
     weight: int = 0
     """About as many characters as it holds."""
     _last: Event | None = None
@@ -63,11 +63,11 @@ class History:
         if self.last_seq == accepted.seq - 1:
             for event in accepted.events:
                 self._add(event, None)
-        self.is_told = bool(accepted.events) and self.last_seq >= (accepted.events[-1].seq or 0)
+        self.ends_with_message = bool(accepted.events) and self.last_seq >= (accepted.events[-1].seq or 0)
 
-    def rest(self) -> None:
+    def mark_idle(self) -> None:
         """Nobody reads it for now: it is compared with the log before it is believed again."""
-        self.is_told = False
+        self.ends_with_message = False
         self._is_checked = self._last is None
 
     def _add(self, event: Event, output: str | None) -> None:
@@ -112,7 +112,7 @@ class Histories:
         known = self.borrow(history.session_id)
         if known.last_seq > history.last_seq:
             history = known
-        history.rest()
+        history.mark_idle()
         now = self._clock()
         self._kept[history.session_id] = _Kept(history, history.weight, now)
         self._weight += self._kept[history.session_id].weight

@@ -93,15 +93,15 @@ class RunActor:
 
     async def _supervise(self, group: asyncio.TaskGroup) -> None:
         journal, keeper = self._journal, self._keeper
-        keeping = self._begin(group, keeper.keep(self._inbox))
+        renewing = self._begin(group, keeper.keep(self._inbox))
         if covered := max((message.seq for message in self._lease.messages if message.kind == "stop"), default=0):
             await self._stop(covered)
             return
         inbox = self._begin(group, keeper.next_messages())
         work = self._begin(group, self._work())
         try:
-            while not work.done() and not keeping.done():
-                await asyncio.wait({work, keeping, inbox}, return_when=asyncio.FIRST_COMPLETED)
+            while not work.done() and not renewing.done():
+                await asyncio.wait({work, renewing, inbox}, return_when=asyncio.FIRST_COMPLETED)
                 if inbox.done() and not work.done():
                     if await self._handle(inbox.result(), work):
                         work = self._begin(group, self._work())
@@ -185,7 +185,7 @@ class RunActor:
     async def _was_cut_too_often(self, most: int) -> bool:
         """A run that is cut again and again may be what ends its workers; one that gets on in between is not."""
         run = self._lease.run
-        if run.attempt - run.handovers <= most:
+        if run.attempt - run.releases <= most:
             return False
         await self._journal.load()
         return self._journal.attempts_without_progress() > most
@@ -194,7 +194,7 @@ class RunActor:
         """The agent at work, until it is done or failed; None where the run waits now."""
         try:
             loop = await self._services.agent_loop(self._lease, self._journal, self._stream)
-            return await loop.run()
+            return await loop.run_turns()
         except (LeaseLostError, DrainedError, StoreUnavailableError):
             raise
         except ModelError as error:

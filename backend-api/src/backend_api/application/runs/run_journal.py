@@ -130,14 +130,14 @@ class RunJournal:
     async def _read(self) -> None:
         history, run_id = self._history, self.lease.run.id
         async with self._reading:
-            if self.loaded.is_set() or not history.is_told:
+            if self.loaded.is_set() or not history.ends_with_message:
                 await history.read_on(self._log)
             if not self.loaded.is_set():
                 progress = history.threads.main.progress(run_id)
                 self.usage, self.files = progress.usage, [*progress.files]
                 self._open_calls = {called.call_id: called for called in history.threads.open_calls(run_id)}
                 self._unbegun_calls |= progress.held
-                if not history.is_told and history.started is not None:
+                if not history.ends_with_message and history.started is not None:
                     self._stream.show_stored([history.started])
                 self.loaded.set()
 

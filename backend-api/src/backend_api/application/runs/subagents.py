@@ -75,7 +75,7 @@ class Subagents:
 
     async def _work(self, journal: SubagentJournal, kind: SubagentKind) -> Ending:
         loop = await self.loop_of(kind, journal, OutputOnly(self.live))
-        ending = await loop.run()
+        ending = await loop.run_turns()
         if ending is None:
             raise RuntimeError("An agent that works for another one does not wait.")
         if ending.said:

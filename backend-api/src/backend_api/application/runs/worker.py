@@ -237,7 +237,7 @@ class ReservedSlot:
         """Of a run that was assigned, whose events stood in the log before it was read."""
         history = await self._reading
         if history is not None:
-            history.is_told = True
+            history.ends_with_message = True
         return history
 
     async def _read(self) -> History | None:

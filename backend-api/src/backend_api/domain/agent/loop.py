@@ -38,7 +38,7 @@ class AgentLoop:
     max_output_tokens: int
     new_id: Callable[[str], str]
 
-    async def run(self) -> Ending | None:
+    async def run_turns(self) -> Ending | None:
         """Go on from what is recorded; None where the run now waits without a process.
 
         Raises the `ModelError` family, `UnavailableError`, `LeaseLostError`.

@@ -144,7 +144,7 @@ class ToolRunner:
             deadline = asyncio.timeout(tool.spec.deadline_ms / 1000 + GRACE_S)
             try:
                 async with deadline:
-                    call.outcome = await tool.run(call)
+                    call.outcome = await tool.run_call(call)
             except TimeoutError:
                 if not deadline.expired():
                     raise

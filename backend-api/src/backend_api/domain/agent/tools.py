@@ -112,11 +112,11 @@ class OpenCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """`run` answers a tool's own failure by `Done` with `success` false. Cancelling its task ends what it started,
+    """`run_call` answers a tool's own failure by `Done` with `success` false. Cancelling its task ends what it started,
     wherever that runs. Raises `UnavailableError` where the place it runs in can't be had."""
 
     spec: ToolSpec
-    run: Callable[[ToolCall], Awaitable[Done | Waits]]
+    run_call: Callable[[ToolCall], Awaitable[Done | Waits]]
     on_resume: OnResume | None = None
     """None: again where it changes nothing, else report."""
 

@@ -71,7 +71,7 @@ class Run:
     """The work that answers a message and whatever is sent while it runs. Never running with nobody running it. One
     that began without a message has no `message_id`.
 
-    `attempt` counts the workers that took it, `handovers` those that gave it back in good order."""
+    `attempt` counts the workers that took it, `releases` those that gave it back in good order."""
 
     id: RunId
     session_id: SessionId
@@ -79,7 +79,7 @@ class Run:
     message_id: str | None
     status: RunStatus
     attempt: int = 0
-    handovers: int = 0
+    releases: int = 0
     stop_requested: bool = False
     worker: str | None = None
     created_at: datetime

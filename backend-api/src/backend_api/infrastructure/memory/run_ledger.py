@@ -231,7 +231,7 @@ class MemoryRunLedger:
         """The lease lapsed a moment ago."""
         async with self._store.lock:
             _, run = self._store.held(lease)
-            run.run = replace(run.run, handovers=run.run.handovers + 1)
+            run.run = replace(run.run, releases=run.run.releases + 1)
             run.expires_at = self._store.clock() - timedelta(milliseconds=1)
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:

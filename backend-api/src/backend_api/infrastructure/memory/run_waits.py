@@ -22,7 +22,7 @@ def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], seen_
         return []
     run.waits = [wait.begun(store.clock()) for wait in waits]
     run.expires_at, run.fence = None, run.fence + 1
-    run.run = replace(run.run, status=RunStatus.WAITING, worker=None, handovers=run.run.handovers + 1)
+    run.run = replace(run.run, status=RunStatus.WAITING, worker=None, releases=run.run.releases + 1)
     return _store(store, row, run, [wait.asked() for wait in run.waits], SessionStatus.WAITING)
 
 

@@ -20,7 +20,7 @@ def run_from(document: Document) -> Run:
         message_id=document["message_id"],
         status=RunStatus(document["status"]),
         attempt=document["attempt"],
-        handovers=document.get("handovers", 0),
+        releases=document.get("handovers", 0),
         stop_requested=any(message.kind == "stop" for message in messages_from(document)),
         worker=document.get("worker"),
         created_at=document["created_at"],

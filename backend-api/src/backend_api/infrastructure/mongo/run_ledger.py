@@ -270,8 +270,8 @@ class MongoRunLedger(RunEndings):
 
     async def release(self, lease: Lease) -> None:
         """The lease lapsed a moment ago."""
-        handovers = {"$add": [{"$ifNull": ["$handovers", 0]}, 1]}
-        await self._set(lease, {"lease_expires_at": {"$subtract": ["$$NOW", 1]}, "handovers": handovers})
+        releases = {"$add": [{"$ifNull": ["$handovers", 0]}, 1]}
+        await self._set(lease, {"lease_expires_at": {"$subtract": ["$$NOW", 1]}, "handovers": releases})
 
     async def _set(self, lease: Lease, changes: Document) -> None:
         async with store_errors():

@@ -9,7 +9,7 @@ import httpx
 from pydantic import ValidationError
 
 from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
-from backend_api.infrastructure.passing_on import pass_on
+from backend_api.infrastructure.context_headers import add_context_headers
 from contracts.errors import Problem
 
 LONG_POLL_MS = 10_000
@@ -27,7 +27,7 @@ def manager_http(url: str, token: str) -> httpx.AsyncClient:
         headers={"Authorization": f"Bearer {token}"},
         timeout=httpx.Timeout(LONG_POLL_MS / 1000 + 20.0, connect=5.0),
         trust_env=False,
-        event_hooks={"request": [pass_on]},
+        event_hooks={"request": [add_context_headers]},
     )
 
 

@@ -17,7 +17,7 @@ import httpx
 
 from backend_api.domain.sandbox.entity import Sandbox, Scope
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
-from backend_api.infrastructure.passing_on import pass_on
+from backend_api.infrastructure.context_headers import add_context_headers
 from contracts.sandboxes import EndpointToken
 from service_kit.bounded_http import Answer, BoundedHttp, Bounds, StreamedAnswer
 
@@ -194,6 +194,6 @@ def _open(address: str, sandbox: Sandbox) -> _Pool:
         base_url="http://endpoint" if socket is not None else address,
         connect_s=CONNECT_DEADLINE_S,
         fields={"sandbox_id": sandbox.id, "session_id": sandbox.session_id},
-        hook=pass_on,
+        hook=add_context_headers,
     )
     return _Pool(http, address, socket)

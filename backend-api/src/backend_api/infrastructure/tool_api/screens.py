@@ -16,7 +16,7 @@ from websockets.typing import Subprotocol
 
 from backend_api.domain.sandbox.entity import Sandbox, Scope
 from backend_api.domain.sandbox.errors import NoDesktopError, SandboxUnavailableError
-from backend_api.infrastructure.passing_on import passed_on
+from backend_api.infrastructure.context_headers import context_headers
 from backend_api.infrastructure.tool_api.endpoints import Endpoints, SafeSocket
 
 logger = logging.getLogger(__name__)
@@ -133,7 +133,7 @@ class ToolApiScreens:
     async def _connect(self, sandbox: Sandbox, endpoint: str, token: str) -> _ScreenConnection:
         socket = SafeSocket(endpoint.removeprefix("unix:")) if endpoint.startswith("unix:") else None
         options: dict[str, Any] = {
-            "additional_headers": {"Authorization": f"Bearer {token}", **passed_on()},
+            "additional_headers": {"Authorization": f"Bearer {token}", **context_headers()},
             "subprotocols": [Subprotocol("binary")],
             "max_size": MAX_FRAME_BYTES,
             "max_queue": MAX_WAITING_FRAMES,

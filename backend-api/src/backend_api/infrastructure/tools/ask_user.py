@@ -31,7 +31,7 @@ class AskUserArguments(Arguments):
 def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
     """Unanswered after `expires_s` seconds, the run goes on without an answer."""
 
-    async def run(call: ToolCall, arguments: AskUserArguments) -> Waits:
+    async def run_call(call: ToolCall, arguments: AskUserArguments) -> Waits:
         questions = [
             Question(
                 id=f"q{number}",
@@ -52,5 +52,5 @@ def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
         ),
         arguments=AskUserArguments,
         phrase="Asking you",
-        run=run,
+        run_call=run_call,
     )

@@ -34,7 +34,7 @@ class DownloadUrlArguments(Arguments):
 
 
 def generate_download_url(sign: LinkSigner) -> Tool:
-    async def run(call: ToolCall, arguments: DownloadUrlArguments) -> Done:
+    async def run_call(call: ToolCall, arguments: DownloadUrlArguments) -> Done:
         try:
             link = await sign(call.session_id, call.user_id, arguments.path, expires_s=arguments.expires_s)
         except SandboxLostError as error:
@@ -55,5 +55,5 @@ def generate_download_url(sign: LinkSigner) -> Tool:
         arguments=DownloadUrlArguments,
         phrase="Making a link for {path}",
         needs_computer=True,
-        run=run,
+        run_call=run_call,
     )

@@ -27,12 +27,12 @@ def local_tool(
     description: str,
     arguments: type[A],
     phrase: str,
-    run: Callable[[ToolCall, A], Awaitable[Done | Waits]],
+    run_call: Callable[[ToolCall, A], Awaitable[Done | Waits]],
     effect: Effect = "reads",
     needs_computer: bool = False,
     deadline_ms: int = 30_000,
 ) -> Tool:
-    """A tool whose `run` gets validated arguments."""
+    """A tool whose `run_call` gets validated arguments."""
 
     async def run_checked(call: ToolCall) -> Done | Waits:
         try:
@@ -43,7 +43,7 @@ def local_tool(
                 for fault in error.errors(include_url=False, include_input=False)
             ]
             return Done(success=False, output=wrong_arguments(name, faults, call.arguments))
-        return await run(call, checked)
+        return await run_call(call, checked)
 
     spec = ToolSpec(
         name=name,
@@ -54,7 +54,7 @@ def local_tool(
         needs_computer=needs_computer,
         deadline_ms=deadline_ms,
     )
-    return Tool(spec=spec, run=run_checked)
+    return Tool(spec=spec, run_call=run_checked)
 
 
 class LocalTools:

@@ -69,7 +69,7 @@ class SandboxToolSource:
     ) -> None:
         self._rebuilt_within_s = rebuilt_within_s
         self._keep_alive_s = keep_alive_s
-        self._tools = [Tool(spec=spec, run=self._run) for spec in specs]
+        self._tools = [Tool(spec=spec, run_call=self._run) for spec in specs]
         self._sandboxes = sandboxes
         self._sandbox_tools = sandbox_tools
         self._last: dict[str, int] = {}

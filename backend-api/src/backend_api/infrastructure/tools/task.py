@@ -35,7 +35,7 @@ class TaskTool:
             return []
         delegate = setup.delegate
 
-        async def run(call: ToolCall, arguments: TaskArguments) -> Done:
+        async def run_call(call: ToolCall, arguments: TaskArguments) -> Done:
             if delegate is None:
                 return Done(success=False, output="There is no other agent to give it to.")
             return await delegate(call, Assignment(kind=arguments.kind, task=arguments.task, within_s=WITHIN_S))
@@ -48,7 +48,7 @@ class TaskTool:
                 description=_DESCRIPTION,
                 arguments=TaskArguments,
                 phrase="Handing on: {title}",
-                run=run,
+                run_call=run_call,
                 effect="reads",
                 deadline_ms=round(WITHIN_S * 1_000),
             )

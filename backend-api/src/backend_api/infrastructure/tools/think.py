@@ -25,6 +25,6 @@ THINK = local_tool(
     ),
     arguments=ThinkArguments,
     phrase="Thinking",
-    run=_run,
+    run_call=_run,
     deadline_ms=5_000,
 )

@@ -14,7 +14,7 @@ class UtcNowArguments(Arguments):
 
 
 def utc_now(clock: Callable[[], datetime]) -> Tool:
-    async def run(call: ToolCall, arguments: UtcNowArguments) -> Done:
+    async def run_call(call: ToolCall, arguments: UtcNowArguments) -> Done:
         now = clock()
         return Done(success=True, output=f"{now:%Y-%m-%dT%H:%M:%SZ} ({now:%A})")
 
@@ -23,6 +23,6 @@ def utc_now(clock: Callable[[], datetime]) -> Tool:
         description="The present date, time and day of the week in UTC.",
         arguments=UtcNowArguments,
         phrase="Looking at the clock",
-        run=run,
+        run_call=run_call,
         deadline_ms=5_000,
     )

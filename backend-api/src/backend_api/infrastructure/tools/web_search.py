@@ -15,7 +15,7 @@ class WebSearchArguments(Arguments):
 
 
 def web_search(provider: SearchProvider) -> Tool:
-    async def run(call: ToolCall, arguments: WebSearchArguments) -> Done:
+    async def run_call(call: ToolCall, arguments: WebSearchArguments) -> Done:
         try:
             hits = await provider.search(arguments.query, limit=arguments.max_results)
         except SearchUnavailableError as error:
@@ -37,5 +37,5 @@ def web_search(provider: SearchProvider) -> Tool:
         description="Search the web. Answers titles, addresses and snippets; open a page to read more of it.",
         arguments=WebSearchArguments,
         phrase="Searching for {query}",
-        run=run,
+        run_call=run_call,
     )

@@ -54,15 +54,15 @@ table inet sandbox {{
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
-    """The few ways that are open beside the internet, each a rule."""
+class FilterExceptions:
+    """What the packet filter lets through besides traffic to the internet; each field is a fragment of nft rules."""
 
     replies: str
     resolver: str
     enters: str
 
     @classmethod
-    def with_endpoint(cls, subnet: str, port: int) -> Ways:
+    def with_endpoint(cls, subnet: str, port: int) -> FilterExceptions:
         """Of a container: its own network comes in to the endpoint, and the engine's resolver asks on from in here.
 
         The resolver belongs to root, which nobody inside can become; where the engine maps users, it has no name there.
@@ -74,7 +74,7 @@ class Ways:
         )
 
     @classmethod
-    def with_resolver(cls, address: str) -> Ways:
+    def with_resolver(cls, address: str) -> FilterExceptions:
         """Of a namespace nobody comes in to; its network's resolver answers on its port alone."""
         return cls(
             replies="",
@@ -83,11 +83,13 @@ class Ways:
         )
 
 
-def rules(ways: Ways, closed: Iterable[Network]) -> str:
+def rules(exceptions: FilterExceptions, closed: Iterable[Network]) -> str:
     """The whole ruleset, for `nft`: put in place at once, also over an older one. There is no IPv6 but on loopback."""
     networks = [*(Network(one) for one in _ALWAYS), *closed]
     elements = ", ".join(str(one) for one in ipaddress.collapse_addresses(networks))
-    return _RULES.format(closed=elements, replies=ways.replies, resolver=ways.resolver, enters=ways.enters)
+    return _RULES.format(
+        closed=elements, replies=exceptions.replies, resolver=exceptions.resolver, enters=exceptions.enters
+    )
 
 
 def networks_of(texts: Iterable[str]) -> list[Network]:

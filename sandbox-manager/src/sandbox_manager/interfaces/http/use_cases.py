@@ -32,7 +32,7 @@ class WorkspaceCases:
     """What may be done with the files of a session as a whole."""
 
     work: WorkspaceWork
-    take: TakeSnapshot
+    take_snapshot: TakeSnapshot
     restore: RestoreSnapshot
     delete: DeleteSnapshot
     remove: RemoveWorkspace

@@ -30,14 +30,14 @@ async def list_(session_id: _Session, user_id: _Owner, wired: Wired) -> Snapshot
     """What is kept of a session."""
     workspace = await wired.workspaces.work.get(session_id, user_id)
     return SnapshotList(
-        items=[_to_wire(one) for one in workspace.snapshots], max_count=wired.workspaces.take.limits.max_count
+        items=[_to_wire(one) for one in workspace.snapshots], max_count=wired.workspaces.take_snapshot.limits.max_count
     )
 
 
 @router.post("/snapshots", status_code=201)
 async def take(session_id: _Session, user_id: _Owner, body: TakeSnapshot, wired: Wired) -> Snapshot:
     """Keep the files as they are now; what runs goes on running."""
-    return _to_wire(await wired.workspaces.take(session_id, user_id, body.name))
+    return _to_wire(await wired.workspaces.take_snapshot(session_id, user_id, body.name))
 
 
 @router.post("/snapshots/{snapshot_id}/restore")

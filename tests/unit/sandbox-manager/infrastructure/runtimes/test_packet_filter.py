@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.infrastructure.runtimes.packet_filter import HostNetworks, Ways, host_networks, networks_of, rules
+from sandbox_manager.infrastructure.runtimes.packet_filter import (
+    FilterExceptions,
+    HostNetworks,
+    host_networks,
+    networks_of,
+    rules,
+)
 from sandbox_manager.infrastructure.runtimes.process.network import NetworkRules
 from sandbox_manager.infrastructure.runtimes.process.processes import reference
 
@@ -76,7 +82,7 @@ def test_what_was_closed_stays_so_while_the_table_can_not_be_read(tmp_path: Path
 def test_overlapping_networks_are_written_once() -> None:
     closed = networks_of(["10.0.0.0/8", "10.201.0.0/16", "10.0.0.1/32", "fd00::/8", "192.168.7.9/24"])
 
-    written = rules(Ways.with_resolver("10.0.2.3"), closed)
+    written = rules(FilterExceptions.with_resolver("10.0.2.3"), closed)
 
     assert "10.0.0.0/8, 127" in written
     assert "10.201" not in written
@@ -88,7 +94,7 @@ def test_what_is_no_network_is_refused() -> None:
     with pytest.raises(ValueError, match="evil"):
         networks_of(["evil; flush ruleset"])
     with pytest.raises(ValueError, match="flush"):
-        Ways.with_resolver("10.0.2.3 accept; flush ruleset")
+        FilterExceptions.with_resolver("10.0.2.3 accept; flush ruleset")
 
 
 def test_no_process_sandbox_gets_a_network_while_the_host_is_not_known(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import requests
 from docker.errors import DockerException
 
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.infrastructure.runtimes.inside import LONGEST_ANSWER
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import LONGEST_ANSWER
 
 _OUTPUT = 1
 _LONGEST = 1024 * 1024

@@ -24,7 +24,7 @@ from sandbox_manager.infrastructure.runtimes.docker.container import ENDPOINT_PO
 from sandbox_manager.infrastructure.runtimes.docker.engine import Engine, Json, dig
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.subnets import subnets_of
-from sandbox_manager.infrastructure.runtimes.packet_filter import HostNetworks, Ways, networks_of, rules
+from sandbox_manager.infrastructure.runtimes.packet_filter import FilterExceptions, HostNetworks, networks_of, rules
 
 _log = logging.getLogger(__name__)
 
@@ -175,7 +175,7 @@ def guard_config(image: str, stack: str, identity: Identity, wanted: str) -> dic
 
 
 def _rules(subnet: str, closed: list[IPv4Network]) -> str:
-    return rules(Ways.with_endpoint(subnet, ENDPOINT_PORT), [IPv4Network(subnet), *closed])
+    return rules(FilterExceptions.with_endpoint(subnet, ENDPOINT_PORT), [IPv4Network(subnet), *closed])
 
 
 def _attachment(container: Json | None, stack: str, identity: Identity) -> str:

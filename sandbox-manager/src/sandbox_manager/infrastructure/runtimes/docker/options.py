@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox_manager.infrastructure.runtimes.inside import Inside
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
 
 _LABEL = "label:"
 
@@ -37,4 +37,4 @@ class DockerOptions:
     blocked_subnets: tuple[str, ...]
     host_fib_trie: Path
     endpoint_clients: EndpointClients
-    inside: Inside
+    inside: SandboxProfile

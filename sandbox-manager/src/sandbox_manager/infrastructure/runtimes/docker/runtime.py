@@ -20,7 +20,7 @@ from sandbox_manager.infrastructure.runtimes.docker.guard import Guard
 from sandbox_manager.infrastructure.runtimes.docker.options import DockerOptions
 from sandbox_manager.infrastructure.runtimes.docker.removal import remove_all
 from sandbox_manager.infrastructure.runtimes.docker.subnets import free_subnets
-from sandbox_manager.infrastructure.runtimes.inside import (
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import (
     KEPT_LINE,
     READY_LINE,
     desktop_of,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.infrastructure.runtimes.inside import Inside
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
 
 _ROOT = Path("/sys/fs/cgroup")
 _PERIOD_US = 100_000
@@ -23,7 +23,7 @@ class Limits:
     """How this machine limits. `kind` is for the log: cgroup v1, cgroup v2 or rlimit."""
 
     kind: str
-    inside: Inside
+    inside: SandboxProfile
 
     def group(self, name: str) -> list[Path]:
         """Make the cgroups of a sandbox; processes join by writing their pid to `cgroup.procs` in each."""
@@ -93,7 +93,7 @@ class Limits:
         }[folder.parent.parent.name]
 
 
-def limits_here(inside: Inside) -> Limits:
+def limits_here(inside: SandboxProfile) -> Limits:
     """What this machine and user can do."""
     for kind in ("cgroup v1", "cgroup v2"):
         limits = Limits(kind, inside)

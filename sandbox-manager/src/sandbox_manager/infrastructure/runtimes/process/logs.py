@@ -14,9 +14,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox_manager.infrastructure.runtimes.inside import READY_LINE
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reap, reference
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError, Pipe, spawn
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import READY_LINE
 
 LOG_BYTES = 5 * 1024 * 1024
 _BLOCK = 512

@@ -14,8 +14,8 @@ import httpx
 
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.domain.ports import Report, Usage
-from sandbox_manager.infrastructure.runtimes.inside import LONGEST_ANSWER, report_of
 from sandbox_manager.infrastructure.runtimes.process.limits import Limits
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import LONGEST_ANSWER, report_of
 from service_kit.bounded_http import BoundedHttp, Bounds
 
 _ANSWER_S = 4.0

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.infrastructure.runtimes.packet_filter import HostNetworks, Ways, networks_of, rules
+from sandbox_manager.infrastructure.runtimes.packet_filter import FilterExceptions, HostNetworks, networks_of, rules
 from sandbox_manager.infrastructure.runtimes.process.namespaces import SEARCHED, namespace_entry, trouble
 from sandbox_manager.infrastructure.runtimes.process.processes import ProcessRef, reference
 from sandbox_manager.infrastructure.runtimes.process.spawn import DeadlineError, Pipe, spawn
@@ -29,7 +29,7 @@ _NAMESPACE = ("unshare", "--user", "--map-root-user", "--net")
 def available() -> bool:
     """Whether the programs it takes are there, the device they make networks of is open to this user, and the kernel
     takes the rules that close this machine: without them there is no network rather than an open one."""
-    reason = _missing() or trouble([*_NAMESPACE, "nft", rules(Ways.with_resolver(RESOLVER), [])])
+    reason = _missing() or trouble([*_NAMESPACE, "nft", rules(FilterExceptions.with_resolver(RESOLVER), [])])
     if reason is not None:
         _log.warning("sandboxes have no network", extra={"reason": reason})
     return reason is None
@@ -62,7 +62,7 @@ class NetworkRules:
     def wanted(self) -> str:
         """Of the network's own resolver only the port of names is open: its others are those of the machine that
         resolves for this one, which may be this one. Raises `EngineUnavailableError`."""
-        return rules(Ways.with_resolver(RESOLVER), [*self._blocked, *self._host_networks()])
+        return rules(FilterExceptions.with_resolver(RESOLVER), [*self._blocked, *self._host_networks()])
 
     def renew(self, running: list[ProcessRef]) -> None:
         """Renew the rules of all sandboxes with a network, by their first processes, where they are others by now.

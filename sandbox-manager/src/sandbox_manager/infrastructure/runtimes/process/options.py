@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox_manager.infrastructure.runtimes.inside import Inside
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import SandboxProfile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,5 +24,5 @@ class ProcessOptions:
     blocked_subnets: tuple[str, ...]
     seccomp_profile: Path
     host_fib_trie: Path
-    inside: Inside
+    inside: SandboxProfile
     command: tuple[str, ...] = ("-P", "-s", "-m", "tool_api")

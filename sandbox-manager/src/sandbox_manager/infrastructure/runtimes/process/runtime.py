@@ -14,7 +14,6 @@ from sandbox_manager.application.watched_start import phase_reached
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
 from sandbox_manager.domain.ports import Found, Report, SandboxSpec, Usage
 from sandbox_manager.domain.sandbox import Identity, Started
-from sandbox_manager.infrastructure.runtimes.inside import desktop_of, fingerprint
 from sandbox_manager.infrastructure.runtimes.process import endpoint as socket_file
 from sandbox_manager.infrastructure.runtimes.process import monitoring, network
 from sandbox_manager.infrastructure.runtimes.process.archives import ProcessArchives
@@ -30,6 +29,7 @@ from sandbox_manager.infrastructure.runtimes.process.store import Live, State, S
 from sandbox_manager.infrastructure.runtimes.process.terminals import bound_terminals
 from sandbox_manager.infrastructure.runtimes.process.watches import NOT_HELD, Watches
 from sandbox_manager.infrastructure.runtimes.process.watching import Watch
+from sandbox_manager.infrastructure.runtimes.sandbox_profile import desktop_of, fingerprint
 from sandbox_manager.infrastructure.runtimes.threads import Pools, pools
 
 _log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from backend_api.bootstrap.going_on import going_on
+from backend_api.bootstrap.background_tasks import background_task
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ async def test_a_part_that_fails_asks_the_process_to_end(
     async def fail() -> None:
         raise LookupError("the part is broken")
 
-    async with going_on(fail(), "part") as task:
+    async with background_task(fail(), "part") as task:
         await asyncio.wait({task})
         await asyncio.sleep(0)
     assert asked_to_end == [signal.SIGTERM]
@@ -40,9 +40,9 @@ async def test_a_part_that_is_done_or_cut_ends_nothing(asked_to_end: list[int]) 
     async def for_ever() -> None:
         await asyncio.Event().wait()
 
-    async with going_on(done(), "done") as task:
+    async with background_task(done(), "done") as task:
         await asyncio.wait({task})
-    async with going_on(for_ever(), "cut"):
+    async with background_task(for_ever(), "cut"):
         await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert asked_to_end == []

@@ -7,13 +7,13 @@ import time
 
 import pytest
 
-from backend_api.application.identity.paused_tries import PausedTries
+from backend_api.application.identity.delayed_attempts import DelayedAttempts
 from backend_api.domain.errors import LimitError
 
 PAUSE_S = 0.3
 
 
-async def tried(paused: PausedTries, who: str) -> tuple[bool, float]:
+async def tried(paused: DelayedAttempts, who: str) -> tuple[bool, float]:
     """Whether it might go on, and after how long."""
     began = time.monotonic()
     try:
@@ -24,7 +24,7 @@ async def tried(paused: PausedTries, who: str) -> tuple[bool, float]:
 
 
 async def test_beyond_the_places_tries_are_refused_and_none_goes_on_early() -> None:
-    paused = PausedTries(most=10)
+    paused = DelayedAttempts(most=10)
     done = await asyncio.gather(*(tried(paused, "greedy") for _ in range(50)))
     assert [went_on for went_on, _ in done].count(True) == 10
     assert all(took >= PAUSE_S * 0.9 for went_on, took in done if went_on)
@@ -32,7 +32,7 @@ async def test_beyond_the_places_tries_are_refused_and_none_goes_on_early() -> N
 
 
 async def test_who_comes_from_elsewhere_takes_the_latest_place_of_whoever_holds_most() -> None:
-    paused = PausedTries(most=6)
+    paused = DelayedAttempts(most=6)
     greedy = [asyncio.create_task(tried(paused, "greedy")) for _ in range(4)]
     modest = [asyncio.create_task(tried(paused, f"modest {number}")) for number in range(2)]
     await asyncio.sleep(0)
@@ -43,7 +43,7 @@ async def test_who_comes_from_elsewhere_takes_the_latest_place_of_whoever_holds_
 
 
 async def test_where_nobody_holds_more_who_comes_is_told_when_to_come_again() -> None:
-    paused = PausedTries(most=3)
+    paused = DelayedAttempts(most=3)
     waiting = [asyncio.create_task(tried(paused, f"one {number}")) for number in range(3)]
     await asyncio.sleep(0)
     with pytest.raises(LimitError) as refused:
@@ -53,7 +53,7 @@ async def test_where_nobody_holds_more_who_comes_is_told_when_to_come_again() ->
 
 
 async def test_a_try_that_is_given_up_leaves_its_place() -> None:
-    paused = PausedTries(most=1)
+    paused = DelayedAttempts(most=1)
     waiting = asyncio.create_task(tried(paused, "one"))
     await asyncio.sleep(0)
     waiting.cancel()

@@ -24,7 +24,7 @@ _WAITS_AS = "at rest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inside:
+class SandboxProfile:
     """Limits and settings that hold in either runtime."""
 
     desktop: bool

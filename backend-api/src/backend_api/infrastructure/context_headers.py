@@ -8,7 +8,7 @@ from service_kit.observation.context import work_headers
 from service_kit.observation.spans import TRACEPARENT, current_traceparent
 
 
-def passed_on() -> dict[str, str]:
+def context_headers() -> dict[str, str]:
     """Headers of a call made now."""
     headers = work_headers()
     if (traceparent := current_traceparent()) is not None:
@@ -16,6 +16,6 @@ def passed_on() -> dict[str, str]:
     return headers
 
 
-async def pass_on(request: httpx.Request) -> None:
+async def add_context_headers(request: httpx.Request) -> None:
     """A hook for a client's requests."""
-    request.headers.update(passed_on())
+    request.headers.update(context_headers())

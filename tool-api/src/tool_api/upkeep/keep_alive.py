@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keeper:
+class KeepAliveResponder:
     """Answers managers; only a token of theirs, which nothing inside can make, counts as their presence."""
 
     access: Access
@@ -32,10 +32,10 @@ class Keeper:
     disk: DiskWatch
     desktop_rests: Callable[[], bool]
 
-    def keep(self, token: str) -> KeptAlive:
+    def answer_token(self, token: str) -> KeptAlive:
         """Raises `UnauthenticatedError`, `ClaimedError`."""
-        self.access.verify_keeper(token)
-        self.watchdog.kept()
+        self.access.verify_keep_alive(token)
+        self.watchdog.reset()
         return KeptAlive(
             unused_s=round(self.activity.unused_s, 1),
             disk_bytes=self.disk.used_bytes,
@@ -59,7 +59,7 @@ class Keeper:
 
     def _answer(self, line: bytes) -> None:
         try:
-            kept = self.keep(KeepAlive.model_validate_json(line).keep)
+            kept = self.answer_token(KeepAlive.model_validate_json(line).keep)
         except (ValueError, UnauthenticatedError, ClaimedError):
             _log.warning("somebody without the right to spoke as a manager")
             return

@@ -36,7 +36,7 @@ class HandClock:
 
 
 @dataclass
-class Keeping:
+class ManagerHarness:
     """One manager; give two the same registry and runtime to have two managers."""
 
     registry: MemoryRegistry = field(default_factory=MemoryRegistry)

@@ -16,7 +16,7 @@ CUT_S = 3.0
 
 
 @asynccontextmanager
-async def going_on(work: Coroutine[None, None, None], name: str) -> AsyncGenerator[asyncio.Task[None]]:
+async def background_task(work: Coroutine[None, None, None], name: str) -> AsyncGenerator[asyncio.Task[None]]:
     """The work goes on until the block ends.
 
     Where it fails the process ends as if by SIGTERM: one that lacks a part of itself looks well and lets people wait,

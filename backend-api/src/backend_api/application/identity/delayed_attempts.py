@@ -15,7 +15,7 @@ _Try = asyncio.Future[None]
 
 
 @dataclass(slots=True)
-class PausedTries:
+class DelayedAttempts:
     """Nobody's try is looked at before its pause is over, however many there are.
 
     Where all places are taken, whoever holds the most of them loses the latest, unless that is who comes.
