@@ -70,6 +70,7 @@ def build_catalogue(settings: Settings) -> Catalogue:
             provider=settings.llm_provider,
             model=settings.model,
             models=settings.models,
+            vision_models=settings.vision_models,
             openai_key=_reveal(settings.openai_api_key),
             openai_base_url=settings.openai_base_url,
             anthropic_key=_reveal(settings.anthropic_api_key),

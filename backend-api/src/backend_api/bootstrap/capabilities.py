@@ -10,6 +10,7 @@ from backend_api.domain.agent.capabilities.current_date import DAY
 from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
 from backend_api.domain.agent.capabilities.identity import IDENTITY
 from backend_api.domain.agent.capabilities.instructions import CONDUCT
+from backend_api.domain.agent.capabilities.pictures import PICTURES
 from backend_api.domain.agent.capabilities.subagent import SUBAGENT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capability, ToolSource
@@ -24,6 +25,7 @@ def capabilities(*sources: ToolSource, max_tokens: int = 200_000) -> tuple[Capab
         CONDUCT,
         VERIFICATION,
         SUBAGENT,
+        PICTURES,
         DAY,
         DENIED_TOOLS,
         APPROVAL,

@@ -82,6 +82,7 @@ class Settings(BaseSettings):
     anthropic_base_url: str = ""
     model: str = ""
     models: Names = ()
+    vision_models: Names = ()
     demo_delay_ms: int = Field(default=20, ge=0)
     max_turns: int = Field(default=50, ge=1)
     thinking_enabled: bool = False
@@ -99,7 +100,9 @@ class Settings(BaseSettings):
     search_provider: str = "auto"
     tavily_api_key: SecretStr | None = None
 
-    @field_validator("host", "trusted_proxies", "cors_origins", "allowed_hosts", "models", mode="before")
+    @field_validator(
+        "host", "trusted_proxies", "cors_origins", "allowed_hosts", "models", "vision_models", mode="before"
+    )
     @classmethod
     def _lists(cls, value: object) -> object:
         return _split(value)

@@ -265,6 +265,7 @@ export interface ModelBody {
   context_window: number
   notes: string[]
   thinking: 'never' | 'optional' | 'always'
+  vision: boolean
 }
 /**
  * Options of a session. One that would have no effect is refused, so that nobody relies on it.

@@ -15,7 +15,7 @@ import { useChosen } from './useChosen'
 afterEach(cleanup)
 
 function model(thinking: ModelInfo['thinking']): ModelInfo {
-  const is = { provider: 'p', is_demo: false, is_default: false, context_window: 1, notes: [] }
+  const is = { provider: 'p', is_demo: false, is_default: false, context_window: 1, notes: [], vision: false }
   return { id: thinking, label: `Model ${thinking}`, thinking, ...is }
 }
 

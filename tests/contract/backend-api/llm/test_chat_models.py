@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import time
 from collections.abc import AsyncIterator
@@ -34,12 +35,15 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
+from backend_api.domain.agent.pictures import Image, Picture
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from support.figures import TIMES, assert_median
 from support.model_server import Answer, Call, ModelServer
+from support.photographs import png
 
+PNG = png()
 SHORT = httpx2.Timeout(0.2)
 LOOK = ToolSpec(
     name="look",
@@ -272,6 +276,64 @@ async def test_the_whole_conversation_is_sent_back(model: Any, server: ModelServ
         assert [block["type"] for block in said] == ["thinking", "text", "tool_use"]
         assert [block["type"] for block in sent["messages"][2]["content"]] == ["tool_result", "text"]
         assert sent["messages"][2]["content"][0]["is_error"] is True
+
+
+def seen(name: str, *, success: bool = True, seq: int = 1, note: str = "") -> ToolTurn:
+    picture = Picture(seq=seq, media_type="image/png", size=len(PNG))
+    return ToolTurn(
+        call_id=f"call_{name}", name="look", output=f"saw {name}", success=success, pictures=(picture,), note=note
+    )
+
+
+async def test_pictures_of_results_are_sent_as_the_provider_takes_them(
+    model: Any, server: ModelServer, provider: str
+) -> None:
+    """Of three pictures one is not there any more, and one belongs to a call that failed."""
+    turns = [
+        UserTurn(text="Look."),
+        AssistantTurn(
+            text="", calls=tuple(ToolRequest(call_id=f"call_{name}", name="look", arguments={}) for name in "abc")
+        ),
+        seen("a"),
+        seen("b", success=False, seq=2),
+        seen("c", seq=3),
+    ]
+    image = Image(media_type="image/png", base64=base64.b64encode(PNG).decode())
+    sendable = {one.pictures[0]: image for one in turns if isinstance(one, ToolTurn) and one.call_id != "call_c"}
+    for more in ([], [UserTurn(text="And now?")]):
+        asked = replace(request(*turns, *more), pictures=sendable)
+        async with asyncio.timeout(30), aclosing(model.stream(asked)) as parts:
+            assert [part async for part in parts]
+    first, second = (body["messages"] for body in server.requests)
+    gone = "saw c\n\n<note>A picture was taken here. It is not there any more, or can't be read.</note>"
+    if provider == "openai":
+        roles = [message["role"] for message in first]
+        assert roles == ["system", "user", "assistant", "tool", "tool", "tool", "user"]
+        assert [message["content"] for message in first[3:6]] == ["saw a", "saw b", gone]
+        url = {"url": f"data:image/png;base64,{image.base64}"}
+        parts = [("text" in part and part["text"][-11:]) or part["image_url"] for part in first[6]["content"]]
+        assert parts == ["_a):</note>", url, "_b):</note>", url]
+        assert second[:6] == first[:6]
+        assert second[6]["content"] == [*first[6]["content"], {"type": "text", "text": "And now?"}]
+    else:
+        results = first[2]["content"]
+        source = {"type": "base64", "media_type": "image/png", "data": image.base64}
+        shown = {"type": "image", "source": source}
+        assert [result["content"] for result in results] == [
+            [{"type": "text", "text": "saw a"}, shown],
+            [{"type": "text", "text": "saw b"}, shown],
+            gone,
+        ]
+        assert [result["type"] for result in results] == ["tool_result"] * 3
+        assert not any("is_error" in result for result in results)
+        assert [block["type"] for block in second[2]["content"]] == ["tool_result"] * 3 + ["text"]
+
+
+async def test_what_is_said_of_a_result_stands_after_it(model: Any, server: ModelServer) -> None:
+    turn = replace(seen("a"), pictures=(), note="It is not shown.")
+    calls = (ToolRequest(call_id="call_a", name="look", arguments={}),)
+    await ask(model, UserTurn(text="Look."), AssistantTurn(text="", calls=calls), turn)
+    assert json.dumps("saw a\n\n<note>It is not shown.</note>") in json.dumps(server.requests[0])
 
 
 async def two_thousand_deltas(model: Any, server: ModelServer) -> float:

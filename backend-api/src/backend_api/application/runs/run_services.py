@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from backend_api.application.runs.histories import Histories
+from backend_api.application.runs.pictures import PictureCache
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.run_stream import RunStream
 from backend_api.application.runs.subagents import Subagents
@@ -18,6 +19,7 @@ from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import UnknownModelError
 from backend_api.domain.agent.opening import Opening
 from backend_api.domain.agent.options import NO_OPTIONS, Options, merged
+from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.conversation.entity import Lease
@@ -55,21 +57,25 @@ class RunServices:
     defaults: Options = NO_OPTIONS
     """The deployment's layer of options."""
     histories: Histories = field(default_factory=Histories)
+    pictures: PictureCache = field(default_factory=PictureCache)
 
     async def agent_loop(self, lease: Lease, journal: RunJournal, stream: RunStream) -> AgentLoop:
         """The loop of the main agent, with the model, the tools and the capabilities of this run."""
         chosen = await self._choose(lease, journal)
         chat = RetryingModel(inner=chosen.chat, policy=self.options.retry, sleep=self.sleep, jitter=self.jitter)
         model = ChosenModel(info=chosen.info, chat=chat)
+        pictures = self.pictures.of(lease.run.session_id, self.log)
         setup = Setup(now=self.clock, options=merged(self.defaults, lease.options))
 
         async def loop_of(kind: SubagentKind, journal: Journal, live: LiveOutput) -> AgentLoop:
-            return await self._loop(model, replace(setup, kind=kind), journal, live)
+            return await self._loop(model, replace(setup, kind=kind), journal, live, pictures)
 
         delegate = Subagents(journal=journal, live=stream, loop_of=loop_of, clock=self.clock)
-        return await self._loop(model, replace(setup, delegate=delegate), journal, stream)
+        return await self._loop(model, replace(setup, delegate=delegate), journal, stream, pictures)
 
-    async def _loop(self, model: ChosenModel, setup: Setup, journal: Journal, live: LiveOutput) -> AgentLoop:
+    async def _loop(
+        self, model: ChosenModel, setup: Setup, journal: Journal, live: LiveOutput, pictures: Pictures
+    ) -> AgentLoop:
         tools = await tools_of(self.capabilities, setup)
         specs = [tool.spec for tool in tools]
         capabilities = Capabilities(self.capabilities, replace(setup, tools=specs))
@@ -78,12 +84,14 @@ class RunServices:
             tools=ToolRunner(tools=tools, judge=capabilities.judge, journal=journal, live=live, new_id=self.new_id),
             journal=journal,
             live=live,
+            pictures=pictures,
             capabilities=capabilities,
             opening=Opening(
                 model=model.info.id,
                 system=capabilities.system_prompt(),
                 tools=specs,
                 thinking=model.info.thinking_for(setup.options.thinking),
+                vision=model.info.vision,
             ),
             max_output_tokens=self.options.max_output_tokens,
             new_id=self.new_id,

@@ -59,6 +59,11 @@ class Answer:
     def text(self) -> str:
         return "".join(self._texts)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing came of it yet."""
+        return not (self._texts or self._thoughts or self.calls or self.continuations)
+
     def go_on(self, note: str) -> list[Turn]:
         """Continue it with another call; what the model is to read of it by then."""
         text = self.text

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import ContextNote, Notice
+from backend_api.domain.agent.events import ContextNote, ContextOpened, Notice
 from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.agent.subagents import AgentKind, Delegate, may_have
 from backend_api.domain.agent.thread import Conversation
@@ -87,21 +87,34 @@ NOBODY_TO_ASK = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """What of the history the model is sent. `apply` is pure, and makes the same of a turn until the next opening;
+    `is_due` says that an opening is to leave something out; `settle` writes what it leaves out into one. All read the
+    log alone, and never how much time has passed or what another process knows."""
+
+    apply: Callable[[Conversation], Conversation]
+    is_due: Callable[[Conversation], bool] = lambda _: False
+    settle: Callable[[Conversation, ContextOpened], ContextOpened] = lambda _, opened: opened
+
+
 async def _no_tools(_: Setup) -> Sequence[Tool]:
     return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """`sections` of the system prompt and `tools`, both frozen at an opening; `notes` told before an answer; a `gate`
-    that judges each call; a `brake` that may end the run before a turn; a `closing` that may go on with an answer. The
-    order of capabilities is that of what they say, and of two tools of one name the first one's counts."""
+    """`sections` of the system prompt and `tools`, both frozen at an opening; `notes` told before an answer;
+    `projections` of the history; a `gate` that judges each call; a `brake` that may end the run before a turn; a
+    `closing` that may go on with an answer. The order of capabilities is that of what they say, and of two tools of one
+    name the first one's counts."""
 
     name: str
     tools: Callable[[Setup], Awaitable[Sequence[Tool]]] = _no_tools
     gate: Callable[[Setup, ProposedCall], Verdict] = lambda _setup, _call: ALLOW
     sections: Callable[[Setup], Sequence[str]] = lambda _: ()
     notes: Callable[[Setup], Sequence[ContextNote]] = lambda _: ()
+    projections: Sequence[Projection] = ()
     brake: Callable[[Setup, Conversation], Ending | None] = lambda _setup, _conversation: None
     closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] = lambda _conversation, _answer: None
 
@@ -126,6 +139,24 @@ class Capabilities:
     def notes(self) -> list[ContextNote]:
         """What the model is to know now, whether it was told or not."""
         return [note for one in self.all for note in one.notes(self.setup)]
+
+    def is_opening_due(self, conversation: Conversation) -> bool:
+        """Whether less of the history is to be sent from now on."""
+        return any(projection.is_due(conversation) for one in self.all for projection in one.projections)
+
+    def settled(self, conversation: Conversation, opened: ContextOpened) -> ContextOpened:
+        """The opening with what it leaves out of the history before it."""
+        for one in self.all:
+            for projection in one.projections:
+                opened = projection.settle(conversation, opened)
+        return opened
+
+    def project(self, conversation: Conversation) -> Conversation:
+        """What the model is sent of it."""
+        for one in self.all:
+            for projection in one.projections:
+                conversation = projection.apply(conversation)
+        return conversation
 
     def brake(self, conversation: Conversation) -> Ending | None:
         """The ending if the next turn may not begin."""

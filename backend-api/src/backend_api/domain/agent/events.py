@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import ThinkingLevel
 
-VOCABULARY_VERSION = 9
+VOCABULARY_VERSION = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,15 +294,16 @@ class ContentReference:
     size: int
 
 
-OpeningCause = Literal["started", "model", "thinking", "tools", "prompt"]
+OpeningCause = Literal["started", "model", "thinking", "tools", "prompt", "history"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextOpened(OfAgent):
     """From here on the model is sent this system prompt and these tools, byte for byte, until the next of these. Both
     stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts them from 1; `cause` says what
-    changed first, of model, thinking, tools and prompt. `thinking` is what the model is asked for, None where it does
-    as it does by itself."""
+    changed first, of model, thinking, tools and prompt, or that less of the history is sent. `thinking` is what the
+    model is asked for, None where it does as it does by itself; `vision` whether it is sent pictures, None where it was
+    not even told of them; `pictures` of how many results before it pictures are still sent, the last ones."""
 
     type: Literal["context.opened"] = "context.opened"
     epoch: int
@@ -312,6 +313,8 @@ class ContextOpened(OfAgent):
     tools: ContentReference
     thinking: ThinkingLevel | None = None
     body: BodyReference | None = None
+    vision: bool | None = None
+    pictures: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ over goes on from its last recorded step by the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.capability import Capabilities, GiveUp, GoOn
@@ -16,10 +16,11 @@ from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.journal import Journal, LiveOutput
-from backend_api.domain.agent.model import ModelRequest, NoteTurn, Turn
+from backend_api.domain.agent.model import ModelRequest, ModelRequestError, NoteTurn, ToolTurn
 from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
+from backend_api.domain.agent.pictures import Image, Picture, Pictures
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.agent.thread import Conversation, without_thinking
+from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tool_runner import ToolRunner
 
 REFUSED = Ending(status="failed", reason="The model refused to answer this request.", code="model_refusal")
@@ -33,6 +34,7 @@ class AgentLoop:
     tools: ToolRunner
     journal: Journal
     live: LiveOutput
+    pictures: Pictures
     capabilities: Capabilities
     opening: Opening
     max_output_tokens: int
@@ -76,10 +78,16 @@ class AgentLoop:
             new_id=self.new_id,
             thinking=self.opening.thinking,
         )
-        preface, turns = self._with_notes(conversation)
-        self.journal.open_message(answer.message_id, turn=answer.turn, seen_seq=answer.seen_seq, preface=preface)
+        request = await self._request(answer, conversation)
         while True:
-            await self._call(turns, answer)
+            try:
+                await self._call(request, answer)
+            except ModelRequestError:
+                if not request.pictures or not answer.is_empty:
+                    raise
+                # It may be one of them that the provider can't read: it never would, and the conversation were over.
+                request = await self._request(answer, conversation, is_refused=True)
+                continue
             match self.capabilities.closing(conversation, answer):
                 case None:
                     return answer
@@ -87,29 +95,40 @@ class AgentLoop:
                     await self.journal.record([notice])
                     return answer
                 case GoOn(note):
-                    turns = [*turns, *answer.go_on(note)]
+                    request = replace(request, turns=[*request.turns, *answer.go_on(note)])
 
-    def _with_notes(self, conversation: Conversation) -> tuple[list[Recorded], list[Turn]]:
-        """What is to be recorded before the answer, and the conversation with it."""
+    async def _request(self, answer: Answer, conversation: Conversation, *, is_refused: bool = False) -> ModelRequest:
+        """What the model is asked. What is new before the conversation, or was left out of it, is recorded with the
+        answer; of one that a provider `is_refused` for no picture is sent again."""
         preface: list[Recorded] = []
-        turns = conversation.turns
-        if opened := self.opening.after(conversation.opened):
+        is_due = is_refused or self.capabilities.is_opening_due(conversation)
+        if opened := self.opening.after(conversation.opened, is_due=is_due):
+            if not is_refused:
+                opened = self.capabilities.settled(conversation, opened)
             body = Body(content=self.opening.body(), media_type=BODY_MEDIA_TYPE)
             preface.append(Recorded(payload=opened, body=body))
-            turns = without_thinking(turns)
+            conversation = conversation.reopened(opened)
         fresh = [note for note in self.capabilities.notes() if conversation.notes.get(note.kind) != note.text]
         preface += [Recorded(payload=note) for note in fresh]
-        return preface, [*turns, *(NoteTurn(text=note.text) for note in fresh)]
-
-    async def _call(self, turns: list[Turn], answer: Answer) -> None:
+        sent = self.capabilities.project(conversation)
         request = ModelRequest(
             model=self.opening.model,
             system=self.opening.system,
-            turns=turns,
+            turns=[*sent.turns, *(NoteTurn(text=note.text) for note in fresh)],
             tools=self.opening.tools,
             max_output_tokens=self.max_output_tokens,
             thinking=self.opening.thinking,
+            pictures=await self._load(sent),
         )
+        self.journal.open_message(answer.message_id, turn=answer.turn, seen_seq=answer.seen_seq, preface=preface)
+        return request
+
+    async def _load(self, sent: Conversation) -> Mapping[Picture, Image]:
+        turns = [sent.turns[index] for index in sent.pictures]
+        wanted = [picture for turn in turns if isinstance(turn, ToolTurn) for picture in turn.pictures]
+        return await self.pictures.load(wanted) if wanted else {}
+
+    async def _call(self, request: ModelRequest, answer: Answer) -> None:
         answer.last_call = Usage()
         async with aclosing(self.model.chat.stream(request)) as parts:
             async for part in parts:

@@ -5,12 +5,13 @@ Sources: OpenAI chat completions streaming, Anthropic messages streaming; both t
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.options import ThinkingLevel
+from backend_api.domain.agent.pictures import Image, Picture
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.errors import InvalidError, UpstreamError
 
@@ -49,12 +50,15 @@ class AssistantTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolTurn:
-    """The result of one call as the model reads it."""
+    """The result of one call as the model reads it: `note` is what the deployment says of it, and `pictures` are what
+    it showed."""
 
     call_id: str
     name: str
     output: str
     success: bool
+    pictures: tuple[Picture, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +73,8 @@ Turn = UserTurn | NoteTurn | AssistantTurn | ToolTurn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """`thinking` is only asked of a model that can do it: see `ModelInfo.thinking_for`."""
+    """`thinking` is only asked of a model that can do it: see `ModelInfo.thinking_for`. `pictures` are those in its
+    turns that can be sent."""
 
     model: str
     system: str
@@ -77,6 +82,7 @@ class ModelRequest:
     tools: Sequence[ToolSpec]
     max_output_tokens: int
     thinking: ThinkingLevel | None = None
+    pictures: Mapping[Picture, Image] = field(default_factory=dict[Picture, Image])
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +191,7 @@ Thinks = Literal["never", "optional", "always"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """A model on offer. `is_demo` is shown wherever its name is; `thinking` says whether it thinks when asked to,
-    cannot, or cannot be kept from it."""
+    cannot, or cannot be kept from it; `vision` whether it sees pictures."""
 
     id: str
     label: str
@@ -195,6 +201,7 @@ class ModelInfo:
     context_window: int = 200_000
     notes: list[str] = field(default_factory=list[str])
     thinking: Thinks = "optional"
+    vision: bool = False
 
     def thinking_for(self, wanted: ThinkingLevel | None) -> ThinkingLevel | None:
         """What of it this model can be asked for."""

@@ -20,12 +20,13 @@ BODY_MEDIA_TYPE = "application/json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """System prompt and tools of an agent, for one model that thinks so much."""
+    """System prompt and tools of an agent, for one model that thinks so much and sees pictures or not."""
 
     model: str
     system: str
     tools: Sequence[ToolSpec]
     thinking: ThinkingLevel | None = None
+    vision: bool = False
     system_reference: ContentReference = field(init=False)
     tools_reference: ContentReference = field(init=False)
 
@@ -33,9 +34,9 @@ class Opening:
         object.__setattr__(self, "system_reference", _reference(self.system))
         object.__setattr__(self, "tools_reference", _reference(self._tools_json()))
 
-    def after(self, last: ContextOpened | None) -> ContextOpened | None:
-        """What to record before the model is asked, None where `last` says it all."""
-        cause = self._cause(last)
+    def after(self, last: ContextOpened | None, *, is_due: bool = False) -> ContextOpened | None:
+        """What to record before the model is asked, None where `last` says it all and no other one is due."""
+        cause = self._cause(last) or ("history" if is_due else None)
         if cause is None:
             return None
         return ContextOpened(
@@ -45,6 +46,7 @@ class Opening:
             system=self.system_reference,
             tools=self.tools_reference,
             thinking=self.thinking,
+            vision=self.vision,
             body=BodyReference(size=len(self.body()), media_type=BODY_MEDIA_TYPE),
         )
 
@@ -55,7 +57,7 @@ class Opening:
     def _cause(self, last: ContextOpened | None) -> OpeningCause | None:
         if last is None:
             return "started"
-        if last.model != self.model:
+        if last.model != self.model or last.vision != self.vision:
             return "model"
         if last.thinking != self.thinking:
             return "thinking"

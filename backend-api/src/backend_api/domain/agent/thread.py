@@ -29,6 +29,7 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.agent.model import AssistantTurn, NoteTurn, Thinking, ToolRequest, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.pictures import PICTURE_TYPES, Picture
 
 MAX_RESULT_CHARACTERS = 16_000
 NO_RESULT = (
@@ -41,8 +42,9 @@ NO_RESULT = (
 class Conversation:
     """What the model reads next. `seen_seq` is the last user message in it, `next_turn` the number of the run's next
     model call, `is_answered` whether the run's last step already is a whole answer to all of it, `usage` what the run
-    used so far, `continuations` how often it went on with an answer. `opened` is what stands before it, and `notes`
-    what the model was told last of each kind."""
+    used so far, `continuations` how often it went on with an answer. `opened` is what stands before it, `opened_at` the
+    number of turns there were then, and `notes` what the model was told last of each kind. `pictures` are the indices
+    of the turns that have some."""
 
     turns: list[Turn]
     seen_seq: int
@@ -51,7 +53,13 @@ class Conversation:
     usage: Usage = field(default_factory=Usage)
     continuations: int = 0
     opened: ContextOpened | None = None
+    opened_at: int = 0
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
+    pictures: Sequence[int] = ()
+
+    def reopened(self, opened: ContextOpened) -> Conversation:
+        """As it is sent after another opening."""
+        return replace(self, turns=without_thinking(self.turns), opened=opened, opened_at=len(self.turns))
 
 
 @dataclass(slots=True)
@@ -199,6 +207,8 @@ class Thread:
         """The last message there is in it, read or not."""
         self._progress: RunProgress | None = None
         self._opened: ContextOpened | None = None
+        self._opened_at = 0
+        self._pictures: list[int] = []
         self._notes: list[NoteTurn] = []
         self._known: dict[str, str] = {}
 
@@ -231,11 +241,11 @@ class Thread:
                 step.calls[called.call_id] = called
                 step.seen_seq = max(step.seen_seq, called.seen_seq)
             case ToolFinished() as finished:
-                self._apply_result(finished, output)
+                self._apply_result(event.seq, finished, output)
             case ContextOpened() as opened:
                 self._close_step()
                 self._closed = without_thinking(self._closed)
-                self._opened = opened
+                self._opened, self._opened_at = opened, len(self._closed)
             case ContextNote() as note:
                 self._notes.append(NoteTurn(text=note.text))
                 self._known[note.kind] = note.text
@@ -257,6 +267,7 @@ class Thread:
         if self._step is not None:
             read, unread = _split(self._unread, self._step.read_until)
             said = [*read, *self._step.turns()]
+        shown = _with_pictures(said, len(self._closed))
         is_whole = last is not None and last.run_id == run_id and last.is_answer
         return Conversation(
             turns=[*self._closed, *said, *(turn for _, turn in unread), *self._notes],
@@ -266,7 +277,9 @@ class Thread:
             usage=progress.usage,
             continuations=progress.continuations,
             opened=self._opened,
+            opened_at=self._opened_at,
             notes={**self._known},
+            pictures=[*self._pictures, *shown],
         )
 
     def apply_of_another(self, event: Event) -> None:
@@ -291,7 +304,7 @@ class Thread:
             self._notes = []
         return step
 
-    def _apply_result(self, finished: ToolFinished, output: str | None) -> None:
+    def _apply_result(self, seq: int | None, finished: ToolFinished, output: str | None) -> None:
         step = self._step
         if step is None or finished.call_id not in step.calls:
             return
@@ -300,19 +313,33 @@ class Thread:
             name=step.calls[finished.call_id].name,
             output=shorten(finished.preview if output is None else output, MAX_RESULT_CHARACTERS),
             success=finished.success,
+            pictures=_pictures_of(seq, finished),
         )
 
     def _close_step(self) -> None:
         step, self._step = self._step, None
         if step is not None:
             read, self._unread = _split(self._unread, step.read_until)
-            self._closed += read
-            self._closed += step.turns()
+            said = [*read, *step.turns()]
+            self._pictures += _with_pictures(said, len(self._closed))
+            self._closed += said
 
 
 def without_thinking(turns: Iterable[Turn]) -> list[Turn]:
     """What is left at an opening: providers bind thinking to every byte before it, and those have changed."""
     return [replace(turn, thinking=()) if isinstance(turn, AssistantTurn) else turn for turn in turns]
+
+
+def _pictures_of(seq: int | None, finished: ToolFinished) -> tuple[Picture, ...]:
+    body = finished.body
+    if seq is None or body is None or body.media_type not in PICTURE_TYPES:
+        return ()
+    return (Picture(seq=seq, media_type=body.media_type, size=body.size),)
+
+
+def _with_pictures(turns: Sequence[Turn], begin: int) -> list[int]:
+    """Which of the turns from index `begin` on have pictures."""
+    return [begin + index for index, turn in enumerate(turns) if isinstance(turn, ToolTurn) and turn.pictures]
 
 
 def _split(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -28,10 +28,11 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
+from backend_api.domain.agent.pictures import Image
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.sse import data_lines
 from backend_api.infrastructure.llm.thinking import claude_fields
-from backend_api.infrastructure.llm.turns import note_text, user_text
+from backend_api.infrastructure.llm.turns import images_of, note_text, result_text, user_text
 from backend_api.infrastructure.llm.wire import LIMITS, TIMEOUT, arguments_of, cut, drain, opened, parse
 
 PROVIDER = "Anthropic"
@@ -168,7 +169,7 @@ class _State:
 
 
 def _body(request: ModelRequest) -> dict[str, Any]:
-    messages = _messages(request.turns)
+    messages = messages_of(request)
     if messages:
         messages[-1]["content"][-1]["cache_control"] = CACHED
     body: dict[str, Any] = {
@@ -187,12 +188,12 @@ def _body(request: ModelRequest) -> dict[str, Any]:
     return body
 
 
-def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+def messages_of(request: ModelRequest) -> list[dict[str, Any]]:
     """Results of calls are the user's blocks; neighbours of one role are one message."""
     messages: list[dict[str, Any]] = []
-    for turn in turns:
+    for turn in request.turns:
         role = "assistant" if isinstance(turn, AssistantTurn) else "user"
-        blocks = _blocks(turn)
+        blocks = _blocks(turn, request)
         if messages and messages[-1]["role"] == role:
             messages[-1]["content"].extend(blocks)
         elif blocks:
@@ -200,19 +201,14 @@ def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     return messages
 
 
-def _blocks(turn: Turn) -> list[dict[str, Any]]:
+def _blocks(turn: Turn, request: ModelRequest) -> list[dict[str, Any]]:
     match turn:
         case UserTurn():
             return [{"type": "text", "text": user_text(turn)}]
         case NoteTurn():
             return [{"type": "text", "text": note_text(turn)}]
         case ToolTurn():
-            result: dict[str, Any] = {
-                "type": "tool_result",
-                "tool_use_id": turn.call_id,
-                "content": turn.output or "(no output)",
-            }
-            return [result if turn.success else {**result, "is_error": True}]
+            return [_result(turn, request)]
         case AssistantTurn():
             blocks = _said(turn)
             blocks.extend(
@@ -220,6 +216,22 @@ def _blocks(turn: Turn) -> list[dict[str, Any]]:
                 for call in turn.calls
             )
             return blocks
+
+
+def _result(turn: ToolTurn, request: ModelRequest) -> dict[str, Any]:
+    text = result_text(turn, request) or "(no output)"
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": turn.call_id, "content": text}
+    if images := images_of(turn, request):
+        result["content"] = [{"type": "text", "text": text}, *map(_image, images)]
+    elif not turn.success:
+        # With pictures it would be refused: an error is text alone.
+        result["is_error"] = True
+    return result
+
+
+def _image(image: Image) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": image.media_type, "data": image.base64}
+    return {"type": "image", "source": source}
 
 
 def _said(turn: AssistantTurn) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.model import ChatModel, ModelInfo, Thinks, UnknownModelError
 from backend_api.infrastructure.llm.demo import DEMO_MODEL, DemoModel
 from backend_api.infrastructure.llm.thinking import claude_thinks, openai_thinks
+from backend_api.infrastructure.llm.vision import sees
 from backend_api.infrastructure.llm.watched import WatchedModel
 
 
@@ -21,7 +22,7 @@ class LlmSettingError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmSettings:
-    """`LLM_PROVIDER`, `MODEL`, `MODELS`, `*_API_KEY`, `*_BASE_URL`, `CONTEXT_WINDOW`, `DEMO_DELAY_MS`.
+    """`LLM_PROVIDER`, `MODEL`, `MODELS`, `VISION_MODELS`, `*_API_KEY`, `*_BASE_URL`, `CONTEXT_WINDOW`, `DEMO_DELAY_MS`.
 
     `model` empty means the provider's own default; `models` are further ones on offer from the same provider.
     """
@@ -29,6 +30,7 @@ class LlmSettings:
     provider: str = "auto"
     model: str = ""
     models: tuple[str, ...] = ()
+    vision_models: tuple[str, ...] = ()
     openai_key: str = ""
     openai_base_url: str = ""
     anthropic_key: str = ""
@@ -146,6 +148,7 @@ class Catalogue:
                 is_default=not self._chosen,
                 context_window=settings.context_window,
                 thinking=PROVIDERS[provider].thinks(name, settings),
+                vision=sees(name, settings.vision_models),
             )
             self._chosen.setdefault(name, ChosenModel(info=info, chat=WatchedModel(chat, provider)))
 

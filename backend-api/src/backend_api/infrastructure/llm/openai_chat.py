@@ -28,16 +28,18 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
+from backend_api.domain.agent.pictures import Image
 from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.sse import data_lines
 from backend_api.infrastructure.llm.thinking import openai_fields
-from backend_api.infrastructure.llm.turns import note_text, user_text
+from backend_api.infrastructure.llm.turns import images_of, note_text, result_text, user_text
 from backend_api.infrastructure.llm.wire import LIMITS, TIMEOUT, arguments_of, cut, drain, opened, parse
 
 PROVIDER = "The OpenAI-compatible provider"
 KEY_SETTING = "OPENAI_API_KEY"
 SDK_ERRORS = (openai.APIStatusError, openai.APITimeoutError, openai.APIConnectionError)
 OFFICIAL_HOST = "api.openai.com"
+_Content = str | list[dict[str, Any]]
 Reason = Literal["stop", "length", "tool_calls", "refusal"]
 REASONS: dict[str, Reason] = {
     "stop": "stop",
@@ -176,7 +178,7 @@ def _usage(usage: dict[str, Any]) -> Usage:
 def _body(request: ModelRequest, *, is_official: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": request.model,
-        "messages": [{"role": "system", "content": request.system}, *_messages(request.turns)],
+        "messages": [{"role": "system", "content": request.system}, *messages_of(request)],
         "stream": True,
         "stream_options": {"include_usage": True},
         "max_completion_tokens" if is_official else "max_tokens": request.max_output_tokens,
@@ -193,26 +195,49 @@ def _body(request: ModelRequest, *, is_official: bool) -> dict[str, Any]:
     return body
 
 
-def _messages(turns: Sequence[Turn]) -> list[dict[str, Any]]:
-    """Neighbours of the user's role are one message, as templates of some models want the roles to alternate."""
+def messages_of(request: ModelRequest) -> list[dict[str, Any]]:
+    """Neighbours of the user's role are one message, as templates of some models want the roles to alternate. Results
+    of tools are text alone there: what they show follows the last of them, as the user's."""
     messages: list[dict[str, Any]] = []
-    for turn in turns:
-        message = _message(turn)
+    shown: list[dict[str, Any]] = []
+    for turn in request.turns:
+        if shown and not isinstance(turn, ToolTurn):
+            messages.append({"role": "user", "content": shown})
+            shown = []
+        message = _message(turn, request)
         if messages and messages[-1]["role"] == message["role"] == "user":
-            messages[-1]["content"] += f"\n\n{message['content']}"
+            messages[-1]["content"] = _joined(messages[-1]["content"], message["content"])
         else:
             messages.append(message)
-    return messages
+        if isinstance(turn, ToolTurn) and (images := images_of(turn, request)):
+            shown += _pictures(turn, images)
+    return [*messages, {"role": "user", "content": shown}] if shown else messages
 
 
-def _message(turn: Turn) -> dict[str, Any]:
+def _joined(said: _Content, more: _Content) -> _Content:
+    if isinstance(said, str) and isinstance(more, str):
+        return f"{said}\n\n{more}"
+    return [*_parts(said), *_parts(more)]
+
+
+def _parts(content: _Content) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _pictures(turn: ToolTurn, images: Sequence[Image]) -> list[dict[str, Any]]:
+    told = note_text(NoteTurn(text=f"What the tool {turn.name} showed (call {turn.call_id}):"))
+    urls = [f"data:{image.media_type};base64,{image.base64}" for image in images]
+    return [*_parts(told), *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
+
+
+def _message(turn: Turn, request: ModelRequest) -> dict[str, Any]:
     match turn:
         case UserTurn():
             return {"role": "user", "content": user_text(turn)}
         case NoteTurn():
             return {"role": "user", "content": note_text(turn)}
         case ToolTurn():
-            return {"role": "tool", "tool_call_id": turn.call_id, "content": turn.output}
+            return {"role": "tool", "tool_call_id": turn.call_id, "content": result_text(turn, request)}
         case AssistantTurn():
             message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
             if turn.calls:

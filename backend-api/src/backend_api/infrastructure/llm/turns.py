@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from backend_api.domain.agent.model import NoteTurn, UserTurn
+from backend_api.domain.agent.model import ModelRequest, NoteTurn, ToolTurn, UserTurn
+from backend_api.domain.agent.pictures import Image
+
+UNREADABLE = "A picture was taken here. It is not there any more, or can't be read."
 
 
 def note_text(turn: NoteTurn) -> str:
     """Marked, so that it is told from what the person says."""
     return f"<note>{turn.text}</note>"
+
+
+def images_of(turn: ToolTurn, request: ModelRequest) -> list[Image]:
+    """Those of its pictures that can be sent."""
+    return [request.pictures[picture] for picture in turn.pictures if picture in request.pictures]
+
+
+def result_text(turn: ToolTurn, request: ModelRequest) -> str:
+    """What the tool said, and what the deployment says of it."""
+    unread = [UNREADABLE for picture in turn.pictures if picture not in request.pictures]
+    notes = [note_text(NoteTurn(text=text)) for text in (turn.note, *unread) if text]
+    return "\n\n".join(text for text in (turn.output, *notes) if text)
 
 
 def user_text(turn: UserTurn) -> str:

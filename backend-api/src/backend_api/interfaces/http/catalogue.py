@@ -22,6 +22,7 @@ class ModelBody(AnswerBody):
     context_window: int
     notes: list[str]
     thinking: Literal["never", "optional", "always"]
+    vision: bool
 
 
 class ToolBody(AnswerBody):

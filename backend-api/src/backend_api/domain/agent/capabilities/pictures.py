@@ -1,0 +1,79 @@
+"""It sees the last of the pictures its tools took; where its model can't, it is told that there were some."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from backend_api.domain.agent.capability import Capability, Projection
+from backend_api.domain.agent.events import ContextOpened
+from backend_api.domain.agent.model import AssistantTurn, ToolTurn
+from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES
+from backend_api.domain.agent.thread import Conversation
+
+MOST, MOST_BYTES = 20, 8_000_000
+"""In a request. Of more than so many, Anthropic takes only smaller ones."""
+KEPT, KEPT_BYTES = 4, MAX_PICTURE_BYTES
+"""Of those the model has seen, at an opening: few, so that the next one is not due soon."""
+BLIND = "A picture was taken here. You can't see pictures."
+LEFT_OUT = "A picture was taken here. It is not shown any more."
+TOO_LARGE = "A picture was taken here. It is too large to be shown."
+
+
+def _apply(conversation: Conversation) -> Conversation:
+    opened = conversation.opened
+    if not conversation.pictures or opened is None:
+        return conversation
+    shown, turns = _shown(conversation, opened), [*conversation.turns]
+    for index in set(conversation.pictures).difference(shown):
+        turn = turns[index]
+        if isinstance(turn, ToolTurn):
+            left_out = TOO_LARGE if _size(conversation, index) > MAX_PICTURE_BYTES else LEFT_OUT
+            turns[index] = replace(turn, pictures=(), note=left_out if opened.vision else BLIND)
+    return replace(conversation, turns=turns, pictures=shown)
+
+
+def _is_due(conversation: Conversation) -> bool:
+    if not conversation.pictures or conversation.opened is None:
+        return False
+    shown = _shown(conversation, conversation.opened)
+    return len(shown) > MOST or sum(_size(conversation, index) for index in shown) > MOST_BYTES
+
+
+def _settle(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
+    """Keep the last ones, of those the model has not seen yet as many as a request takes. What was left out before
+    stays so, as it may be what a provider refused."""
+    if not conversation.pictures or not opened.vision:
+        return opened
+    last = conversation.opened
+    shown = _shown(conversation, last) if last is not None and last.vision else _candidates(conversation)
+    turns = conversation.turns
+    answered = next((at for at in reversed(range(len(turns))) if isinstance(turns[at], AssistantTurn)), -1)
+    kept = size = 0
+    for index in reversed(shown):
+        most, most_bytes = (MOST, MOST_BYTES) if index > answered else (KEPT, KEPT_BYTES)
+        size += _size(conversation, index)
+        if kept >= most or size > most_bytes:
+            break
+        kept += 1
+    return replace(opened, pictures=kept)
+
+
+def _shown(conversation: Conversation, opened: ContextOpened) -> list[int]:
+    """Turns whose pictures are sent: of those before the opening the last ones it kept, and all after it."""
+    if not opened.vision:
+        return []
+    found = _candidates(conversation)
+    before = sum(index < conversation.opened_at for index in found)
+    return found[max(before - opened.pictures, 0) :]
+
+
+def _candidates(conversation: Conversation) -> list[int]:
+    return [index for index in conversation.pictures if _size(conversation, index) <= MAX_PICTURE_BYTES]
+
+
+def _size(conversation: Conversation, index: int) -> int:
+    turn = conversation.turns[index]
+    return sum(picture.size for picture in turn.pictures) if isinstance(turn, ToolTurn) else 0
+
+
+PICTURES = Capability(name="pictures", projections=[Projection(apply=_apply, is_due=_is_due, settle=_settle)])

@@ -1,0 +1,74 @@
+"""A model that sees is sent what the agent's browser shows, the same bytes for as long as the conversation lasts."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.api_client import ApiClient
+from support.model_server import Answer, Call, ModelServer
+from support.stack import run_stack
+
+Json = dict[str, Any]
+PAGE = {"path": "red.html", "content": "<body style='background:#c00'><h1>Red</h1></body>"}
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer(Answer(texts=("It is red.",))) as server:
+        yield server
+
+
+def settings_for(model: ModelServer, **more: str) -> dict[str, str]:
+    settings = {"LLM_PROVIDER": "openai", "OPENAI_API_KEY": "sk-scripted", "OPENAI_BASE_URL": model.openai_url}
+    return {**settings, "MODEL": "scripted", **more}
+
+
+def pictures(request: Json) -> list[str]:
+    parts = [
+        part for message in request["messages"] if isinstance(message["content"], list) for part in message["content"]
+    ]
+    return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+
+
+def looks() -> list[Answer]:
+    calls = [
+        Call(name="file_write", arguments=json.dumps(PAGE)),
+        Call(name="browser_navigate", arguments=json.dumps({"url": "file:///workspace/red.html"})),
+        Call(name="browser_screenshot"),
+    ]
+    return [Answer(texts=(), calls=(call,)) for call in calls]
+
+
+async def test_a_page_is_seen_by_the_model_and_again_after_a_restart(model: ModelServer, tmp_path: Path) -> None:
+    seeing = settings_for(model, VISION_MODELS="scripted")
+    with run_stack(tmp_path / "stack", **seeing) as stack:
+        api = ApiClient(stack.base_url)
+        offered = await api.json("GET", "/models")
+        assert {one["id"]: one["vision"] for one in offered} == {"scripted": True, "demo": False}
+        session = await api.new_session(title="named")
+        model.answer(*looks())
+        events = await api.ask(session, "What colour is it?")
+        shots = [event for event in events if event["type"] == "tool.finished" and event["body"]]
+        assert len(shots) == 2, [event.get("preview") for event in events]
+        bodies = [await api.http.get(f"/sessions/{session}/events/{shot['seq']}/body") for shot in shots]
+        await api.http.aclose()
+    urls = [f"data:image/jpeg;base64,{base64.b64encode(body.content).decode()}" for body in bodies]
+    seen = [pictures(request) for request in model.requests if request.get("tools")]
+    assert seen == [[], [], urls[:1], urls]
+    with run_stack(tmp_path / "stack", **seeing) as again:
+        async with ApiClient(again.base_url) as api:
+            await api.ask(session, "Sure?")
+    before, after = (request["messages"] for request in model.requests[-2:])
+    assert after[: len(before)] == before
+    assert pictures(model.requests[-1]) == urls
+    with run_stack(tmp_path / "stack", **settings_for(model)) as blind:
+        async with ApiClient(blind.base_url) as api:
+            await api.ask(session, "And now?")
+    assert pictures(model.requests[-1]) == []
+    assert json.dumps(model.requests[-1]).count("You can't see pictures.") == 2
