@@ -1,8 +1,8 @@
 import { defineStore } from 'pinia'
 import { ref, watch } from 'vue'
 import { recall, remember } from '@/shared/lib/storage'
+import type { PanelId } from './panels'
 
-export type PanelTab = 'desktop' | 'terminal' | 'files'
 export const NARROWEST = 38
 export const WIDEST = 60
 const clamp = (share: number): number => Math.min(WIDEST, Math.max(NARROWEST, share))
@@ -12,7 +12,7 @@ export const usePanel = defineStore('panel', () => {
   const kept = recall('panel')
   const isOpen = ref(kept === 'open')
   const wasDecided = ref(kept !== null)
-  const tab = ref<PanelTab>('desktop')
+  const tab = ref<PanelId>('desktop')
   const width = ref(clamp(Number(recall('panel-width') ?? 46)))
   const shownFile = ref<string | null>(null)
 

@@ -1,0 +1,62 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen } from '@testing-library/vue'
+import userEvent from '@testing-library/user-event'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { i18n } from '@/i18n'
+import { startFakeServer } from '@/shared/testing/fakeServer'
+import type { Computer } from './computer'
+import ComputerPanel from './ComputerPanel.vue'
+import { usePanel } from './panel'
+import { panels } from './panels'
+
+const awaited: Computer = { status: 'none', reason: null, hasDesktop: true, queuePosition: null, warning: null }
+const given = {
+  sessionId: 's',
+  computer: awaited,
+  cards: [],
+  filesVersion: 0,
+  closable: true,
+  isRunning: false,
+  wasStopped: false,
+}
+const names = (): (string | null)[] => screen.getAllByRole('tab').map((tab) => tab.textContent?.trim() ?? null)
+const chosen = (): string | null => screen.getByRole('tab', { selected: true }).textContent?.trim() ?? null
+
+beforeEach(() => {
+  localStorage.clear()
+  setActivePinia(createPinia())
+  startFakeServer({})
+})
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+
+function show(props: Partial<typeof given> = {}) {
+  return render(ComputerPanel, { props: { ...given, ...props }, global: { plugins: [i18n] } })
+}
+
+describe('the panels', () => {
+  it('stand in the tab bar in the order of the table', () => {
+    show()
+    expect(names()).toEqual(panels.map(({ title }) => i18n.global.t(title)))
+  })
+  it('are shown by their tab, and each says beside it why the computer is not there', async () => {
+    show()
+    expect(screen.getByText('No computer yet')).toBeTruthy()
+    await userEvent.click(screen.getByRole('tab', { name: 'Files' }))
+    expect(usePanel().tab).toBe('files')
+    expect(screen.getByRole('region', { name: 'Files' })).toBeTruthy()
+    expect(screen.getByRole('button', { name: 'Start it' })).toBeTruthy()
+    await userEvent.click(screen.getByRole('tab', { name: 'Terminal' }))
+    expect(screen.getByText('No commands yet.')).toBeTruthy()
+  })
+  it('leave out a desktop that a computer does not have, and have it again with one that does', async () => {
+    const { rerender } = show({ computer: { ...awaited, status: 'ready', hasDesktop: false } })
+    expect(screen.queryByRole('tab', { name: 'Desktop' })).toBeNull()
+    expect(chosen()).toBe('Terminal')
+    await rerender({ computer: { ...awaited, status: 'failed', hasDesktop: false } })
+    expect(chosen()).toBe('Desktop')
+  })
+})

@@ -1,0 +1,74 @@
+import { FolderOpen, Monitor, SquareTerminal } from '@lucide/vue'
+import type { Component } from 'vue'
+import { FilesPanel } from '@/features/files'
+import type { ToolCard } from '@/features/tools'
+import type en from '@/i18n/en'
+import type { Computer } from './computer'
+import DesktopView from './DesktopView.vue'
+import TerminalView from './TerminalView.vue'
+
+/** What is known of the session on screen; each panel takes from it what it shows. */
+export interface PanelContext {
+  readonly sessionId: string
+  readonly computer: Computer
+  readonly cards: readonly ToolCard[]
+  /** Grows with each change of files. */
+  readonly filesVersion: number
+  readonly isRunning: boolean
+  /** The file that was opened, by its path in the workspace. */
+  readonly shownFile: string | null
+  readonly showFile: (path: string | null) => void
+}
+
+type PropsOf<C> = C extends new (...given: never[]) => { $props: infer Props } ? Props : never
+
+/** All there is to know about a panel of the computer. */
+interface Panel<Id extends string, C> {
+  readonly id: Id
+  readonly title: `computer.tab.${keyof typeof en.computer.tab}`
+  readonly icon: Component
+  /** One that brings much code is a `defineAsyncComponent`. What it has in its slot says why the computer is not there. */
+  readonly component: C
+  readonly props: (context: PanelContext) => PropsOf<C>
+  readonly isOffered: (computer: Computer) => boolean
+}
+
+/** Keeps the id as it is written, and compares the props with what the component takes. */
+const panel = <const Id extends string, C extends Component>(record: Panel<Id, C>) => record
+
+/** In the order of their tabs. */
+export const panels = [
+  panel({
+    id: 'desktop',
+    title: 'computer.tab.desktop',
+    icon: Monitor,
+    component: DesktopView,
+    props: ({ sessionId, computer, isRunning }) => ({ sessionId, computer, isRunning }),
+    isOffered: ({ status, hasDesktop }) => status !== 'ready' || hasDesktop,
+  }),
+  panel({
+    id: 'terminal',
+    title: 'computer.tab.terminal',
+    icon: SquareTerminal,
+    component: TerminalView,
+    props: ({ cards }) => ({ cards }),
+    isOffered: () => true,
+  }),
+  panel({
+    id: 'files',
+    title: 'computer.tab.files',
+    icon: FolderOpen,
+    component: FilesPanel,
+    props: ({ sessionId, computer, filesVersion, isRunning, shownFile, showFile }) => ({
+      sessionId,
+      version: filesVersion,
+      isComputerReady: computer.status === 'ready',
+      isRunning,
+      shown: shownFile,
+      'onUpdate:shown': showFile,
+    }),
+    isOffered: () => true,
+  }),
+] as const
+
+export type PanelId = (typeof panels)[number]['id']
