@@ -20,6 +20,7 @@ export function useRunState(title: () => string) {
   const tone = computed(() => {
     if (conversation.isRunning) return 'bg-working pulse'
     const status = conversation.transcript.run?.status
+    if (status === 'waiting') return 'bg-careful'
     return status === 'completed' ? 'bg-good' : status === 'failed' || status === 'interrupted' ? 'bg-bad' : 'bg-ink-3'
   })
   const elsewhere = computed(() => attention(sessions.list, conversation.sessionId))

@@ -1,2 +1,2 @@
 /** A tool's own words for each state of a call of it, with arguments as slots. */
-export type ToolPhrases = Record<string, Record<'running' | 'succeeded' | 'failed' | 'cut', string>>
+export type ToolPhrases = Record<string, Record<'asking' | 'running' | 'succeeded' | 'failed' | 'cut', string>>

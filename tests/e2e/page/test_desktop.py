@@ -77,7 +77,7 @@ async def drive(context: BrowserContext, stack: Stack) -> tuple[Page, list[int]]
     await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=PATIENT_MS)
     await expect(page.get_by_role("button", name="Show keyboard")).to_be_hidden()
     await page.get_by_role("button", name="Take control").tap()
-    await expect(page.get_by_role("application", name="You are driving")).to_be_visible(timeout=PATIENT_MS)
+    await expect(page.get_by_role("application", name="You have control")).to_be_visible(timeout=PATIENT_MS)
     return page, pressed
 
 
@@ -159,7 +159,7 @@ async def test_who_drives_keeps_connection_picture_and_keys(stack: Stack) -> Non
         await page.goto(stack.base_url)
         await say(page, "run echo hello")
         watching = page.get_by_role("application", name="Watching live")
-        driving = page.get_by_role("application", name="You are driving")
+        driving = page.get_by_role("application", name="You have control")
         await expect(watching).to_be_visible(timeout=PATIENT_MS)
         await page.evaluate("window.watchForBlanks()")
         del tickets[:]
@@ -243,7 +243,7 @@ async def test_the_desktop_is_enlarged_and_escape_puts_it_back(stack: Stack, has
         await expect(page.get_by_role("button", name="Stop")).to_be_visible()  # it stopped nothing
 
         await page.get_by_role("button", name="Take control").click()
-        await expect(page.get_by_role("application", name="You are driving")).to_be_visible(timeout=PATIENT_MS)
+        await expect(page.get_by_role("application", name="You have control")).to_be_visible(timeout=PATIENT_MS)
         await page.get_by_role("button", name="Enlarge the desktop").click()
         await page.locator("canvas").first.click()
         await page.keyboard.press("Escape")

@@ -35,16 +35,16 @@ async def test_a_second_window_sees_that_somebody_drives_and_takes_over_only_by_
         one, two = await context.new_page(), await context.new_page()
         await watching(one, stack, session)
         await watching(two, stack, session)
-        driven = "Driven in another window"
+        driven = "Controlled in another window"
 
         await one.bring_to_front()
         await one.get_by_role("button", name="Take control").click()
-        await expect(one.get_by_role("application", name="You are driving")).to_be_visible(timeout=PATIENT_MS)
+        await expect(one.get_by_role("application", name="You have control")).to_be_visible(timeout=PATIENT_MS)
         await expect(two.get_by_text(driven)).to_be_visible()
 
         await two.bring_to_front()
         await two.get_by_role("button", name="Take over").click()
-        await expect(two.get_by_role("application", name="You are driving")).to_be_visible(timeout=PATIENT_MS)
+        await expect(two.get_by_role("application", name="You have control")).to_be_visible(timeout=PATIENT_MS)
         await expect(one.get_by_text(driven)).to_be_visible()
         await watching(one, stack, session)  # Also one that is opened only now knows.
         await expect(one.get_by_text(driven)).to_be_visible()
@@ -88,7 +88,7 @@ async def test_an_upright_phone_sees_the_desktop_larger_and_reaches_all_of_it(st
         slider = page.get_by_role("slider", name="Move the picture sideways")
         await expect(slider).to_be_visible()
         await page.get_by_role("button", name="Take control").tap()
-        await expect(page.get_by_role("application", name="You are driving")).to_be_visible(timeout=PATIENT_MS)
+        await expect(page.get_by_role("application", name="You have control")).to_be_visible(timeout=PATIENT_MS)
         async with asyncio.timeout(10):
             while (large := await picture.bounding_box()) is None or large["width"] < 1.8 * small["width"]:
                 await asyncio.sleep(0.05)

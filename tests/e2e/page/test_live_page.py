@@ -143,7 +143,7 @@ async def test_looking_at_files_starts_no_computer_and_a_snapshot_brings_them_ba
         await dialog.get_by_role("button", name="Restore these files").click()
         await expect(dialog.get_by_text("The files are back")).to_be_visible(timeout=PATIENT_MS)
         await page.keyboard.press("Escape")
-        await expect(page.get_by_text("The computer was put away")).to_be_visible(timeout=PATIENT_MS)
+        await expect(page.get_by_text("The computer was shut down")).to_be_visible(timeout=PATIENT_MS)
         await page.get_by_role("button", name="Start it").click()
         await expect(page.get_by_role("button", name="plan.txt").first).to_be_visible(timeout=PATIENT_MS)
         await expect(page.get_by_text("later.txt")).to_be_hidden()

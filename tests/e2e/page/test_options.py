@@ -21,7 +21,7 @@ async def test_thinking_is_switched_on_before_the_first_message_and_off_later(st
         menu = page.get_by_role("button", name="How the agent works here")
         await menu.click()
         await page.get_by_text("On", exact=True).click()
-        await page.get_by_role("textbox", name="Most steps of an answer").fill("9")
+        await page.get_by_role("textbox", name="Step limit of an answer").fill("9")
         await page.keyboard.press("Enter")
         await page.keyboard.press("Escape")
         await say(page, "stream 3")

@@ -42,7 +42,7 @@ async def test_its_work_is_nested_and_a_failed_run_goes_on_without_a_message(tmp
                 await say(page, "how many files?")
                 again = transcript(page).get_by_role("button", name="Try again")
                 await expect(again).to_be_visible(timeout=PATIENT_MS)
-                inner = transcript(page).get_by_role("list", name="What the other agent does")
+                inner = transcript(page).get_by_role("list", name="What the sub-agent does")
                 await expect(inner.get_by_text("Seven files.")).to_be_visible()
                 await expect(inner.get_by_role("button", name="Looked at the clock")).to_be_visible()
                 assert await transcript(page).get_by_text("Inner words.").count() == 1

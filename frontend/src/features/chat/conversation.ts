@@ -126,7 +126,7 @@ export const useConversation = defineStore('conversation', () => {
     }
   }
 
-  /** What was seen of the computer beside the stream: that it sleeps, or was put away while nobody worked. */
+  /** What was seen of the computer beside the stream: that it sleeps, or was shut down while nobody worked. */
   function takeComputer(sandbox: SandboxState): void {
     const before = state
     state = withSandboxAnswer(state, sandbox)

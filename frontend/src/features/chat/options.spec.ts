@@ -54,7 +54,7 @@ describe('OptionsMenu', () => {
     await userEvent.click(screen.getByRole('button', { name: 'How the agent works here' }))
     expect(screen.getByRole<HTMLInputElement>('radio', { name: 'On' }).checked).toBe(true)
     await userEvent.click(screen.getByRole('radio', { name: 'Off' }))
-    const turns = screen.getByRole('textbox', { name: 'Most steps of an answer' })
+    const turns = screen.getByRole('textbox', { name: 'Step limit of an answer' })
     await userEvent.type(turns, '0{Enter}')
     expect(screen.getByText('A whole number from 1 to 500, or nothing.')).toBeTruthy()
     await userEvent.clear(turns)

@@ -12,6 +12,7 @@ import {
   Wrench,
 } from '@lucide/vue'
 import { defineAsyncComponent, type Component } from 'vue'
+import type { Display } from '@/api/types'
 import type { ToolCard } from './body/card'
 import BrowserView from './views/BrowserView.vue'
 import FileView from './views/FileView.vue'
@@ -22,8 +23,7 @@ import ShellView from './views/ShellView.vue'
 
 /** All there is to know about how a kind of call looks. */
 export interface ToolView {
-  /** The `display` type it shows; several views may serve the same names before a result is there. */
-  readonly display: string | null
+  /** Names of tools whose calls it shows before a result is there, or where the result has no view of its own. */
   readonly names: RegExp
   readonly icon: Component
   readonly component: Component
@@ -39,56 +39,53 @@ const argument =
     return ''
   }
 
-const views: readonly ToolView[] = [
-  {
-    display: 'shell',
+/** By what a result says it is; the compiler lists one that has no view. Of two that take a name the first shows it. */
+const displayed: Readonly<Record<Display['type'], ToolView>> = {
+  shell: {
     names: /^shell/,
     icon: SquareTerminal,
     component: ShellView,
     target: argument('command', 'input', 'shell'),
   },
-  {
-    display: 'diff',
+  diff: {
     names: /^file_edit/,
     icon: FileDiff,
     component: defineAsyncComponent(() => import('./views/DiffView.vue')),
     target: argument('path', 'file'),
   },
-  {
-    display: 'file',
+  file: {
     names: /^file/,
     icon: FileText,
     component: FileView,
     target: argument('path', 'file', 'pattern', 'query', 'source'),
   },
-  {
-    display: 'browser',
+  browser: {
     names: /^browser/,
     icon: AppWindow,
     component: BrowserView,
     target: argument('url', 'text', 'key'),
   },
-  { display: 'search', names: /^(web_)?search/, icon: Search, component: SearchView, target: argument('query') },
-  { display: 'image', names: /screenshot|image/, icon: Image, component: ImageView, target: argument('path') },
-  {
-    display: 'document',
+  search: { names: /^(web_)?search/, icon: Search, component: SearchView, target: argument('query') },
+  image: { names: /screenshot|image/, icon: Image, component: ImageView, target: argument('path') },
+  document: {
     names: /^(save_to|document|report)/,
     icon: FileText,
     component: FileView,
     target: argument('path', 'title'),
   },
-  { display: null, names: /^think$/, icon: Brain, component: PlainView, target: () => '' },
-  { display: null, names: /^task$/, icon: Bot, component: PlainView, target: () => '' },
-  { display: null, names: /^utc_now$/, icon: Clock, component: PlainView, target: () => '' },
-  { display: null, names: /^(fetch|web)/, icon: Globe, component: PlainView, target: argument('url') },
+}
+/** Of tools whose results are text alone. */
+const plain: readonly ToolView[] = [
+  { names: /^think$/, icon: Brain, component: PlainView, target: () => '' },
+  { names: /^task$/, icon: Bot, component: PlainView, target: () => '' },
+  { names: /^utc_now$/, icon: Clock, component: PlainView, target: () => '' },
+  { names: /^(fetch|web)/, icon: Globe, component: PlainView, target: argument('url') },
 ]
-const otherwise: ToolView = { display: null, names: /^/, icon: Wrench, component: PlainView, target: () => '' }
+const otherwise: ToolView = { names: /^/, icon: Wrench, component: PlainView, target: () => '' }
+const byDisplay = new Map<string, ToolView>(Object.entries(displayed))
+const views = [...byDisplay.values(), ...plain]
 
 export function viewOf(card: ToolCard): ToolView {
-  const type = card.display?.type
-  return (
-    (type ? views.find((view) => view.display === type) : undefined) ??
-    views.find((view) => view.names.test(card.name)) ??
-    otherwise
-  )
+  const shown = card.display ? byDisplay.get(card.display.type) : undefined
+  return shown ?? views.find((view) => view.names.test(card.name)) ?? otherwise
 }

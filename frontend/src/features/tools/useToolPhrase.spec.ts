@@ -4,9 +4,10 @@ import { describe, expect, it } from 'vitest'
 import { i18n } from '@/i18n'
 import { useToolPhrase } from './useToolPhrase'
 
-function phraseOf(path: unknown): string {
+type Call = Parameters<ReturnType<typeof useToolPhrase>>[0]
+
+function phraseOf(call: Call): string {
   let said = ''
-  const call = { name: 'file_list', arguments: { path }, phrase: 'Listing', outcome: 'succeeded' as const }
   const setup = () => {
     said = useToolPhrase()(call)
     return () => null
@@ -21,5 +22,17 @@ describe('what a call did', () => {
     ['', 'Listed the workspace'],
     [undefined, 'Listed the workspace'],
     ['notes', 'Listed notes'],
-  ])('to the folder %s is said in words', (path, said) => expect(phraseOf(path)).toBe(said))
+  ])('to the folder %s is said in words', (path, said) => {
+    expect(phraseOf({ name: 'file_list', arguments: { path }, phrase: 'Listing', outcome: 'succeeded' })).toBe(said)
+  })
+  it.each([
+    ['shell_exec', 'en', 'Run df'],
+    ['shell_exec', 'zh', '运行 df'],
+    ['unknown', 'en', 'Use unknown'],
+  ] as const)('is not said to run while it waits for an approval: %s, %s', (name, locale, said) => {
+    i18n.global.locale.value = locale
+    const call = { name, arguments: { command: 'df' }, phrase: 'Running df', outcome: 'asking' } as const
+    expect(phraseOf(call)).toBe(said)
+    i18n.global.locale.value = 'en'
+  })
 })

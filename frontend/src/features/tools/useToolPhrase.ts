@@ -20,13 +20,12 @@ function isWorkspace(path: unknown): boolean {
 }
 
 /**
- * What a call is doing or did, in the page's language and the tense of its state. Of a tool the page does not know the
+ * What a call is to do, does or did, in the page's language and the tense of its state. Of a tool the page does not know the
  * server's phrase is said while it runs, and its name afterwards.
  */
 export function useToolPhrase(): (call: Call) => string {
   const { t, te } = useI18n()
-  return ({ name, arguments: given, phrase, outcome: state }) => {
-    const outcome = state === 'asking' ? 'running' : state
+  return ({ name, arguments: given, phrase, outcome }) => {
     const key = `phrase.${name}.${outcome}`
     const told =
       name === 'file_list' && isWorkspace(given['path']) ? { ...given, path: t('anyPhrase.workspace') } : given
