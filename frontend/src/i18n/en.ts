@@ -96,6 +96,10 @@ export default {
   approval: {
     asks: 'The agent asks before it does this',
     asked: 'The agent asked first',
+    of: {
+      asks: 'The agent at work on “{task}” asks before it does this',
+      asked: 'The agent at work on “{task}” asked first',
+    },
     approveOne: 'Approve',
     denyOne: 'Refuse',
     approveAll: 'Approve all',

@@ -330,6 +330,7 @@ export interface ApprovalRequestedEvent {
   at: string
   session_id: string
   run_id: string | null
+  agent_id?: string
   approval_id: string
   calls: ApprovalCall[]
   expires_at: string | null
@@ -354,6 +355,7 @@ export interface ApprovalResolvedEvent {
   at: string
   session_id: string
   run_id: string | null
+  agent_id?: string
   approval_id: string
   call_ids: string[]
   decision: 'approve' | 'deny' | 'approve_all'

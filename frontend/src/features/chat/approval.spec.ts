@@ -56,6 +56,11 @@ describe('an approval', () => {
     expect(outcomes(9)).toEqual(['asking', 'running'])
     expect(after(9).items.map((item) => item.kind)).toEqual(['tool', 'tool', 'approval'])
   })
+  it('says whose work it is for, where another agent asks', () => {
+    const props = { item: asked(4), sessionId: 's', task: 'count {the} @:files' }
+    render(ApprovalCard, { props, global: { plugins: [i18n] } })
+    expect(screen.getByRole('group', { name: /^The agent at work on “count {the} @:files” asks/ })).toBeTruthy()
+  })
   it('shows what would be done as text, and decides on one call or on all', async () => {
     const path = 'POST /sessions/s/approvals/a'
     let refuses = true

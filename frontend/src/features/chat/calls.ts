@@ -1,4 +1,4 @@
-import type { ToolCalledEvent, ToolFinishedEvent } from '@/api/types'
+import type { ToolCalledEvent, ToolFinishedEvent, ToolStartedEvent } from '@/api/types'
 import type { ToolItem } from './transcript'
 
 /** A call as it begins. */
@@ -22,6 +22,11 @@ export function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
     display: null,
     body: null,
   }
+}
+
+/** One that asked and now runs. */
+export function started(item: ToolItem, event: ToolStartedEvent, waits: boolean): ToolItem {
+  return { ...item, outcome: 'running', startedAt: waits && item.needsComputer ? null : event.at }
 }
 
 /** It has no result yet. */

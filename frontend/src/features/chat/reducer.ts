@@ -1,7 +1,7 @@
 import type { MessageDeltaEvent, RunFinishedEvent, ThinkingDeltaEvent, ToolOutputEvent, WireEvent } from '@/api/types'
 import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail, layPiece } from '@/shared/lib/pieces'
-import { finished, toolItem } from './calls'
+import { finished, started, toolItem } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
 import { readBy } from './steps'
@@ -30,7 +30,8 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
 /** What an agent that works for the main one did. Its tokens are the run's. */
 function reduceOfAgent(state: Transcript, event: StoredEvent): Transcript {
   if (event.type === 'usage.updated') return { ...state, usage: event.usage }
-  return { ...state, items: reduceInner(state.items, event, isAwaited(state.computer)) }
+  const next = { ...state, items: reduceInner(state.items, event, isAwaited(state.computer)) }
+  return event.type === 'approval.requested' ? begunWait(next) : next
 }
 
 function reduceLive(state: Transcript, event: LiveEvent): Transcript {
@@ -89,11 +90,7 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'tool.called':
       return place(state, toolItem(event, isAwaited(state.computer)), event.seen_seq)
     case 'tool.started':
-      return changeTool(state, event.call_id, (item) => ({
-        ...item,
-        outcome: 'running',
-        startedAt: isAwaited(state.computer) && item.needsComputer ? null : event.at,
-      }))
+      return changeTool(state, event.call_id, (item) => started(item, event, isAwaited(state.computer)))
     case 'tool.finished':
       return changeTool(state, event.call_id, (item) => finished(item, event))
     case 'subagent.started':

@@ -71,6 +71,10 @@ function card({ items }: Transcript): ToolItem {
   return item
 }
 
+function textOf(item: ToolItem['inner'][number]): string {
+  return item.kind === 'assistant' ? item.text : item.kind
+}
+
 describe('an agent that works on a call', () => {
   it('says and calls what it does in that call, and nowhere else', () => {
     const state = play(
@@ -85,7 +89,7 @@ describe('an agent that works on a call', () => {
       said('All done.'),
     )
     expect(state.items.map((item) => item.kind)).toEqual(['tool', 'assistant'])
-    expect(card(state).inner.map((one) => (one.kind === 'tool' ? [one.name, one.outcome] : one.text))).toEqual([
+    expect(card(state).inner.map((one) => (one.kind === 'tool' ? [one.name, one.outcome] : textOf(one)))).toEqual([
       'I look',
       ['look', 'succeeded'],
       'Found.',
@@ -108,6 +112,31 @@ describe('an agent that works on a call', () => {
     const state = play(started, called('t', 'task'), begins, called('c', 'look', agent), end)
     expect(card(state).outcome).toBe('cut')
     expect(card(state).inner.map((one) => one.kind === 'tool' && one.outcome)).toEqual(['cut'])
+  })
+  it('asks where its work stands, and its call runs once that is approved', () => {
+    const calls = [{ call_id: 'c', name: 'write', arguments: {} }]
+    const asks = [
+      called('c', 'write', { ...agent, asks: true }),
+      stored({ type: 'approval.requested', approval_id: 'a', calls, expires_at: null, ...agent }),
+    ]
+    const decided = { call_ids: ['c'], decision: 'approve', feedback: null, by: 'user' }
+    const goesOn = [
+      stored({ type: 'approval.resolved', approval_id: 'a', ...decided, ...agent }),
+      stored({ type: 'run.queued', message_id: null, cause: 'answer' }),
+      started,
+      stored({ type: 'tool.started', call_id: 'c', ...agent }),
+    ]
+    const waiting = play(started, called('t', 'task'), begins, ...asks)
+    expect(waiting.run?.status).toBe('waiting')
+    expect(waiting.items.map((item) => item.kind)).toEqual(['tool'])
+    expect(card(waiting).inner.map((one) => one.kind)).toEqual(['tool', 'approval'])
+    const [, asked] = card(waiting).inner
+    expect(asked?.kind === 'approval' && [asked.approvalId, asked.decided]).toEqual(['a', {}])
+    const running = play(started, called('t', 'task'), begins, ...asks, ...goesOn)
+    const [call, answered] = card(running).inner
+    expect(call?.kind === 'tool' && call.outcome).toBe('running')
+    expect(answered?.kind === 'approval' && answered.decided['c']?.decision).toBe('approve')
+    expect(running.run?.status).toBe('running')
   })
   it('reads nothing of the person, and its tokens are the run`s', () => {
     const state = play(started, called('t', 'task'), begins, said('x', agent), {

@@ -1,6 +1,7 @@
 import type { WireEvent } from '@/api/types'
-import { finished, isOpenCall, toolItem } from './calls'
+import { finished, isOpenCall, started, toolItem } from './calls'
 import type { Item, ToolItem } from './transcript'
+import { approvalItem, withDecision } from './waits'
 
 type Inner = ToolItem['inner']
 
@@ -28,13 +29,26 @@ function withEvent(inner: Inner, event: WireEvent, isAwaited: boolean): Inner {
     }
     case 'tool.called':
       return [...inner, toolItem(event, isAwaited)]
+    case 'tool.started':
+      return withInnerCall(inner, event.call_id, (item) => started(item, event, isAwaited))
     case 'tool.finished':
-      return inner.map((item) =>
-        item.kind === 'tool' && item.callId === event.call_id && isOpenCall(item) ? finished(item, event) : item,
-      )
+      return withInnerCall(inner, event.call_id, (item) => finished(item, event))
+    case 'approval.requested':
+      return [...inner, approvalItem(`approval:${event.seq}`, event)]
+    case 'approval.resolved':
+      return inner.map((item) => (item.kind === 'approval' ? withDecision(item, event) : item))
     default:
       return inner
   }
+}
+
+/** What an agent is given, in a few words. */
+export function titleOf({ arguments: given, phrase }: ToolItem): string {
+  return typeof given['title'] === 'string' ? given['title'] : phrase
+}
+
+function withInnerCall(inner: Inner, callId: string, change: (item: ToolItem) => ToolItem): Inner {
+  return inner.map((one) => (one.kind === 'tool' && one.callId === callId && isOpenCall(one) ? change(one) : one))
 }
 
 /** The last call of this id, wherever it stands, changed. */
@@ -52,10 +66,7 @@ export function withCall(
     const changed = isOpenCall(item) ? change(item) : item
     return changed === item ? items : items.with(index, changed)
   }
-  const inner = item.inner.map((one) =>
-    one.kind === 'tool' && one.callId === callId && isOpenCall(one) ? change(one) : one,
-  )
-  return items.with(index, { ...item, inner })
+  return items.with(index, { ...item, inner: withInnerCall(item.inner, callId, change) })
 }
 
 function isCall(item: Inner[number], callId: string): boolean {

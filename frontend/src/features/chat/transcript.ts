@@ -44,7 +44,7 @@ export interface ToolItem {
   readonly kind: 'tool'
   /** The agent that works on this call, if it is given to one, and what that says and calls. */
   readonly agentId: string | null
-  readonly inner: readonly (ToolItem | AssistantItem)[]
+  readonly inner: readonly (ToolItem | AssistantItem | ApprovalItem)[]
   readonly key: string
   readonly callId: string
   readonly name: string

@@ -4,7 +4,7 @@ import type {
   QuestionAnsweredEvent,
   QuestionAskedEvent,
 } from '@/api/types'
-import type { Item, Transcript } from './transcript'
+import type { ApprovalItem, Item, Transcript } from './transcript'
 
 /** What a run waits for from now on. */
 export function waitItem(key: string, event: QuestionAskedEvent | ApprovalRequestedEvent): Item {
@@ -12,6 +12,10 @@ export function waitItem(key: string, event: QuestionAskedEvent | ApprovalReques
     const { question_id: questionId, questions } = event
     return { kind: 'question', key, questionId, questions, answers: null, by: null }
   }
+  return approvalItem(key, event)
+}
+
+export function approvalItem(key: string, event: ApprovalRequestedEvent): ApprovalItem {
   const { approval_id: approvalId, calls, expires_at: expiresAt } = event
   return { kind: 'approval', key, approvalId, calls, expiresAt, decided: {} }
 }
@@ -26,7 +30,11 @@ export function withAnswer(item: Item, event: QuestionAnsweredEvent | ApprovalRe
     return item.kind === 'question' && item.questionId === event.question_id
       ? { ...item, answers: event.answers, by: event.by }
       : item
-  if (item.kind !== 'approval' || item.approvalId !== event.approval_id) return item
+  return item.kind === 'approval' ? withDecision(item, event) : item
+}
+
+export function withDecision(item: ApprovalItem, event: ApprovalResolvedEvent): ApprovalItem {
+  if (item.approvalId !== event.approval_id) return item
   const { call_ids: callIds, decision, by, feedback } = event
   const fresh = Object.fromEntries(callIds.map((callId) => [callId, { decision, by, feedback }]))
   return { ...item, decided: { ...item.decided, ...fresh } }

@@ -18,6 +18,8 @@ from backend_api.domain.agent.events import (
     SessionUpdated,
     ToolCalled,
     ToolFinished,
+    Usage,
+    UsageUpdated,
 )
 from backend_api.domain.agent.questions import Answers
 from backend_api.domain.agent.recorded import Recorded
@@ -35,7 +37,7 @@ APPROVE, DENY = Decision(decision="approve"), Decision(decision="deny", feedback
 
 
 async def waiting(
-    stores: ConversationStores, *call_ids: str, expires_s: float = 60.0
+    stores: ConversationStores, *call_ids: str, expires_s: float = 60.0, agent_id: str | None = None
 ) -> tuple[SessionId, Lease, list[ApprovalCall]]:
     session_id = await stores.session()
     accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
@@ -43,11 +45,13 @@ async def waiting(
     assert lease is not None
     calls = [ApprovalCall(call_id=one, name="write", arguments={"$what": {"a.b": one}}) for one in call_ids]
     recorded = [
-        ToolCalled(call_id=call.call_id, name=call.name, arguments=call.arguments, phrase="", asks=True)
+        ToolCalled(
+            call_id=call.call_id, name=call.name, arguments=call.arguments, phrase="", asks=True, agent_id=agent_id
+        )
         for call in calls
     ]
     await stores.ledger.record(lease, [Recorded(payload=payload) for payload in recorded])
-    wait = Wait(id="a", subject=Approval(calls=calls), expires_s=expires_s)
+    wait = Wait(id="a", subject=Approval(calls=calls, agent_id=agent_id), expires_s=expires_s)
     assert await stores.ledger.wait(lease, [wait], seen_seq=accepted.seq)
     return session_id, lease, calls
 
@@ -182,3 +186,102 @@ async def test_whatever_comes_at_once_decides_a_call_once(stores: ConversationSt
         assert len(results) <= is_stopped
     queued = [one.run_id for one in await stored(stores, session_id, RunQueued)]
     assert queued.count(lease.run.id) <= 2
+
+
+ENDINGS = ("approve one", "deny two", "deadline", "message", "stop")
+
+
+async def waiting_below(stores: ConversationStores, *, expires_s: float = 60.0) -> tuple[SessionId, Lease]:
+    """A run two of whose agents wait, each for the approval of its name's call; both calls they work on are open."""
+    session_id = await stores.session()
+    accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
+    lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
+    assert lease is not None
+    names = ("one", "two")
+    above = [ToolCalled(call_id=f"task_{name}", name="task", arguments={}, phrase="") for name in names]
+    below = [
+        ToolCalled(call_id=name, name="write", arguments={}, phrase="", asks=True, agent_id=f"agent_task_{name}")
+        for name in names
+    ]
+    recorded = [Recorded(payload=payload) for payload in (UsageUpdated(usage=Usage(input=1)), *above, *below)]
+    await stores.ledger.record(lease, recorded)
+    waits = [
+        Wait(
+            id=f"wait_{name}",
+            subject=Approval(
+                calls=[ApprovalCall(call_id=name, name="write", arguments={})], agent_id=f"agent_task_{name}"
+            ),
+            expires_s=expires_s,
+        )
+        for name in names
+    ]
+    assert await stores.ledger.wait(lease, waits, seen_seq=None)
+    return session_id, lease
+
+
+async def test_all_that_is_told_of_an_approval_is_its_agents(stores: ConversationStores) -> None:
+    session_id, lease = await waiting_below(stores)
+    first = await stores.waits.answer(session_id, ANNA, "wait_one", APPROVE)
+    assert not first.is_queued
+    assert await stores.ledger.claim("w2", lease_s=30, model="m", run_id=lease.run.id) is None
+    assert (await stores.waits.answer(session_id, ANNA, "wait_two", DENY)).is_queued
+    told = await stored(stores, session_id, ApprovalRequested, ApprovalResolved, ToolFinished)
+    owners = {"one": "agent_task_one", "two": "agent_task_two"}
+    assert [one.agent_id for one in told] == [owners[name] for name in ("one", "two", "one", "two", "two")]
+
+
+async def test_a_wait_of_another_agent_is_stored_whatever_was_said_since(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
+    lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
+    assert lease is not None
+    await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="n", text="how far?"))
+    wait = Wait(id="a", subject=Approval(calls=[], agent_id="agent_c"), expires_s=60)
+    assert await stores.ledger.wait(lease, [wait], seen_seq=accepted.seq) == []
+    assert await stores.ledger.wait(lease, [wait], seen_seq=None)
+
+
+async def test_a_stop_ends_the_calls_that_agents_work_on_after_theirs(stores: ConversationStores) -> None:
+    session_id, _ = await waiting_below(stores)
+    await stores.waits.answer(session_id, ANNA, "wait_one", APPROVE)
+    await stores.ledger.request_stop(session_id, ANNA)
+    results = await stored(stores, session_id, ToolFinished)
+    assert [one.call_id for one in results] == ["two", "one", "task_one", "task_two"]
+    assert [one.agent_id for one in results] == ["agent_task_two", "agent_task_one", None, None]
+    assert all(one.cancelled for one in results)
+    assert ["may have happened" in one.preview for one in results] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("order", list(permutations(ENDINGS, 3)), ids="-".join)
+async def test_whatever_comes_at_once_decides_each_agents_call_once(
+    stores: ConversationStores, order: tuple[str, ...]
+) -> None:
+    session_id, lease = await waiting_below(stores, expires_s=-1)
+
+    async def happen(what: str) -> None:
+        match what:
+            case "approve one":
+                await stores.waits.answer(session_id, ANNA, "wait_one", APPROVE)
+            case "deny two":
+                await stores.waits.answer(session_id, ANNA, "wait_two", DENY)
+            case "deadline":
+                await stores.waits.expire()
+            case "message":
+                await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="no", text="no"))
+            case _:
+                await stores.ledger.request_stop(session_id, ANNA)
+
+    together = await asyncio.gather(*(happen(what) for what in order), return_exceptions=True)
+    assert all(fault is None or isinstance(fault, ApprovalDecidedError) for fault in together), together
+    decided = [call_id for told in await stored(stores, session_id, ApprovalResolved) for call_id in told.call_ids]
+    results = [one.call_id for one in await stored(stores, session_id, ToolFinished)]
+    assert sorted(decided) == ["one", "two"]
+    assert len(results) == len(set(results))
+    is_stopped = "stop" in order
+    assert {"task_one", "task_two"} <= set(results) if is_stopped else not {"task_one", "task_two"} & set(results)
+    assert not is_stopped or set(results) == {"one", "two", "task_one", "task_two"}
+    run = await stores.ledger.get(lease.run.id)
+    assert run is not None
+    assert run.status == (RunStatus.STOPPED if is_stopped else RunStatus.QUEUED)
+    woken = [one.run_id for one in await stored(stores, session_id, RunQueued)].count(lease.run.id) - 1
+    assert woken <= 1 if is_stopped else woken == 1

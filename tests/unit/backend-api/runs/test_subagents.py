@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capability import Ask, Capabilities, Capability, Deny, ProposedCall, Setup
+from backend_api.domain.agent.capability import Capabilities, Setup
 from backend_api.domain.agent.events import (
     ContextOpened,
-    Event,
     MessageCompleted,
     MessageDelta,
     RunFinished,
@@ -19,108 +18,28 @@ from backend_api.domain.agent.events import (
     SubagentStarted,
     ToolCalled,
     ToolFinished,
-    Usage,
     UsageUpdated,
     agent_of,
 )
 from backend_api.domain.agent.model import (
-    AssistantTurn,
-    FinishPart,
-    ModelRequest,
     ModelRequestError,
-    Part,
-    TextPart,
-    ToolCallPart,
-    ToolRequest,
     ToolTurn,
     Turn,
-    UsagePart,
 )
-from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
-from backend_api.domain.conversation.entity import InboxMessage, Lease, RunId, SessionId
-from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
+from backend_api.domain.agent.tools import Done, Tool, ToolCall
+from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.infrastructure.memory.store import MemoryStore
-from backend_api.infrastructure.tools.task import TaskTool
-from support.scripted import ANY, HandlerBox, OnOutput
+from support.acting import (
+    Acting,
+    DiesAfter,
+    Tools,
+    asked,
+    hand_on,
+    look_and_tell,
+    looking,
+)
+from support.scripted import ANY, HandlerBox
 from support.stage import Stage, until, worker_for, working
-
-STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
-USED = UsagePart(Usage(input=10, output=1))
-
-
-class Tools:
-    """`ToolSource` of `task` beside those of a box."""
-
-    def __init__(self, box: HandlerBox) -> None:
-        self._box = box
-
-    async def tools(self, setup: Setup) -> Sequence[Tool]:
-        return [*await TaskTool().tools(setup), *await self._box.tools(setup)]
-
-
-def call(name: str, **arguments: Any) -> ToolCallPart:
-    return ToolCallPart(ToolRequest(call_id="x", name=name, arguments=arguments))
-
-
-def task_of(request: ModelRequest) -> str | None:
-    """The task of the agent that asks; None for the main one."""
-    return getattr(request.turns[0], "text", "") if "Your part" in request.system else None
-
-
-def answers(request: ModelRequest) -> int:
-    return sum(isinstance(turn, AssistantTurn) for turn in request.turns)
-
-
-class Acting:
-    """A model that says what its conversation asks for, whoever asks and however often: `main` and `child` answer the
-    parts of an answer by how many there were before."""
-
-    def __init__(
-        self,
-        main: Callable[[int], list[Any]],
-        child: Callable[[str, int], list[Any]],
-    ) -> None:
-        self._main, self._child = main, child
-        self.requests: list[ModelRequest] = []
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        self.requests.append(request)
-        task, number = task_of(request), answers(request)
-        for item in self._main(number) if task is None else self._child(task, number):
-            if callable(item):
-                await item()
-            elif isinstance(item, BaseException):
-                raise item
-            else:
-                yield item
-
-    def of(self, task: str | None) -> list[ModelRequest]:
-        return [request for request in self.requests if task_of(request) == task]
-
-
-def hand_on(*tasks: str, kind: str = "general") -> Callable[[int], list[Any]]:
-    calls = [call("task", title=task, task=task, kind=kind) for task in tasks]
-    return lambda number: [USED, *calls, CALLS] if number == 0 else [USED, TextPart("All done."), STOP]
-
-
-def look_and_tell(task: str, number: int) -> list[Any]:
-    if number < 2:
-        return [USED, TextPart(f"{task}: step {number}. "), call("look", what=f"{task} {number}"), CALLS]
-    return [USED, TextPart(f"{task}: found."), STOP]
-
-
-def looking(read_only: bool = True, before: Callable[[], Awaitable[None]] | None = None) -> HandlerBox:
-    box = HandlerBox()
-
-    async def look(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
-        await on_output("looking")
-        if before is not None:
-            await before()
-        return Done(success=True, output=f"saw {arguments['what']}")
-
-    box.add("look", look, read_only=read_only)
-    return box
 
 
 async def play(stage: Stage, model: Acting, box: HandlerBox | None = None) -> tuple[SessionId, RunFinished]:
@@ -259,29 +178,6 @@ class Hasty:
         return await self._inner.tools(replace(setup, delegate=soon))
 
 
-class DiesAfter(MemoryRunLedger):
-    """The first worker is killed right after the event of this number is stored: it hears and does nothing more."""
-
-    def __init__(self, store: MemoryStore, number: int) -> None:
-        super().__init__(store)
-        self._store_, self._number = store, number
-        self.has_died = asyncio.Event()
-
-    async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
-        if lease.worker == "worker_1" and self.has_died.is_set():
-            await asyncio.Event().wait()
-        return await super().renew(lease, lease_s=lease_s)
-
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
-        if lease.worker == "worker_1" and self.has_died.is_set():
-            await asyncio.Event().wait()
-        events = await super().record(lease, items, taken=taken)
-        if lease.worker == "worker_1" and len(self._store_.sessions[lease.run.session_id].events) >= self._number:
-            self.has_died.set()
-            await asyncio.Event().wait()
-        return events
-
-
 async def test_a_run_taken_over_goes_on_inside_it_with_the_same_bytes_wherever_it_was_cut() -> None:
     stage, whole = Stage(), Acting(hand_on("one", "two"), look_and_tell)
     session, _ = await play(stage, whole)
@@ -318,25 +214,6 @@ def check(stage: Stage, session: SessionId, run: RunId, model: Acting, expected:
     assert len(stage.payloads(session, ToolCalled)) == len(stage.payloads(session, ToolFinished)) == 6
     texts = [said.text for said in stage.payloads(session, MessageCompleted)]
     assert len(texts) == len(set(texts)) == 7
-
-
-def asked(model: Acting, task: str | None) -> list[list[Turn]]:
-    """What the model was sent for an agent, with its calls by their order in place of their ids."""
-    requests: list[list[Turn]] = []
-    for request in model.of(task):
-        ids: dict[str, str] = {}
-        turns: list[Turn] = []
-        for turn in request.turns:
-            if isinstance(turn, AssistantTurn):
-                ids |= {one.call_id: f"call {len(ids) + index}" for index, one in enumerate(turn.calls)}
-                named = tuple(replace(one, call_id=ids[one.call_id]) for one in turn.calls)
-                turns.append(replace(turn, calls=named))
-            elif isinstance(turn, ToolTurn):
-                turns.append(replace(turn, call_id=ids[turn.call_id]))
-            else:
-                turns.append(turn)
-        requests.append(turns)
-    return requests
 
 
 async def test_what_it_may_have_done_before_it_was_cut_is_not_done_again() -> None:
@@ -388,14 +265,3 @@ def test_only_the_main_agent_is_told_nothing_of_its_part() -> None:
     prompts = {kind: Capabilities(table, replace(ANY, kind=kind)).system_prompt() for kind in ("main", "general")}
     assert "Your part" not in prompts["main"]
     assert "Your part" in prompts["general"]
-
-
-def test_what_needs_the_approval_of_the_person_is_denied_where_nobody_can_ask_for_it() -> None:
-    asking = [Capability(name="ask", gate=lambda _setup, _call: Ask(expires_s=1))]
-    spec = ToolSpec(name="x", description="", parameters={}, phrase="")
-    verdicts = {
-        kind: Capabilities(asking, replace(ANY, kind=kind)).judge(ProposedCall(tool=spec, arguments={}))
-        for kind in ("main", "general")
-    }
-    assert isinstance(verdicts["main"], Ask)
-    assert isinstance(verdicts["general"], Deny)

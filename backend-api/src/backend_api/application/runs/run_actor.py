@@ -97,9 +97,12 @@ class RunActor:
         if covered := max((message.seq for message in self._lease.messages if message.kind == "stop"), default=0):
             await self._stop(covered)
             return
-        inbox = self._begin(group, keeper.next_messages())
-        work = self._begin(group, self._work())
+        work: asyncio.Task[None] | None = None
         try:
+            if self._lease.messages:
+                await self._handle(await keeper.next_messages(), None)
+            inbox = self._begin(group, keeper.next_messages())
+            work = self._begin(group, self._work())
             while not work.done() and not renewing.done():
                 await asyncio.wait({work, renewing, inbox}, return_when=asyncio.FIRST_COMPLETED)
                 if inbox.done() and not work.done():
@@ -113,11 +116,13 @@ class RunActor:
         except LeaseLostError:
             journal.lose()
         finally:
-            work.cancel()
+            if work is not None:
+                work.cancel()
 
-    async def _handle(self, messages: Sequence[InboxMessage], work: asyncio.Task[None]) -> bool:
+    async def _handle(self, messages: Sequence[InboxMessage], work: asyncio.Task[None] | None) -> bool:
         """Do what the inbox asks for; answers whether the work was cut and is to begin anew."""
         journal, taken = self._journal, messages[-1].number
+        await journal.load()
         stopped_up_to, is_redirected = 0, False
         for message in messages:
             match message.kind:
@@ -125,14 +130,15 @@ class RunActor:
                     stopped_up_to = max(stopped_up_to, message.seq)
                 case "redirect":
                     # The model may read that message already, or have read it.
-                    is_redirected = is_redirected or message.seq > journal.seen_seq
+                    is_redirected = is_redirected or message.seq > journal.read_seq
                 case _:
                     assert_never(message.kind)
         if not stopped_up_to and not is_redirected:
             await journal.record([], taken=taken)
             return False
-        work.cancel()
-        await asyncio.wait({work}, timeout=STOP_GRACE_S)
+        if work is not None:
+            work.cancel()
+            await asyncio.wait({work}, timeout=STOP_GRACE_S)
         if journal.has_ended:
             return False
         if stopped_up_to:
@@ -141,13 +147,10 @@ class RunActor:
         await self._redirect(taken, work)
         return True
 
-    async def _redirect(self, taken: int, work: asyncio.Task[None]) -> None:
+    async def _redirect(self, taken: int, work: asyncio.Task[None] | None) -> None:
         """Store what was cut as far as it came; the work that begins anew reads the new message."""
-        if self._journal.loaded.is_set():
-            await self._journal.close_open(REDIRECTED, cancelled=True, taken=taken)
-        else:
-            await self._journal.record([], taken=taken)
-        if not work.done():
+        await self._journal.close_open(REDIRECTED, cancelled=True, taken=taken)
+        if work is not None and not work.done():
             await asyncio.wait({work}, timeout=STOP_GRACE_S)
             await _cut([work], UNWIND_S)
         logger.info("run redirected", extra={"run_id": self._lease.run.id})

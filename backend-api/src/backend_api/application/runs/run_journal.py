@@ -87,6 +87,9 @@ class RunJournal:
         self.usage = Usage()
         self.files: list[str] = []
         self.seen_seq = 0
+        """The last message in the conversation, which the model reads next where it has not."""
+        self.read_seq = 0
+        """The last one that the model was given."""
         self.has_ended = False
         self.draining = asyncio.Event()
         """Once set, the run is given back before its next step."""
@@ -135,8 +138,10 @@ class RunJournal:
             if not self.loaded.is_set():
                 progress = history.threads.main.progress(run_id)
                 self.usage, self.files = progress.usage, [*progress.files]
-                self._open_calls = {called.call_id: called for called in history.threads.open_calls(run_id)}
-                self._unbegun_calls |= progress.held
+                for one in history.threads.progress(run_id):
+                    self._open_calls |= one.open_calls
+                    self._unbegun_calls |= one.held
+                self.read_seq = history.threads.main.read_seq
                 if not history.ends_with_message and history.started is not None:
                     self._stream.show_stored([history.started])
                 self.loaded.set()
@@ -152,12 +157,16 @@ class RunJournal:
     async def wait(self, waits: Sequence[Wait]) -> bool:
         if await self._wait(waits):
             return True
-        await self.record([result for wait in waits for result in wait.subject.not_begun()])
+        # What an agent below waits for comes back when the call it works on is settled. Unless that is all there is:
+        # no message stands in its way then, but a stop.
+        own = [wait for wait in waits if wait.agent_id is None] or waits
+        await self.record([result for wait in own for result in wait.subject.not_begun()])
         return False
 
     @_in_turn
     async def _wait(self, waits: Sequence[Wait]) -> bool:
-        events = await self._ledger.wait(self.lease, waits, seen_seq=self.seen_seq)
+        reads = any(wait.agent_id is None for wait in waits)
+        events = await self._ledger.wait(self.lease, waits, seen_seq=self.seen_seq if reads else None)
         if events:
             self.has_ended = True
             self._stream.show_stored(events)
@@ -213,6 +222,7 @@ class RunJournal:
 
     def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:
         self._preface = [*preface]
+        self.read_seq = seen_seq
         self._open_message = MessageCompleted(
             message_id=message_id, text="", turn=turn, seen_seq=seen_seq, partial=True
         )

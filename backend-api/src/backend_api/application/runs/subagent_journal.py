@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from backend_api.application.runs.run_journal import RunJournal, is_said_by
-from backend_api.domain.agent.capability import NOBODY_TO_ASK
+from backend_api.domain.agent.approvals import Approval
 from backend_api.domain.agent.events import (
     Continuation,
     OfAgent,
@@ -37,6 +37,8 @@ class SubagentJournal:
         self.agent_id = subagent_of(call_id)
         self.usage = Usage()
         """What the agent used so far."""
+        self.waits: Sequence[Wait] = ()
+        """What it waits for."""
         self._call_id = call_id
         self._run = run
         self._preface: list[Recorded] = []
@@ -63,9 +65,9 @@ class SubagentJournal:
         await self._run.record_result(self._own(finished), replace(outcome, tells=tells))
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
-        results = [result for wait in waits for result in wait.subject.not_begun()]
-        await self.record([replace(result, preview=NOBODY_TO_ASK) for result in results])
-        return False
+        """The run waits once all of its agents that can work have."""
+        self.waits = [replace(wait, subject=self._asked(wait)) for wait in waits]
+        return True
 
     def counted(self, used: Usage) -> UsageUpdated:
         self.usage = combine(self.usage, used)
@@ -91,6 +93,11 @@ class SubagentJournal:
 
     def continue_message(self, continuation: Continuation) -> None:
         del continuation
+
+    def _asked(self, wait: Wait) -> Approval:
+        if not isinstance(wait.subject, Approval):
+            raise TypeError("Only the main agent asks questions.")
+        return replace(wait.subject, agent_id=self.agent_id)
 
     def _own(self, payload: T) -> T:
         if isinstance(payload, ToolCalled):

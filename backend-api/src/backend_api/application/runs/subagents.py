@@ -16,7 +16,7 @@ from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import AssistantTurn, ModelError
 from backend_api.domain.agent.subagents import Assignment
 from backend_api.domain.agent.thread import shorten
-from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.agent.tools import Done, ToolCall, Waits
 
 MAX_SUMMARY_CHARACTERS = 2_000
 TOO_LONG = "The agent did not end within {seconds:g} s and was ended. What it did until then may have happened."
@@ -52,7 +52,7 @@ class Subagents:
     loop_of: LoopOf
     clock: Callable[[], datetime]
 
-    async def __call__(self, call: ToolCall, assignment: Assignment) -> Done:
+    async def __call__(self, call: ToolCall, assignment: Assignment) -> Done | Waits:
         """Raises what `AgentLoop.run` raises, but for the `ModelError` family."""
         journal = SubagentJournal(self.journal, call.call_id)
         started = SubagentStarted(
@@ -63,6 +63,8 @@ class Subagents:
         try:
             async with deadline:
                 ending = await self._work(journal, assignment.kind)
+                if ending is None:
+                    return Waits(journal.waits)
         except TimeoutError:
             if not deadline.expired():
                 raise
@@ -73,12 +75,10 @@ class Subagents:
             ending = Ending(status="failed", reason=error.detail)
         return await self._done(journal, ending)
 
-    async def _work(self, journal: SubagentJournal, kind: SubagentKind) -> Ending:
+    async def _work(self, journal: SubagentJournal, kind: SubagentKind) -> Ending | None:
         loop = await self.loop_of(kind, journal, OutputOnly(self.live))
         ending = await loop.run_turns()
-        if ending is None:
-            raise RuntimeError("An agent that works for another one does not wait.")
-        if ending.said:
+        if ending is not None and ending.said:
             await journal.record(ending.said)
         return ending
 

@@ -26,6 +26,9 @@ _DENIED: dict[ResolvedBy, str] = {
     "message": "User denied this tool call, and wrote a message instead: it comes next. Nothing was run.",
     "stop": "Stopped before it was approved. Nothing was run.",
 }
+_DENIED_TO_ANOTHER = _DENIED | {
+    "message": "User denied this tool call, and wrote a message to the agent you work for instead. Nothing was run.",
+}
 _DONE = {"approve": "approved", "approve_all": "approved", "deny": "denied"}
 _WHO: dict[ResolvedBy, str] = {
     "user": "by the user",
@@ -68,28 +71,31 @@ class PastDecision:
 
 
 class Outcome(NamedTuple):
-    """What a decision leaves open, what is recorded of it, and the calls that may start."""
+    """What a decision leaves open, and what is recorded of it."""
 
     rest: Approval
     recorded: list[Recorded]
-    approved: list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """Calls of one turn that are to be decided, and what was decided of the turn's others."""
+    """Calls of one turn that are to be decided, and what was decided of the turn's others. `agent_id` says whose they
+    are, None for the main agent's."""
 
     calls: Sequence[ApprovalCall]
+    agent_id: str | None = None
     decided: Sequence[PastDecision] = ()
     kind: Literal["approval"] = "approval"
 
     def not_begun(self) -> list[ToolFinished]:
         """The results of its calls where a message or a stop came before it was asked for."""
-        return [ToolFinished(call_id=call.call_id, success=False, preview=_DENIED["message"]) for call in self.calls]
+        return [self._denied(call.call_id, "message") for call in self.calls]
 
     def asked(self, wait_id: str, deadline: datetime) -> ApprovalRequested:
         """What tells of it."""
-        return ApprovalRequested(approval_id=wait_id, calls=list(self.calls), expires_at=deadline)
+        return ApprovalRequested(
+            approval_id=wait_id, calls=list(self.calls), expires_at=deadline, agent_id=self.agent_id
+        )
 
     def resolved(self, wait_id: str, by: ResolvedBy, answer: Decision | None) -> Outcome:
         """Decide calls; without an answer all that are left are denied. Raises `ApprovalDecidedError`,
@@ -99,16 +105,20 @@ class Approval:
         past = PastDecision(call_ids=chosen, decision=answer.decision, by=by)
         feedback = (answer.feedback or "").strip() or None
         resolved = ApprovalResolved(
-            approval_id=wait_id, call_ids=chosen, decision=answer.decision, feedback=feedback, by=by
+            approval_id=wait_id,
+            call_ids=chosen,
+            decision=answer.decision,
+            feedback=feedback,
+            by=by,
+            agent_id=self.agent_id,
         )
         rest = replace(
             self,
             calls=[call for call in self.calls if call.call_id not in chosen],
             decided=[*self.decided, past],
         )
-        is_denied = answer.decision == "deny"
-        results = [_denied(call_id, by, feedback) for call_id in chosen] if is_denied else []
-        return Outcome(rest, [Recorded(payload=resolved), *results], [] if is_denied else chosen)
+        denied = chosen if answer.decision == "deny" else []
+        return Outcome(rest, [Recorded(payload=resolved), *(self._result(call_id, by, feedback) for call_id in denied)])
 
     def _chosen(self, answer: Decision) -> list[str]:
         undecided = [call.call_id for call in self.calls]
@@ -121,13 +131,12 @@ class Approval:
             raise InvalidError(f"Name some of {', '.join(undecided)}, or none for all.", field="body.call_ids")
         return wanted
 
+    def _result(self, call_id: str, by: ResolvedBy, feedback: str | None) -> Recorded:
+        denied = self._denied(call_id, by)
+        output = denied.preview + (f"\nThey said: {feedback[:MAX_FEEDBACK_CHARACTERS]}" if feedback else "")
+        finished = replace(denied, preview=output[:PREVIEW_CHARACTERS])
+        return Recorded(payload=finished, output=output if len(output) > PREVIEW_CHARACTERS else None)
 
-def never_started(call_id: str) -> Recorded:
-    """The result of an approved call where a stop came before anybody started it."""
-    return Recorded(payload=ToolFinished(call_id=call_id, success=False, preview="Not begun. Stopped.", cancelled=True))
-
-
-def _denied(call_id: str, by: ResolvedBy, feedback: str | None) -> Recorded:
-    output = _DENIED[by] + (f"\nThey said: {feedback[:MAX_FEEDBACK_CHARACTERS]}" if feedback else "")
-    finished = ToolFinished(call_id=call_id, success=False, preview=output[:PREVIEW_CHARACTERS], cancelled=by == "stop")
-    return Recorded(payload=finished, output=output if len(output) > PREVIEW_CHARACTERS else None)
+    def _denied(self, call_id: str, by: ResolvedBy) -> ToolFinished:
+        why = (_DENIED if self.agent_id is None else _DENIED_TO_ANOTHER)[by]
+        return ToolFinished(call_id=call_id, success=False, preview=why, cancelled=by == "stop", agent_id=self.agent_id)

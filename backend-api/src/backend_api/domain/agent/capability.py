@@ -82,9 +82,6 @@ class Deny:
 
 Verdict = Allow | Ask | Deny
 ALLOW = Allow()
-NOBODY_TO_ASK = (
-    "It needs the approval of the person, and only the agent they talk to can ask for it: say so in your answer."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,10 +128,9 @@ class Capabilities:
         return "\n\n".join(text for one in self.all for text in one.sections(self.setup))
 
     def judge(self, call: ProposedCall) -> Verdict:
-        """The strictest verdict of all gates, of several alike the first one's. Only the main agent can ask."""
+        """The strictest verdict of all gates, of several alike the first one's."""
         verdicts = [one.gate(self.setup, call) for one in self.all]
-        found = next((verdict for kind in (Deny, Ask) for verdict in verdicts if isinstance(verdict, kind)), ALLOW)
-        return Deny(NOBODY_TO_ASK) if isinstance(found, Ask) and self.setup.kind != "main" else found
+        return next((verdict for kind in (Deny, Ask) for verdict in verdicts if isinstance(verdict, kind)), ALLOW)
 
     def notes(self) -> list[ContextNote]:
         """What the model is to know now, whether it was told or not."""

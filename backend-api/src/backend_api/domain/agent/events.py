@@ -246,7 +246,7 @@ class ApprovalCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalRequested:
+class ApprovalRequested(OfAgent):
     """The run waits, without a process, until each of these calls is decided; at `expires_at` the rest is denied."""
 
     type: Literal["approval.requested"] = "approval.requested"
@@ -259,7 +259,7 @@ Decided = Literal["approve", "deny", "approve_all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalResolved:
+class ApprovalResolved(OfAgent):
     """One decision on some calls of an approval, or on all; no call is decided twice. After `approve_all` this session
     asks no more."""
 

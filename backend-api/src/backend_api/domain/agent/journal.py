@@ -33,7 +33,7 @@ class Journal(Protocol):
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
         """Store what is waited for and leave the run to whoever resolves it. False where a message that the model has
-        not read, or a stop, came first: then the calls have their results and the run goes on."""
+        not read, or a stop, came first: then the agent goes on, and its own calls that waited have their results."""
         ...
 
     def counted(self, used: Usage) -> UsageUpdated:

@@ -22,6 +22,7 @@ from backend_api.domain.agent.pictures import Image, Picture, Pictures
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tool_runner import ToolRunner
+from backend_api.domain.agent.waits import Wait
 
 REFUSED = Ending(status="failed", reason="The model refused to answer this request.", code="model_refusal")
 
@@ -45,28 +46,33 @@ class AgentLoop:
 
         Raises the `ModelError` family, `UnavailableError`, `LeaseLostError`.
         """
-        conversation = await self.journal.conversation()
-        if dangling := self.journal.dangling_calls():
-            waits = await self.tools.settle(dangling)
+        while True:
+            conversation = await self.journal.conversation()
+            if dangling := self.journal.dangling_calls():
+                waits = await self.tools.settle(dangling)
+            elif conversation.is_answered:
+                return Ending(status="completed")
+            else:
+                outcome = await self._turn(conversation)
+                if isinstance(outcome, Ending):
+                    return outcome
+                waits = outcome
             if waits and await self.journal.wait(waits):
                 return None
-            conversation = await self.journal.conversation()
-        while not conversation.is_answered:
-            if ending := self.capabilities.brake(conversation):
-                return ending
-            answer = await self._ask(conversation)
-            announced = self.tools.announce(answer.calls, turn=answer.turn, seen_seq=answer.seen_seq)
-            said = [*answer.payloads(), self.journal.counted(answer.total)]
-            if not announced and answer.reason != "refusal":
-                return Ending(status="completed", said=tuple(said))
-            await self.journal.record([*said, *(announcement.called for announcement in announced)])
-            if answer.reason == "refusal":
-                return REFUSED
-            waits = await self.tools.run_calls(announced)
-            if waits and await self.journal.wait(waits):
-                return None
-            conversation = await self.journal.conversation()
-        return Ending(status="completed")
+
+    async def _turn(self, conversation: Conversation) -> Ending | list[Wait]:
+        """One answer and its calls; what those wait for, or the end."""
+        if ending := self.capabilities.brake(conversation):
+            return ending
+        answer = await self._ask(conversation)
+        announced = self.tools.announce(answer.calls, turn=answer.turn, seen_seq=answer.seen_seq)
+        said = [*answer.payloads(), self.journal.counted(answer.total)]
+        if not announced and answer.reason != "refusal":
+            return Ending(status="completed", said=tuple(said))
+        await self.journal.record([*said, *(announcement.called for announcement in announced)])
+        if answer.reason == "refusal":
+            return REFUSED
+        return await self.tools.run_calls(announced)
 
     async def _ask(self, conversation: Conversation) -> Answer:
         answer = Answer(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backend_api.domain.agent.events import SubagentKind
-from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec
+from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec, Waits
 
 AgentKind = Literal["main"] | SubagentKind
 
@@ -21,9 +21,9 @@ class Assignment:
     within_s: float
 
 
-Delegate = Callable[[ToolCall, Assignment], Awaitable[Done]]
+Delegate = Callable[[ToolCall, Assignment], Awaitable[Done | Waits]]
 """Gives an assignment to an agent of its own; what that says last is the call's result. Called again for a call that
-was cut, it goes on where that agent was."""
+was cut, or that waited, it goes on where that agent was."""
 
 
 def may_have(kind: AgentKind, tool: ToolSpec) -> bool:

@@ -254,6 +254,11 @@ class Thread:
             case _:
                 pass
 
+    @property
+    def read_seq(self) -> int:
+        """The last message that the model had read when it last said something."""
+        return self._last_step.read_until if self._last_step is not None else 0
+
     def progress(self, run_id: str) -> RunProgress:
         """Of the run at work; of any other one, nothing is known to have happened."""
         known = self._progress

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend_api.domain.agent.events import Event, RunFinished, ToolCalled, ToolFinished, agent_of
-from backend_api.domain.agent.thread import Thread
+from backend_api.domain.agent.events import Event, RunFinished, ToolFinished, agent_of
+from backend_api.domain.agent.thread import RunProgress, Thread
 
 
 def subagent_of(call_id: str) -> str:
@@ -41,7 +41,7 @@ class Threads:
         """The thread of an agent; an empty one where nothing is known of it."""
         return self.main if agent_id is None else self._others.get(agent_id) or Thread()
 
-    def open_calls(self, run_id: str) -> Iterator[ToolCalled]:
+    def progress(self, run_id: str) -> Iterator[RunProgress]:
         """Of all agents in a run, those that work for another one first."""
         for thread in (*self._others.values(), self.main):
-            yield from thread.progress(run_id).open_calls.values()
+            yield thread.progress(run_id)

@@ -131,8 +131,8 @@ class ToolRunner:
         if call.called.asks:
             await self.journal.record([ToolStarted(call_id=call.called.call_id)])
         match await self._execute(call.called, call.tool):
-            case Waits(wait):
-                waits.append(wait)
+            case Waits(further):
+                waits += further
             case Done() as done:
                 await self._finish(call.called, done)
 

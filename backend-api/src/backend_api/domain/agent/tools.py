@@ -96,9 +96,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The call has no result yet: the run waits without a process until it has one."""
+    """The call has no result yet: the run waits without a process, and goes on with it once that is over."""
 
-    wait: Wait
+    waits: Sequence[Wait]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,11 @@ class Wait:
     subject: Subject
     expires_s: float
 
+    @property
+    def agent_id(self) -> str | None:
+        """Who waits; None for the main agent, which alone asks questions."""
+        return self.subject.agent_id if isinstance(self.subject, Approval) else None
+
     def begun(self, at: datetime) -> OpenWait:
         """As it is stored."""
         return OpenWait(id=self.id, subject=self.subject, deadline=at + timedelta(seconds=self.expires_s))
@@ -50,12 +55,11 @@ class OpenWait:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """What comes of the end of some waits of a run: `left` is still waited for, `over` is not, and `recorded` tells of
-    it. The `approved` calls may start now; `waives` says that the session asks for no approval any more."""
+    it. `waives` says that the session asks for no approval any more."""
 
     left: Sequence[OpenWait]
     over: Sequence[OpenWait]
     recorded: Sequence[Recorded]
-    approved: Sequence[str] = ()
     waives: bool = False
 
 
@@ -65,7 +69,6 @@ def end(waits: Sequence[OpenWait], ending: Sequence[OpenWait], by: ResolvedBy, a
     left = [wait for wait in waits if wait not in ending]
     over: list[OpenWait] = []
     recorded: list[Recorded] = []
-    approved: list[str] = []
     for wait in ending:
         match wait.subject:
             case Questions() as questions:
@@ -73,9 +76,8 @@ def end(waits: Sequence[OpenWait], ending: Sequence[OpenWait], by: ResolvedBy, a
                 over.append(wait)
             case Approval() as approval:
                 decision = answer if isinstance(answer, Decision) else None
-                rest, said, started = approval.resolved(wait.id, by, decision)
+                rest, said = approval.resolved(wait.id, by, decision)
                 recorded += said
-                approved += started
                 (left if rest.calls else over).append(replace(wait, subject=rest))
     waives = isinstance(answer, Decision) and answer.decision == "approve_all"
-    return Ended(left=left, over=over, recorded=recorded, approved=approved, waives=waives)
+    return Ended(left=left, over=over, recorded=recorded, waives=waives)

@@ -184,9 +184,9 @@ class RunLedger(Protocol):
         stored events, its end the last. Raises `LeaseLostError`."""
         ...
 
-    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int) -> list[Event]:
+    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int | None) -> list[Event]:
         """Store what is waited for and tell of it, and free lease and slot: the run waits. Nothing is written, and
-        nothing answered, where a message stands after `seen_seq` or a stop lies in the inbox. Raises
+        nothing answered, where a message stands after `seen_seq`, if that is given, or a stop lies in the inbox. Raises
         `LeaseLostError`."""
         ...
 

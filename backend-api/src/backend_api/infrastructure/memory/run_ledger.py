@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from backend_api.domain.agent.approvals import never_started
+from backend_api.domain.agent.ending import cut_by_stop
 from backend_api.domain.agent.events import (
     ContextNote,
     Event,
@@ -85,7 +85,7 @@ class MemoryRunLedger:
                 if claimant is not None and not self._has_enough(user_id):
                     lease, started = self._take(row, self._store.runs[run_id], claimant)
                     events += started
-            elif interrupt and self._store.runs[run_id].run.status == RunStatus.RUNNING:
+            elif interrupt and self._store.runs[run_id].run.attempt:
                 self._leave(self._store.runs[run_id], "redirect", seq)
             if active is not None and (waits := self._store.runs[run_id].waits):
                 queued = RunQueued(run_id=run_id, message_id=message.message_id)
@@ -157,7 +157,6 @@ class MemoryRunLedger:
 
     def _take(self, row: SessionRow, taken: RunRow, claimant: Claimant) -> tuple[Lease, list[Event]]:
         now = self._store.clock()
-        taken.approved = []
         taken.run = replace(
             taken.run,
             status=RunStatus.RUNNING,
@@ -222,7 +221,7 @@ class MemoryRunLedger:
             run.expires_at = self._store.clock() + timedelta(seconds=lease_s)
             return tuple(run.inbox)
 
-    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int) -> list[Event]:
+    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int | None) -> list[Event]:
         """See `begin_waiting`."""
         async with self._store.lock:
             return begin_waiting(self._store, lease, waits, seen_seq)
@@ -301,8 +300,9 @@ class MemoryRunLedger:
         what = end(taken.waits, taken.waits, "stop")
         taken.resolved |= {wait.id: wait for wait in what.over}
         taken.waits = []
-        items = [*what.recorded, *map(never_started, taken.approved)]
-        self._store.record(row, taken.run.id, items)
+        events = [event for event in row.events if event.run_id == taken.run.id]
+        cut = cut_by_stop(taken.run.id, events, but=what.recorded)
+        self._store.record(row, taken.run.id, [*what.recorded, *cut])
         reason = "Stopped by the user." if taken.run.attempt else "Stopped by the user before it began."
         mine = (event.payload for event in reversed(row.events) if event.run_id == taken.run.id)
         usage = next((payload.usage for payload in mine if isinstance(payload, UsageUpdated)), Usage())

@@ -15,10 +15,11 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
 
 
-def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], seen_seq: int) -> list[Event]:
+def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], seen_seq: int | None) -> list[Event]:
     """See `RunLedger.wait`; under the lock."""
     row, run = store.held(lease)
-    if row.last_user_seq > seen_seq or any(message.kind == "stop" for message in run.inbox):
+    is_unread = seen_seq is not None and row.last_user_seq > seen_seq
+    if is_unread or any(message.kind == "stop" for message in run.inbox):
         return []
     run.waits = [wait.begun(store.clock()) for wait in waits]
     run.expires_at, run.fence = None, run.fence + 1
@@ -39,7 +40,6 @@ def end_waits(
     what = end(run.waits, ended, by, answer)
     run.waits = [*what.left]
     run.resolved |= {wait.id: wait for wait in what.over}
-    run.approved += what.approved
     items = [*what.recorded]
     if what.waives:
         row.session = replace(row.session, options=row.session.options | {"enable_approval": False})

@@ -52,7 +52,6 @@ class RunRow:
     inbox_last: int = 0
     waits: list[OpenWait] = field(default_factory=list[OpenWait])
     resolved: dict[str, OpenWait] = field(default_factory=dict[str, OpenWait])
-    approved: list[str] = field(default_factory=list[str])
 
 
 class MemoryStore:

@@ -138,8 +138,6 @@ class RunDocument(Document):
     """Waits that ended."""
     decided: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     """What was decided, and by whom, of those that are approvals."""
-    approved: list[str] = Field(default_factory=list[str])
-    """Calls approved since a worker last had the run."""
     created_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None

@@ -9,7 +9,7 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.application.conversation.event_json import dump, payload_fields
-from backend_api.domain.agent.approvals import never_started
+from backend_api.domain.agent.ending import cut_by_stop
 from backend_api.domain.agent.events import Event, RunFinished, RunQueued, Usage, UsageUpdated
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import end
@@ -17,12 +17,13 @@ from backend_api.domain.conversation.entity import Lease, Run, RunId, RunStatus,
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
-from backend_api.infrastructure.mongo.event_documents import from_document, insert_recorded, number
+from backend_api.infrastructure.mongo.event_documents import from_document, insert_recorded, number, read_events
 from backend_api.infrastructure.mongo.run_documents import left_in_inbox, queued_run, run_from
 from backend_api.infrastructure.mongo.run_queries import held_session, more_unread, waiting_after
 from backend_api.infrastructure.mongo.run_waits import over, waits_of
 from backend_api.infrastructure.mongo.transactions import in_transaction
 
+OF_CALLS = ["tool.called", "tool.started", "tool.finished"]
 STOPPED_BEFORE_START = "Stopped by the user before it began."
 STOPPED = "Stopped by the user."
 
@@ -124,7 +125,10 @@ class RunEndings:
         """End a run that no worker has: one that is queued, or that waits."""
         waits = waits_of(run)
         what = end(waits, waits, "stop")
-        items = [*what.recorded, *map(never_started, run.get("approved") or ())]
+        items = [*what.recorded]
+        if run["attempt"]:
+            events = await self._of_last_calls(transaction, session_id, run["_id"])
+            items += cut_by_stop(run["_id"], events, but=what.recorded)
         session = await self._database["sessions"].find_one_and_update(
             {"_id": session_id},
             [
@@ -157,6 +161,15 @@ class RunEndings:
         events = number(session_id, first, session["updated_at"], run["_id"], payloads)
         await insert_recorded(self._database, transaction, events, items)
         return run_from(closed or run)
+
+    async def _of_last_calls(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> list[Event]:
+        """The events of the calls of the main agent's last turn, and of all below them."""
+        events, of_run = self._database["events"], {"session_id": session_id, "run_id": run_id}
+        turn = of_run | {"type": "usage.updated", "agent_id": None}
+        last = await events.find_one(turn, sort=[("seq", -1)], projection={"seq": 1}, session=transaction)
+        wanted = {"type": {"$in": OF_CALLS}, "seq": {"$gt": last["seq"] if last else 0}}
+        found = events.find(of_run | wanted, sort=[("seq", 1)], session=transaction)
+        return await read_events(self._database, await found.to_list())
 
     async def _used(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> Usage:
         """What a run told last of its usage."""

@@ -141,8 +141,8 @@ class MongoRunLedger(RunEndings):
                     lease = lease_of(run, session)
                 await self._runs.insert_one(run, session=transaction)
             elif interrupt:
-                at_work = {"_id": run_id, "status": RunStatus.RUNNING.value}
-                await self._runs.update_one(at_work, [left_in_inbox("redirect", seq)], session=transaction)
+                has_begun = {"_id": run_id, "attempt": {"$gt": 0}}
+                await self._runs.update_one(has_begun, [left_in_inbox("redirect", seq)], session=transaction)
             events = number(session_id, seq, at, run_id, payloads)
             await insert_events(self._database, transaction, events)
             if session["status"] == SessionStatus.WAITING.value:
@@ -264,7 +264,7 @@ class MongoRunLedger(RunEndings):
         """See `Heartbeats`."""
         return await self._heartbeats.renew(lease, lease_s)
 
-    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int) -> list[Event]:
+    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int | None) -> list[Event]:
         """See `begin_waiting`."""
         return await begin_waiting(self._database, lease, waits, seen_seq)
 

@@ -112,7 +112,6 @@ def taken_by(worker: str, lease_s: float) -> dict[str, Any]:
         "assigned": None,
         "lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]},
         "started_at": {"$ifNull": ["$started_at", "$$NOW"]},
-        "approved": [],
     }
 
 

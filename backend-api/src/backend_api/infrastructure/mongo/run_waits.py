@@ -41,7 +41,8 @@ def waits_of(run: Document) -> list[OpenWait]:
 
 def _subject(wait: Document) -> Subject:
     if wait["kind"] == "approval":
-        return Approval(calls=[ApprovalCall(**call) for call in wait["calls"]], decided=_past(wait["decided"]))
+        calls = [ApprovalCall(**call) for call in wait["calls"]]
+        return Approval(calls=calls, agent_id=wait.get("agent_id"), decided=_past(wait["decided"]))
     return Questions(call_id=wait["call_id"], questions=[Question(**question) for question in wait["questions"]])
 
 
@@ -53,13 +54,13 @@ def _stored(waits: Sequence[OpenWait]) -> list[Document]:
     return [{"id": wait.id, "deadline": wait.deadline, **asdict(wait.subject)} for wait in waits]
 
 
-async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait], seen_seq: int) -> list[Event]:
+async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait], seen_seq: int | None) -> list[Event]:
     """See `RunLedger.wait`."""
 
     async def work(transaction: AsyncClientSession) -> list[Event]:
         held = held_session(lease)
         session = await database["sessions"].find_one_and_update(
-            held | {"last_user_seq": {"$lte": seen_seq}},
+            held if seen_seq is None else held | {"last_user_seq": {"$lte": seen_seq}},
             [_moved(len(waits), status=SessionStatus.WAITING.value, fence=0)],
             return_document=ReturnDocument.AFTER,
             session=transaction,
@@ -129,13 +130,12 @@ async def end_waits(
 
 
 def over(what: Ended) -> Document:
-    """What of a run tells later that these waits are over, and which calls nobody started yet."""
+    """What of a run tells later that these waits are over."""
     decided = [{"id": wait.id, "decided": [asdict(past) for past in wait.past]} for wait in what.over if wait.past]
     return {
         "$push": {
             "resolved": {"$each": [wait.id for wait in what.over]},
             "decided": {"$each": decided},
-            "approved": {"$each": list(what.approved)},
         }
     }
 

@@ -42,7 +42,7 @@ def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
             for number, asked in enumerate(arguments.questions, 1)
         ]
         asked = Questions(call_id=call.call_id, questions=questions)
-        return Waits(Wait(id=f"question_{call.call_id}", subject=asked, expires_s=expires_s))
+        return Waits([Wait(id=f"question_{call.call_id}", subject=asked, expires_s=expires_s)])
 
     return local_tool(
         name="ask_user",

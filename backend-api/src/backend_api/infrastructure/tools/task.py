@@ -9,7 +9,7 @@ from pydantic import Field
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import SubagentKind
 from backend_api.domain.agent.subagents import Assignment
-from backend_api.domain.agent.tools import Done, Tool, ToolCall
+from backend_api.domain.agent.tools import Done, Tool, ToolCall, Waits
 from backend_api.infrastructure.tools.local import Arguments, local_tool
 
 WITHIN_S = 1_800.0
@@ -35,7 +35,7 @@ class TaskTool:
             return []
         delegate = setup.delegate
 
-        async def run_call(call: ToolCall, arguments: TaskArguments) -> Done:
+        async def run_call(call: ToolCall, arguments: TaskArguments) -> Done | Waits:
             if delegate is None:
                 return Done(success=False, output="There is no other agent to give it to.")
             return await delegate(call, Assignment(kind=arguments.kind, task=arguments.task, within_s=WITHIN_S))
