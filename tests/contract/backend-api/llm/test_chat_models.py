@@ -329,6 +329,24 @@ async def test_pictures_of_results_are_sent_as_the_provider_takes_them(
         assert [block["type"] for block in second[2]["content"]] == ["tool_result"] * 3 + ["text"]
 
 
+async def test_work_that_lost_its_thinking_at_an_opening_goes_on_without(
+    model: Any, server: ModelServer, provider: str
+) -> None:
+    """Models with a budget refuse calls that no thinking stands before, until it has said something whole."""
+    calls = (ToolRequest(call_id="call_a", name="look", arguments={}),)
+    thought, said = (Thinking(text="hm", signature="sig"),), AssistantTurn(text="Done.")
+    result = ToolTurn(call_id="call_a", name="look", output="x", success=True)
+    for thinking, more in (((), []), (thought, []), ((), [said, UserTurn(text="Go on.")])):
+        turns = [UserTurn(text="Look."), AssistantTurn(text="", thinking=thinking, calls=calls), result, *more]
+        asked = replace(request(*turns), thinking="high")
+        async with asyncio.timeout(30), aclosing(model.stream(asked)) as parts:
+            assert [part async for part in parts]
+    if provider == "anthropic":
+        assert [body["thinking"]["type"] for body in server.requests] == ["disabled", "enabled", "enabled"]
+    else:
+        assert [body["reasoning_effort"] for body in server.requests] == ["high"] * 3
+
+
 async def test_what_is_said_of_a_result_stands_after_it(model: Any, server: ModelServer) -> None:
     turn = replace(seen("a"), pictures=(), note="It is not shown.")
     calls = (ToolRequest(call_id="call_a", name="look", arguments={}),)

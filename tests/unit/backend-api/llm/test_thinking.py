@@ -41,6 +41,8 @@ def test_newer_models_think_as_they_see_fit_and_older_ones_within_a_budget() -> 
             {"type": "enabled", "budget_tokens": 8_000},
             {"type": "enabled", "budget_tokens": 12_000},
         )
+        assert claude_fields(model, "max", 16_000, has_begun_without=True) == {"thinking": {"type": "disabled"}}
+    assert claude_fields("claude-sonnet-5", "max", 16_000, has_begun_without=True) == ADAPTIVE
     assert claude_fields("claude-sonnet-5", "off", 16_000) == {"thinking": {"type": "disabled"}}
     assert claude_fields("claude-sonnet-5", None, 16_000) == {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -178,7 +178,12 @@ def _body(request: ModelRequest) -> dict[str, Any]:
         "messages": messages,
         "max_tokens": request.max_output_tokens,
         "stream": True,
-        **claude_fields(request.model, request.thinking, request.max_output_tokens),
+        **claude_fields(
+            request.model,
+            request.thinking,
+            request.max_output_tokens,
+            has_begun_without=_calls_unthought(messages),
+        ),
     }
     if request.tools:
         body["tools"] = [
@@ -186,6 +191,13 @@ def _body(request: ModelRequest) -> dict[str, Any]:
             for tool in request.tools
         ]
     return body
+
+
+def _calls_unthought(messages: Sequence[dict[str, Any]]) -> bool:
+    """Whether its last words are calls with no thinking before them, as after an opening in the middle of its work."""
+    last = next((message for message in reversed(messages) if message["role"] == "assistant"), None)
+    kinds: list[str] = [block["type"] for block in last["content"]] if last is not None else []
+    return "tool_use" in kinds and kinds[0] not in ("thinking", "redacted_thinking")
 
 
 def messages_of(request: ModelRequest) -> list[dict[str, Any]]:

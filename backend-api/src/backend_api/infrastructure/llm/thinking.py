@@ -34,8 +34,11 @@ def claude_thinks(model: str) -> Thinks:
     return "always" if family in ("fable", "mythos") or version >= _ALWAYS_SINCE else "optional"
 
 
-def claude_fields(model: str, thinking: ThinkingLevel | None, max_tokens: int) -> dict[str, Any]:
-    """What a request to Anthropic says of it."""
+def claude_fields(
+    model: str, thinking: ThinkingLevel | None, max_tokens: int, *, has_begun_without: bool = False
+) -> dict[str, Any]:
+    """What a request to Anthropic says of it. A turn that `has_begun_without` goes on without where there is a budget:
+    those models refuse calls that no thinking stands before."""
     if thinking is None:
         return {}
     if thinking == "off":
@@ -43,6 +46,8 @@ def claude_fields(model: str, thinking: ThinkingLevel | None, max_tokens: int) -
     family, version = _claude(model)
     if family in ("fable", "mythos") or version >= _ADAPTIVE_SINCE:
         return {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": thinking}}
+    if has_begun_without:
+        return {"thinking": {"type": "disabled"}}
     # A part of the answer's tokens, as the budget counts among them.
     budget = max(max_tokens - max_tokens // _SHARES[thinking], MIN_BUDGET)
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
