@@ -45,7 +45,8 @@ from sandbox_manager.domain.workspace import WorkspaceArchives, WorkspaceRecords
 
 
 class SandboxRegistry(SandboxRecords, SandboxLeases, SandboxChanges, Protocol):
-    """The ports that one database adapter implements, as a lease and a record are one document."""
+    """The ports that one database adapter implements: more than seven methods, as lease and record are one document,
+    though each use case takes the port it needs."""
 
     async def check(self) -> None:
         """Raise `RegistryUnavailableError` when the registry does not answer."""
@@ -53,7 +54,8 @@ class SandboxRegistry(SandboxRecords, SandboxLeases, SandboxChanges, Protocol):
 
 
 class Runtime(RuntimeHost, SandboxLifecycle, SandboxMonitor, Protocol):
-    """The ports that one engine adapter implements; each use case takes those it needs."""
+    """The ports that one engine adapter implements: more than seven methods, as an engine is one adapter, though each
+    use case takes the ports it needs."""
 
     @property
     def archives(self) -> WorkspaceArchives:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import cast
 
@@ -16,7 +17,7 @@ from backend_api.application.runs.run_stream import (
     RunStream,
     Throttle,
 )
-from backend_api.domain.agent.events import MessageDelta
+from backend_api.domain.agent.events import ContextUsage, Event, MessageDelta, MessageUser
 from backend_api.domain.conversation.entity import RunId, SessionId
 from support.stage import RecordingStream, until
 
@@ -102,3 +103,36 @@ async def test_each_piece_tells_what_the_model_had_read_when_its_message_began()
             stream.show_text(f"m{seen_seq}", "so")
         await stream.drain(10.0)
     assert [getattr(payload, "seen_seq", 0) for _, payload in recording.deltas] == [3, 3, 8, 8]
+
+
+async def test_how_full_the_context_is_goes_along_with_what_is_stored_next() -> None:
+    recording = RecordingStream()
+    async with stream_of(recording, "run", Throttle()) as stream:
+        stream.show_context(500, 1_000)
+        stream.show_context(700, 1_000)
+        stream.show_stored([stored(1)])
+        stream.show_stored([stored(2)])
+        await stream.drain(10.0)
+    assert recording.deltas == []
+    assert [(event.seq, event.payload.type) for event in recording.published] == [
+        (None, "context.usage"),
+        (1, "message.user"),
+        (2, "message.user"),
+    ]
+    assert recording.published[0].payload == ContextUsage(used=700, max=1_000, ratio=0.7)
+
+
+async def test_a_writer_that_lost_its_run_does_not_tell_how_full_the_context_is() -> None:
+    recording = RecordingStream()
+    stream = RunStream(recording, SessionId("s"), RunId("r"), may_show=lambda: False)
+    running = asyncio.create_task(stream.deliver())
+    stream.show_context(500, 1_000)
+    stream.show_stored([stored(1)])
+    await stream.drain(10.0)
+    running.cancel()
+    assert [event.seq for event in recording.published] == [1]
+
+
+def stored(seq: int) -> Event:
+    payload = MessageUser(message_id=f"m{seq}", text="hi")
+    return Event(seq=seq, at=datetime.now(UTC), session_id="s", run_id="r", payload=payload)

@@ -18,7 +18,6 @@ from backend_api.domain.agent.events import (
     BodyReference,
     ContextNote,
     ContextOpened,
-    Continuation,
     FilesChanged,
     MessageCompleted,
     RunFinished,
@@ -220,17 +219,9 @@ class RunJournal:
         """Store these in one step."""
         await self._write(items, taken)
 
-    def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:
-        self._preface = [*preface]
-        self.read_seq = seen_seq
-        self._open_message = MessageCompleted(
-            message_id=message_id, text="", turn=turn, seen_seq=seen_seq, partial=True
-        )
-        self._stream.open_message(seen_seq)
-
-    def continue_message(self, continuation: Continuation) -> None:
-        if self._open_message is not None:
-            self._open_message.continuations.append(continuation)
+    def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
+        self._preface, self._open_message, self.read_seq = [*preface], message, message.seen_seq
+        self._stream.open_message(message.seen_seq)
 
     @_in_turn
     async def close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, taken: int = 0) -> None:
@@ -251,7 +242,7 @@ class RunJournal:
             ]
             text = self._stream.open_texts(MESSAGE).get(message.message_id, "")
             if text or message.continuations:
-                said.append(replace(message, text=text))
+                said.append(replace(message, text=text, partial=True))
         # A call is over after all that an agent of its own called.
         calls = sorted(self._open_calls.values(), key=lambda called: called.agent_id is None)
         cut = [self.cut_result(called, reason, cancelled=cancelled) for called in calls]

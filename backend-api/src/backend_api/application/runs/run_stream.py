@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from backend_api.application import measures
 from backend_api.domain.agent.events import ContextUsage, Event, LivePayload, StoredPayload
@@ -84,7 +85,7 @@ class RunStream:
         self._may_show = may_show
         self._session_id = session_id
         self._run_id = run_id
-        self._waiting: deque[_Piece | ContextUsage | list[Event]] = deque()
+        self._waiting: deque[_Piece | list[Event]] = deque()
         self._offsets: dict[TextKey, int] = {}
         self._stored_waiting = 0
         self._wake = asyncio.Event()
@@ -93,14 +94,16 @@ class RunStream:
         self._idle.set()
         self._open: dict[TextKey, list[str]] = {}
         self._seen_seq = 0
+        self._context: ContextUsage | None = None
         self.has_shown = asyncio.Event()
         """Set with the first text delivered."""
 
     def show_stored(self, events: Sequence[Event]) -> None:
         """Tell of stored events, after all text put in before."""
+        context, self._context = self._context, None
         self._stored_waiting += 1
         self._urgent.set()
-        self._put(list(events))
+        self._put([*([self._event(context)] if context is not None and self._may_show() else []), *events])
 
     def show_text(self, message_id: str, text: str) -> None:
         self._show(MESSAGE + message_id, text)
@@ -114,7 +117,8 @@ class RunStream:
         self._open[key] = ["".join(self._open[key])[-MAX_KEPT_OUTPUT:]]
 
     def show_context(self, used: int, size: int) -> None:
-        self._put(ContextUsage(used=used, max=size, ratio=round(used / size, 4) if size else 0.0))
+        """Told together with what is stored next, as alone it would be one more command of Redis for each answer."""
+        self._context = ContextUsage(used=used, max=size, ratio=round(used / size, 4) if size else 0.0)
 
     def open_message(self, seen_seq: int) -> None:
         """Another one begins; the model has read what the user said up to `seen_seq`."""
@@ -171,7 +175,11 @@ class RunStream:
         else:
             self._put(_Piece(key, offset, self._seen_seq, [text]))
 
-    def _put(self, item: _Piece | ContextUsage | list[Event]) -> None:
+    def _event(self, payload: LivePayload) -> Event:
+        at = datetime.now(UTC)
+        return Event(seq=None, at=at, session_id=self._session_id, run_id=self._run_id, payload=payload)
+
+    def _put(self, item: _Piece | list[Event]) -> None:
         if len(self._waiting) >= MAX_WAITING:
             dropped = self._waiting.popleft()
             if isinstance(dropped, list):
@@ -188,7 +196,7 @@ class RunStream:
         finally:
             over.cancel()
 
-    async def _deliver(self, item: _Piece | ContextUsage | list[Event]) -> None:
+    async def _deliver(self, item: _Piece | list[Event]) -> None:
         if not isinstance(item, list) and not self._may_show():
             return
         try:
@@ -196,7 +204,7 @@ class RunStream:
                 if isinstance(item, list):
                     await self._stream.append(self._session_id, item)
                 else:
-                    payload = item.payload() if isinstance(item, _Piece) else item
+                    payload = item.payload()
                     measures.DELTAS.labels(payload.type).inc()
                     await self._stream.show(self._session_id, self._run_id, payload)
         except Exception:

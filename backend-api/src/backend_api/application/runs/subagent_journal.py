@@ -10,7 +10,7 @@ from typing import TypeVar
 from backend_api.application.runs.run_journal import RunJournal, is_said_by
 from backend_api.domain.agent.approvals import Approval
 from backend_api.domain.agent.events import (
-    Continuation,
+    MessageCompleted,
     OfAgent,
     StoredPayload,
     SubagentStarted,
@@ -87,12 +87,9 @@ class SubagentJournal:
     ) -> AbstractContextManager[ToolCall]:
         return self._run.tool_call(called, on_output)
 
-    def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:
-        del message_id, turn, seen_seq
+    def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
+        del message
         self._preface = [replace(item, payload=self._own(item.payload)) for item in preface]
-
-    def continue_message(self, continuation: Continuation) -> None:
-        del continuation
 
     def _asked(self, wait: Wait) -> Approval:
         if not isinstance(wait.subject, Approval):

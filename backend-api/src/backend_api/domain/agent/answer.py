@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from backend_api.domain.agent.events import Continuation, MessageCompleted, StoredPayload, ThinkingCompleted, Usage
-from backend_api.domain.agent.journal import Journal, LiveOutput
+from backend_api.domain.agent.journal import LiveOutput
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
@@ -42,7 +42,6 @@ class Answer:
     message_id: str
     turn: int
     seen_seq: int
-    journal: Journal
     live: LiveOutput
     new_id: Callable[[str], str]
     thinking: ThinkingLevel | None = None
@@ -73,9 +72,7 @@ class Answer:
             for one in self._thoughts
             if one.continued == len(self.continuations)
         )
-        continuation = Continuation(at=len(text), note=note)
-        self.continuations.append(continuation)
-        self.journal.continue_message(continuation)
+        self.continuations.append(Continuation(at=len(text), note=note))
         said = [AssistantTurn(text=text[since:], thinking=thinking)] if text[since:] else []
         return [*said, NoteTurn(text=note)]
 
@@ -118,16 +115,18 @@ class Answer:
         ]
         # What it was told to go on with stands with its text, also where it went on with calls alone.
         if self.text or self.continuations or not self.calls:
-            stored.append(
-                MessageCompleted(
-                    message_id=self.message_id,
-                    text=self.text,
-                    turn=self.turn,
-                    seen_seq=self.seen_seq,
-                    continuations=self.continuations,
-                )
-            )
+            stored.append(self.message())
         return stored
+
+    def message(self) -> MessageCompleted:
+        """With the text so far; where it goes on afterwards, that is added to it."""
+        return MessageCompleted(
+            message_id=self.message_id,
+            text=self.text,
+            turn=self.turn,
+            seen_seq=self.seen_seq,
+            continuations=self.continuations,
+        )
 
     def _add_thinking(self, part: ThinkingPart) -> None:
         if self.thinking == "off":

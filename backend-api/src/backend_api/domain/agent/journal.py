@@ -6,7 +6,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from backend_api.domain.agent.events import Continuation, StoredPayload, ToolCalled, ToolFinished, Usage, UsageUpdated
+from backend_api.domain.agent.events import (
+    MessageCompleted,
+    StoredPayload,
+    ToolCalled,
+    ToolFinished,
+    Usage,
+    UsageUpdated,
+)
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
@@ -14,7 +21,8 @@ from backend_api.domain.agent.waits import Wait
 
 
 class Journal(Protocol):
-    """What is recorded is stored before it is shown.
+    """What is recorded is stored before it is shown. More than seven methods, as one object knows of an agent what is
+    stored, what is open, and what was used, and must answer for all of it at once should the run be cut.
 
     Every method that stores raises `LeaseLostError` once another worker holds the run; nothing is written then.
     """
@@ -51,13 +59,10 @@ class Journal(Protocol):
         how far it came."""
         ...
 
-    def open_message(self, message_id: str, *, turn: int, seen_seq: int, preface: Sequence[Recorded] = ()) -> None:
-        """The message now being written: kept as partial should the run be cut. What the model was told for it, the
-        `preface`, is stored with the first of it that is: before that nothing depends on it."""
-        ...
-
-    def continue_message(self, continuation: Continuation) -> None:
-        """Another call goes on with the open message."""
+    def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
+        """The message now being written, of which only the text is still missing: kept as partial should the run be
+        cut. What the model was told for it, the `preface`, is stored with the first of it that is: before that nothing
+        depends on it."""
         ...
 
 

@@ -79,7 +79,6 @@ class AgentLoop:
             message_id=self.new_id("msg"),
             turn=conversation.next_turn,
             seen_seq=conversation.seen_seq,
-            journal=self.journal,
             live=self.live,
             new_id=self.new_id,
             thinking=self.opening.thinking,
@@ -126,7 +125,7 @@ class AgentLoop:
             thinking=self.opening.thinking,
             pictures=await self._load(sent),
         )
-        self.journal.open_message(answer.message_id, turn=answer.turn, seen_seq=answer.seen_seq, preface=preface)
+        self.journal.open_message(answer.message(), preface)
         return request
 
     async def _load(self, sent: Conversation) -> Mapping[Picture, Image]:

@@ -127,7 +127,9 @@ class Resolved:
 
 
 class RunLedger(Protocol):
-    """Runs and their leases. Every writing call is one transaction over session, run and events."""
+    """Runs and their leases. Every writing call is one transaction over session, run and events: more than seven
+    methods, as each is a step of the same state machine, and one contract suite tries all of them against each other.
+    """
 
     async def accept(
         self,
@@ -234,7 +236,7 @@ class SessionStream(Protocol):
     and pieces merged by the writer (`RunStream`) and by the reader (`FollowEvents`) alone."""
 
     async def append(self, session_id: SessionId, events: Sequence[Event]) -> None:
-        """Tell of stored events. Texts they hold in full are forgotten."""
+        """Tell of stored events, and of live ones that go along. Texts they hold in full are forgotten."""
         ...
 
     async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:

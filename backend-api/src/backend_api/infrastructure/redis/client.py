@@ -40,7 +40,7 @@ class PubSub(Protocol):
 
 
 class Redis(Protocol):
-    """The commands of the gateway."""
+    """The commands of the gateway: more than seven methods, as it uses so many of the driver's."""
 
     def ping(self) -> Awaitable[bool]: ...
     def publish(self, channel: str, message: str | bytes) -> Awaitable[int]: ...
