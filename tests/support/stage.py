@@ -27,6 +27,7 @@ from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, Run
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Subscription, Topic
+from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
@@ -191,19 +192,18 @@ def worker_for(
         if sleeps is not None:
             sleeps.append(seconds)
 
+    calls = ModelCalls(model, info.provider, RetryPolicy(), sleep=no_sleep, jitter=lambda: 0.0)
     services = RunServices(
         ledger=stage.ledger,
         log=stage.log,
         stream=stage.stream,
         notifier=stage.notifier,
         sessions=stage.sessions,
-        catalogue=OneModel(chat=model, info=info),
+        catalogue=OneModel(chat=calls, info=info),
         capabilities=capabilities(tools or HandlerBox(), **bounds),
         options=options or RunOptions(),
         clock=clock,
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",
-        sleep=no_sleep,
-        jitter=lambda: 0.0,
         defaults=defaults or Options(max_turns=max_turns),
     )
     return Worker(name=name, services=services, max_concurrent_runs=slots, poll_s=poll_s, announces=announces)

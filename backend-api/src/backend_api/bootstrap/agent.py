@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import random
 import socket
 import uuid
 from collections.abc import AsyncGenerator, Callable
@@ -21,13 +19,13 @@ from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.model import ModelInfo
-from backend_api.domain.agent.retry import RetryPolicy
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools
+from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
 from backend_api.infrastructure.search.registry import search_http, search_provider
 from backend_api.infrastructure.tools.ask_user import ask_user
@@ -77,7 +75,12 @@ def build_catalogue(settings: Settings) -> Catalogue:
             anthropic_base_url=settings.anthropic_base_url,
             context_window=settings.context_window,
             demo_delay_s=settings.demo_delay_ms / 1000,
-        )
+        ),
+        RetryPolicy(
+            max_retries=settings.llm_max_retries,
+            base_delay_s=settings.llm_retry_base_delay,
+            max_delay_s=settings.llm_retry_max_delay,
+        ),
     )
 
 
@@ -114,18 +117,9 @@ async def open_agent(
             sessions=ports.sessions,
             catalogue=catalogue,
             capabilities=table,
-            options=RunOptions(
-                retry=RetryPolicy(
-                    max_retries=settings.llm_max_retries,
-                    base_delay_s=settings.llm_retry_base_delay,
-                    max_delay_s=settings.llm_retry_max_delay,
-                ),
-                max_output_tokens=settings.max_output_tokens,
-            ),
+            options=RunOptions(max_output_tokens=settings.max_output_tokens),
             clock=now,
             new_id=_new_id,
-            sleep=asyncio.sleep,
-            jitter=random.random,
             defaults=settings.session_defaults,
         )
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"

@@ -104,8 +104,6 @@ async def conversation(
             options=RunOptions(heartbeat_s=30),
             clock=lambda: datetime.now(UTC),
             new_id=lambda kind: f"{kind}_{next(ids)}",
-            sleep=asyncio.sleep,
-            jitter=lambda: 0.0,
         )
         worker = Worker(name="worker", services=services, poll_s=600, announces=announces)
         announced = AnnouncedSlots(notifier, model="m")

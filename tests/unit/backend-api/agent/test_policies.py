@@ -16,8 +16,8 @@ from backend_api.domain.agent.model import (
     TextPart,
 )
 from backend_api.domain.agent.phrase import render_phrase
-from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.usage import add_usage, combine
+from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
 from support.scripted import ScriptedModel
 
 REQUEST = ModelRequest(model="m", system="", turns=[], tools=[], max_output_tokens=1)
@@ -28,7 +28,7 @@ async def ask(model: ScriptedModel, sleeps: list[float], **policy: Any) -> list[
     async def sleep(seconds: float) -> None:
         sleeps.append(seconds)
 
-    retrying = RetryingModel(inner=model, policy=RetryPolicy(**policy), sleep=sleep, jitter=lambda: 0.5)
+    retrying = ModelCalls(model, "test", RetryPolicy(**policy), sleep=sleep, jitter=lambda: 0.5)
     async with aclosing(retrying.stream(REQUEST)) as parts:
         return [part async for part in parts]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -20,7 +20,6 @@ from backend_api.domain.agent.model import UnknownModelError
 from backend_api.domain.agent.opening import Opening
 from backend_api.domain.agent.options import NO_OPTIONS, Options, merged
 from backend_api.domain.agent.pictures import Pictures
-from backend_api.domain.agent.retry import RetryingModel, RetryPolicy
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
@@ -31,7 +30,6 @@ from backend_api.domain.notifier import Notifier
 class RunOptions:
     """Bounds of a run. A lease lapses `lease_s` after the last heartbeat."""
 
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
     max_output_tokens: int = 16_384
     max_attempts: int = 3
     lease_s: float = 10.0
@@ -52,8 +50,6 @@ class RunServices:
     options: RunOptions
     clock: Callable[[], datetime]
     new_id: Callable[[str], str]
-    sleep: Callable[[float], Awaitable[None]]
-    jitter: Callable[[], float]
     defaults: Options = NO_OPTIONS
     """The deployment's layer of options."""
     histories: Histories = field(default_factory=Histories)
@@ -61,9 +57,7 @@ class RunServices:
 
     async def agent_loop(self, lease: Lease, journal: RunJournal, stream: RunStream) -> AgentLoop:
         """The loop of the main agent, with the model, the tools and the capabilities of this run."""
-        chosen = await self._choose(lease, journal)
-        chat = RetryingModel(inner=chosen.chat, policy=self.options.retry, sleep=self.sleep, jitter=self.jitter)
-        model = ChosenModel(info=chosen.info, chat=chat)
+        model = await self._choose(lease, journal)
         pictures = self.pictures.of(lease.run.session_id, self.log)
         setup = Setup(now=self.clock, options=merged(self.defaults, lease.options))
 

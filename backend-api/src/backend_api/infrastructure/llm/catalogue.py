@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.model import ChatModel, ModelInfo, Thinks, UnknownModelError
+from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
 from backend_api.infrastructure.llm.demo import DEMO_MODEL, DemoModel
 from backend_api.infrastructure.llm.thinking import claude_thinks, openai_thinks
 from backend_api.infrastructure.llm.vision import sees
-from backend_api.infrastructure.llm.watched import WatchedModel
 
 
 class LlmSettingError(ValueError):
@@ -92,7 +92,8 @@ PROVIDERS: dict[str, _Provider] = {
 class Catalogue:
     """`ModelCatalogue` of the settings; an async context manager that closes the providers' connections."""
 
-    def __init__(self, settings: LlmSettings) -> None:
+    def __init__(self, settings: LlmSettings, retry: RetryPolicy | None = None) -> None:
+        self._retry = retry or RetryPolicy()
         self._open: list[ClosableModel] = []
         self._chosen: dict[str, ChosenModel] = {}
         chosen = _provider_name(settings)
@@ -113,7 +114,7 @@ class Catalogue:
             thinking=DEMO_MODEL.thinking,
         )
         self._chosen[demo.id] = ChosenModel(
-            info=demo, chat=WatchedModel(DemoModel(delay_s=settings.demo_delay_s), demo.provider)
+            info=demo, chat=ModelCalls(DemoModel(delay_s=settings.demo_delay_s), demo.provider, self._retry)
         )
         self._default = next(model.info for model in self._chosen.values() if model.info.is_default)
 
@@ -150,7 +151,7 @@ class Catalogue:
                 thinking=PROVIDERS[provider].thinks(name, settings),
                 vision=sees(name, settings.vision_models),
             )
-            self._chosen.setdefault(name, ChosenModel(info=info, chat=WatchedModel(chat, provider)))
+            self._chosen.setdefault(name, ChosenModel(info=info, chat=ModelCalls(chat, provider, self._retry)))
 
 
 def _provider_name(settings: LlmSettings) -> str:

@@ -1,10 +1,13 @@
-"""Calls of a model, counted and traced; each attempt is one."""
+"""Calls of a model: each counted and traced, and made again after a passing fault."""
 
 from __future__ import annotations
 
+import asyncio
+import random
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import dataclass
 
 from opentelemetry.trace import SpanKind
 
@@ -13,17 +16,63 @@ from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import ChatModel, FinishPart, ModelError, ModelRequest, Part, UsagePart
 from service_kit.observation.spans import TRACER, failed
 
+LONGEST_ASKED_WAIT_S = 120.0
 _FINE = frozenset({"stop", "length", "tool_calls"})
 
 
-class WatchedModel:
-    """`ChatModel` around another one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Wait min(base * 2^n + rand(0, 1), max) seconds before attempt n + 1."""
 
-    def __init__(self, inner: ChatModel, provider: str) -> None:
+    max_retries: int = 3
+    base_delay_s: float = 1.0
+    max_delay_s: float = 30.0
+
+    def delay(self, attempt: int, jitter: float, asked_s: float | None) -> float:
+        """`asked_s` is the provider's own wish (Retry-After), honoured as given."""
+        if asked_s is not None:
+            return max(asked_s, 0.0)
+        return min(self.base_delay_s * 2**attempt + jitter, self.max_delay_s)
+
+
+class ModelCalls:
+    """`ChatModel` around a provider's. It is asked again only before the first streamed part, as what was shown can't
+    be taken back."""
+
+    def __init__(
+        self,
+        inner: ChatModel,
+        provider: str,
+        policy: RetryPolicy,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
         self._inner = inner
         self._provider = provider
+        self._policy = policy
+        self._sleep = sleep
+        self._jitter = jitter
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
+        attempt = 0
+        while True:
+            has_started = False
+            try:
+                async with aclosing(self._attempt(request)) as parts:
+                    async for part in parts:
+                        has_started = True
+                        yield part
+                return
+            except ModelError as error:
+                asked = error.retry_after_s
+                is_last = attempt >= self._policy.max_retries
+                if has_started or is_last or not error.may_retry or (asked or 0.0) > LONGEST_ASKED_WAIT_S:
+                    raise
+            await self._sleep(self._policy.delay(attempt, self._jitter(), asked))
+            attempt += 1
+
+    async def _attempt(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         provider, model = self._provider, request.model
         attributes = {"gen_ai.provider.name": provider, "gen_ai.request.model": model}
         span = TRACER.start_span("model call", kind=SpanKind.CLIENT, attributes=attributes)
