@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -176,6 +176,7 @@ def worker_for(
     name: str = "worker_1",
     options: RunOptions | None = None,
     sleeps: list[float] | None = None,
+    sleep: Callable[[float], Awaitable[None]] | None = None,
     slots: int = 50,
     poll_s: float = 0.05,
     clock: Callable[[], datetime] = utc_now,
@@ -192,7 +193,7 @@ def worker_for(
         if sleeps is not None:
             sleeps.append(seconds)
 
-    calls = ModelCalls(model, info.provider, RetryPolicy(), sleep=no_sleep, jitter=lambda: 0.0)
+    calls = ModelCalls(model, info.provider, RetryPolicy(), sleep=sleep or no_sleep, jitter=lambda: 0.0)
     services = RunServices(
         ledger=stage.ledger,
         log=stage.log,

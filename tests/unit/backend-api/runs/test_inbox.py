@@ -213,14 +213,13 @@ async def test_a_redirect_in_mid_tool_cuts_it_says_so_and_leaves_a_valid_convers
 async def test_a_redirect_during_a_retry_wait_asks_at_once_with_the_new_message() -> None:
     stage = Stage()
     model = ScriptedModel([ModelUnavailableError("busy", may_retry=True)], [TextPart("Blue then."), STOP])
-    worker = worker_for(stage, model)
     waits = asyncio.Event()
 
     async def sleep(seconds: float) -> None:
         waits.set()
         await hold()
 
-    object.__setattr__(worker.services, "sleep", sleep)
+    worker = worker_for(stage, model, sleep=sleep)
     async with working(worker):
         session = await stage.open_session()
         run = await stage.say(session, "go")
