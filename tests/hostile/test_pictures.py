@@ -1,0 +1,122 @@
+"""A sandbox whose tools show what is no picture, or none that a provider takes: the conversation goes on."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.events import ContextOpened
+from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
+from backend_api.infrastructure.tool_api.sandbox_tools import outcome_of
+from contracts.tools import BrowserDisplay, ToolResult
+from support.model_server import Answer, Call, ModelServer
+from support.photographs import jpeg, png, webp
+from support.scripted import SCRIPTED, HandlerBox, OnOutput
+from support.stage import Stage, worker_for, working
+
+SEEING = replace(SCRIPTED, vision=True)
+GOOD = png()
+EVIL = {
+    "nothing after its mark": b"\x89PNG\r\n\x1a\n",
+    "no end": png(50, 50)[:-12],
+    "more pixels than a provider takes": png(8_001, 1),
+    "as many as a head can say": jpeg(65_535, 65_535),
+    "no pixels": jpeg(0, 0),
+    "segments alone": b"\xff\xd8" + b"\xff\xe0\x00\x02" * 500_000 + b"\xff\xd9",
+    "a page": b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
+    "a moving one": b"GIF89a" + b"\0" * 50,
+    "a chunk nobody knows": webp(b"EVIL", b"\0" * 40),
+}
+LOOKS_WHOLE = jpeg(size=5_000)
+
+
+class Provider(ModelServer):
+    """Looks twice, and then answers; refuses what holds any picture but the good one."""
+
+    def __init__(self) -> None:
+        super().__init__(respond=self._answer_to)
+        self.refused = 0
+
+    def _answer_to(self, request: dict[str, Any]) -> Answer:
+        sent = pictures(request)
+        if any(picture != GOOD for picture in sent):
+            self.refused += 1
+            return Answer(status=400, message="Could not process image")
+        asked = json.dumps(request["messages"])
+        looks = asked.count('"tool_call_id"') + asked.count('"tool_use_id"')
+        return Answer(texts=("Done.",)) if looks >= 2 else Answer(texts=(), calls=(Call(name="look"),))
+
+
+def pictures(request: dict[str, Any]) -> list[bytes]:
+    """All that a request holds, to either provider."""
+    found: list[bytes] = []
+
+    def search(value: Any) -> None:
+        if isinstance(value, dict):
+            if value.get("type") == "base64":
+                found.append(base64.b64decode(value["data"]))
+            if "image_url" in value and isinstance(value["image_url"], dict):
+                found.append(base64.b64decode(value["image_url"]["url"].partition(",")[2]))
+            value = list(value.values())
+        for one in value if isinstance(value, list) else ():
+            search(one)
+
+    search(request["messages"])
+    return found
+
+
+def showing(*images: bytes) -> HandlerBox:
+    """A tool of the sandbox that shows these, one a call."""
+    left, tools = list(images), HandlerBox()
+
+    async def look(call: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+        image = base64.b64encode(left.pop(0)).decode()
+        display = BrowserDisplay(url="about:blank", image=image, image_media_type="image/png")
+        return outcome_of(ToolResult(success=True, output="Looked.", display=display))
+
+    tools.add("look", look)
+    return tools
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def model_of(kind: str, provider: Provider) -> OpenAiChatModel | AnthropicModel:
+    if kind == "openai":
+        return OpenAiChatModel(key="k", base_url=provider.openai_url)
+    return AnthropicModel(key="k", base_url=provider.url)
+
+
+@pytest.mark.parametrize("name", EVIL)
+async def test_what_is_no_picture_that_a_provider_takes_is_never_sent(kind: str, name: str) -> None:
+    stage = Stage()
+    async with Provider() as provider:
+        model = model_of(kind, provider)
+        session = await stage.open_session(title="named")
+        async with working(worker_for(stage, model, showing(EVIL[name], GOOD), info=SEEING)):
+            end = await stage.until_finished(await stage.say(session, "look"))
+        await model.aclose()
+    assert (end.status, stage.said(session), provider.refused) == ("completed", "Done.", 0)
+    assert [pictures(request) for request in provider.requests] == [[], [], [GOOD]]
+
+
+async def test_one_that_only_looks_whole_is_refused_once_and_the_conversation_goes_on(kind: str) -> None:
+    stage = Stage()
+    async with Provider() as provider:
+        model = model_of(kind, provider)
+        session = await stage.open_session(title="named")
+        async with working(worker_for(stage, model, showing(LOOKS_WHOLE, GOOD), info=SEEING)):
+            ends = [await stage.until_finished(await stage.say(session, text)) for text in ("look", "and now?")]
+        await model.aclose()
+    assert [end.status for end in ends] == ["completed", "completed"]
+    assert provider.refused == 1
+    assert [pictures(request) for request in provider.requests] == [[], [LOOKS_WHOLE], [], [GOOD], [GOOD]]
+    assert [opened.cause for opened in stage.payloads(session, ContextOpened)] == ["started", "history"]
