@@ -9,7 +9,13 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from sandbox_manager.domain.errors import DomainError, ElsewhereError, NotFoundError, RegistryUnavailableError
+from sandbox_manager.domain.errors import (
+    DomainError,
+    ElsewhereError,
+    EngineUnavailableError,
+    NotFoundError,
+    RegistryUnavailableError,
+)
 from sandbox_manager.domain.ports import Clock
 from sandbox_manager.domain.sandbox import Identity
 from sandbox_manager.domain.workspace import (
@@ -27,6 +33,7 @@ WORK_LEASE = timedelta(seconds=30)
 _HEARTBEAT_S = 5.0
 _LOOK_S = 0.25
 _ATTEMPTS = 20
+_LOST = "The work at these files was held up for too long and is taken over. Try again in a moment."
 
 
 async def _nowhere_else(_: str) -> bool:
@@ -46,6 +53,8 @@ class WorkspaceWork:
     clock: Clock
     owner: str
     is_elsewhere: Callable[[str], Awaitable[bool]] = _nowhere_else
+    lease: timedelta = WORK_LEASE
+    heartbeat_s: float = _HEARTBEAT_S
 
     async def get(self, session_id: str, user_id: str) -> Workspace:
         """The record, also of a workspace nobody did anything to. Raises `NotFoundError` for another user's."""
@@ -67,11 +76,13 @@ class WorkspaceWork:
         """The workspace, held until the block ends. Raises `WorkspaceBusyError`, `ElsewhereError`.
 
         After a restore that failed the files are mended; when that fails too the hold lapses and the next sweep tries.
+        A block whose hold lapsed, or may have, is cut and raises `EngineUnavailableError`: whoever has the workspace
+        next mends what it left.
         """
         owner = f"{self.owner}/{snapshot_id}/{kind}"
 
         def begin(now: Workspace) -> Workspace:
-            work = Work(kind=kind, snapshot_id=snapshot_id, owner=owner, until=self.clock.now() + WORK_LEASE)
+            work = Work(kind=kind, snapshot_id=snapshot_id, owner=owner, until=self.clock.now() + self.lease)
             if now.remove_at is not None:
                 raise NotFoundError("The session of these files was deleted.")
             begun = now.begun(work)
@@ -84,20 +95,32 @@ class WorkspaceWork:
         if await self.is_elsewhere(session_id):
             raise ElsewhereError
         await self.settle(session_id, user_id)
+        limit = asyncio.timeout_at(asyncio.get_running_loop().time() + self.lease.total_seconds())
         held = await self.change(session_id, user_id, begin)
-        heartbeat = asyncio.create_task(self._renew(session_id, user_id, owner), name=f"workspace-{session_id}")
+        renewing = asyncio.create_task(self._renew(session_id, user_id, owner, limit), name=f"workspace-{session_id}")
+
+        async def end() -> None:
+            await _cancel(renewing)
+            await self.change(session_id, user_id, lambda now: now.ended(owner))
+
         try:
-            yield held
-        except BaseException:
-            if kind is WorkKind.RESTORE:
-                await self.archives.mend(session_id, user_id)
-            await self.change(session_id, user_id, lambda now: now.ended(owner))
+            async with limit:
+                try:
+                    yield held
+                except BaseException:
+                    if not limit.expired():
+                        if kind is WorkKind.RESTORE:
+                            await self.archives.mend(session_id, user_id)
+                        await end()
+                    raise
+                else:
+                    await end()
+        except TimeoutError as error:
+            if limit.expired():
+                raise EngineUnavailableError(_LOST) from error
             raise
-        else:
-            await self.change(session_id, user_id, lambda now: now.ended(owner))
         finally:
-            heartbeat.cancel()
-            await asyncio.wait({heartbeat})
+            await _cancel(renewing)
 
     async def settle(self, session_id: str, user_id: str) -> None:
         """Finish what a manager that died began; what goes on is left alone.
@@ -108,7 +131,7 @@ class WorkspaceWork:
         work, now = known.work, self.clock.now()
         if work is None or work.until > now:
             return
-        mending = replace(work, owner=f"{self.owner}/mend", until=now + WORK_LEASE)
+        mending = replace(work, owner=f"{self.owner}/mend", until=now + self.lease)
         if not await self.records.save(replace(known, work=mending)):
             return
         _log.warning("interrupted workspace work mended", extra={"session_id": session_id, "kind": work.kind.value})
@@ -129,13 +152,32 @@ class WorkspaceWork:
             else:
                 await asyncio.sleep(_LOOK_S)
 
-    async def _renew(self, session_id: str, user_id: str, owner: str) -> None:
+    async def _renew(self, session_id: str, user_id: str, owner: str, limit: asyncio.Timeout) -> None:
+        """Move the limit with each renewal; one that is not known to be stored moves nothing."""
+
         def renewed(now: Workspace) -> Workspace:
             if now.work is None or now.work.owner != owner:
-                return now
-            return replace(now, work=replace(now.work, until=self.clock.now() + WORK_LEASE))
+                raise _LostError
+            return replace(now, work=replace(now.work, until=self.clock.now() + self.lease))
 
+        loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(_HEARTBEAT_S)
-            with contextlib.suppress(DomainError):
+            await asyncio.sleep(self.heartbeat_s)
+            began = loop.time()
+            try:
                 await self.change(session_id, user_id, renewed)
+            except DomainError:
+                continue
+            except _LostError:
+                limit.reschedule(began)
+                return
+            limit.reschedule(began + self.lease.total_seconds())
+
+
+class _LostError(Exception):
+    """Another manager has the workspace."""
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait({task})
