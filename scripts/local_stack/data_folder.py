@@ -66,7 +66,7 @@ def load_secrets(folder: Path) -> StackSecrets:
 
 
 def _read(path: Path) -> dict[str, str]:
-    damaged = StackError(f"{path} is damaged. Remove it and start again; people must log in anew.")
+    damaged = StackError(f"{path} is damaged. Remove it and start again; users must log in again.")
     try:
         kept: object = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

@@ -37,7 +37,7 @@ def load_settings() -> StackSettings:
         raise StackError(f"AUTH_MODE must be local or password, not {auth_mode!r}.")
     if auth_mode == "local" and not is_loopback(host):
         raise StackError(
-            f"AUTH_MODE=local asks for no log-in, so HOST must be a loopback address, not {host}. "
+            f"AUTH_MODE=local has no login, so HOST must be a loopback address, not {host}. "
             f"Use AUTH_MODE=password HOST={host} ./run.sh local"
         )
     data_dir = Path(environ.get("DATA_DIR") or ".data").expanduser()
@@ -66,7 +66,9 @@ def read_env_file(path: Path) -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise StackError(f"{path} can't be read: {reason}. Make it yours, or use a checkout of your own.") from error
+        raise StackError(
+            f"{path} can't be read: {reason}. Make yourself its owner, or use a checkout of your own."
+        ) from error
     found: dict[str, str] = {}
     for raw in text.splitlines():
         line = raw.strip()

@@ -20,7 +20,7 @@ export default {
     haveAccount: 'Have an account?',
     noAccount: 'New here?',
     you: 'You',
-    over: 'Your log-in ended. Log in again to go on where you were; what runs goes on meanwhile.',
+    over: 'Your login session has ended. Log in again to continue where you were; running work continues meanwhile.',
     badUsername: '2 to 32 letters a–z, digits, dots, hyphens or underscores, beginning with a letter or digit.',
     badPassword: '8 to 256 characters.',
   },
@@ -33,8 +33,8 @@ export default {
     again: 'New password again',
     show: 'Show what is typed',
     hide: 'Hide what is typed',
-    ends: 'You stay logged in here. Every other log-in of yours ends.',
-    changed: 'Your password is changed. Every other log-in has ended.',
+    ends: 'You stay logged in here. All your other login sessions end.',
+    changed: 'Your password is changed. All your other login sessions have ended.',
     missing: 'Fill this in.',
     same: 'This is your current password. Choose another.',
     differs: 'This is not the same as above.',
@@ -240,7 +240,7 @@ export default {
   },
   notice: {
     length: 'The answer was cut at the length limit. Ask for the rest to go on.',
-    unknown_model: 'The chosen model is no longer on offer. {model} answers instead.',
+    unknown_model: 'The chosen model is no longer available. {model} answers instead.',
     computer: {
       disk_filling:
         'The files of this computer take up over {percent} % of the {limit} MB they may. At the limit nothing more is taken. Ask the agent to delete what nobody needs.',
@@ -264,7 +264,7 @@ export default {
     keep: 'Keep it running',
     endsUnused: 'Nobody is using this computer. It shuts down in {minutes} min; files are kept.',
     endsSoon:
-      'This computer reaches its longest time in {minutes} min. Files are kept, and a new one starts when needed.',
+      'This computer reaches its maximum lifetime in {minutes} min. Files are kept, and a new one starts when needed.',
     queued: 'Waiting for a computer',
     queuedText: 'All computers are in use. It starts as soon as one is free.',
     inLine: 'All computers are in use. Yours is number {place} in line.',

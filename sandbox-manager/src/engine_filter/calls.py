@@ -144,8 +144,8 @@ def _value(name: str, kind: _Kind, value: str) -> str:
     if kind in ("flag", "off"):
         flag = _FLAG.get(value.lower())
         if flag is None or (kind == "off" and flag != "0"):
-            raise Refused(f"the parameter {name} may not be that")
+            raise Refused(f"the parameter {name} has a value that is not allowed")
         return flag
     if not re.fullmatch(_PATTERNS[kind], value, re.ASCII):
-        raise Refused(f"the parameter {name} may not be that")
+        raise Refused(f"the parameter {name} has a value that is not allowed")
     return value

@@ -51,7 +51,7 @@ def judge_container(policy: Policy, body: Json) -> Wanted:
     host = kept["HostConfig"]
     need(host, ("NetworkMode", "CapDrop", "SecurityOpt", "ReadonlyRootfs", "Memory", "PidsLimit"), "HostConfig")
     if host.get("MemorySwap", host["Memory"]) != host["Memory"]:
-        raise Refused("HostConfig.MemorySwap must be what Memory is")
+        raise Refused("HostConfig.MemorySwap must equal Memory")
     mode = str(host["NetworkMode"])
     network, joins = None, None
     if mode == "none":

@@ -47,7 +47,7 @@ def one_of(*allowed: object) -> Rule:
         for one in allowed:
             if type(one) is type(value) and one == value:
                 return value
-        raise Refused(f"{where} may not be that")
+        raise Refused(f"{where} has a value that is not allowed")
 
     return rule
 
@@ -72,7 +72,7 @@ def text(pattern: str, longest: int = 256) -> Rule:
 
     def rule(value: Any, where: str) -> str:
         if not isinstance(value, str) or len(value) > longest or not compiled.fullmatch(value):
-            raise Refused(f"{where} may not be that")
+            raise Refused(f"{where} has a value that is not allowed")
         return value
 
     return rule

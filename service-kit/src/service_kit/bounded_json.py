@@ -14,7 +14,7 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 class MalformedJsonError(ValueError):
-    """It is not what was asked for. Says nothing of what it was."""
+    """The JSON does not have the expected form. Says nothing of what it was."""
 
 
 def read_json(adapter: TypeAdapter[T], content: bytes | str, *, most_values: int) -> T:
@@ -26,9 +26,9 @@ def read_json(adapter: TypeAdapter[T], content: bytes | str, *, most_values: int
     data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     shape, strings = _STRING.subn(b"", data)
     if strings + len(shape) > most_values * 8 or strings > most_values * 2:
-        raise MalformedJsonError("There is too much in it.")
+        raise MalformedJsonError("The JSON has too many values or is nested too deeply.")
     try:
         return adapter.validate_json(data)
     except (ValidationError, RecursionError):
         # Not the cause: it would carry the text along, and have it printed.
-        raise MalformedJsonError("It is not what was asked for.") from None
+        raise MalformedJsonError("The JSON does not have the expected form.") from None

@@ -27,7 +27,7 @@ NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": Fal
 """For `FastAPI`: its own spans would hold the queries of requests, and follow whoever calls."""
 UNMATCHED = "unmatched"
 _OTHER = "other"
-_FAILED = "Something broke on our side. The request id helps to find it."
+_FAILED = "Internal error. The request id identifies it in the server's log."
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS", "WS"})
 

@@ -20,11 +20,11 @@ def check_scraper(request: Request, token: str) -> None:
     if token:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), token.encode()):
-            raise UnauthenticatedError("Monitoring asks for METRICS_TOKEN as a bearer token.")
+            raise UnauthenticatedError("METRICS_TOKEN is required as a bearer token.")
     elif _FORWARDED & set(request.headers.keys()):
         raise NotFoundError("There is nothing here.")
     elif not _is_this_machine(request):
-        raise UnauthenticatedError("Set METRICS_TOKEN and show it as a bearer token to read this from elsewhere.")
+        raise UnauthenticatedError("Set METRICS_TOKEN and send it as a bearer token to read this from another host.")
 
 
 def _is_this_machine(request: Request) -> bool:

@@ -62,7 +62,7 @@ async def test_a_log_out_in_another_tab_in_mid_answer_is_told_and_a_log_in_goes_
         await other.get_by_role("button", name="Settings").click()
         await other.get_by_role("button", name="Log out", exact=True).click()
 
-        await expect(page.get_by_text("Your log-in ended")).to_be_visible(timeout=PATIENT_MS)
+        await expect(page.get_by_text("Your login session has ended")).to_be_visible(timeout=PATIENT_MS)
         await expect(other.get_by_text("Go on where you left off")).to_be_visible(timeout=PATIENT_MS)
         await log_in(page, "anna")
         await expect(page).to_have_url(f"{own.base_url}/s/{session}", timeout=PATIENT_MS)

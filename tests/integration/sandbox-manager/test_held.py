@@ -129,5 +129,5 @@ def test_whoever_does_not_let_go_of_a_sandbox_is_not_waited_for_without_end(
         fcntl.flock(other, fcntl.LOCK_EX)
         assert not freezer.frozen
         for do in (freezer.freeze, freezer.thaw):
-            with pytest.raises(EngineUnavailableError, match="held by somebody else"):
+            with pytest.raises(EngineUnavailableError, match="kept the sandbox locked"):
                 do()

@@ -91,7 +91,7 @@ class Access:
         """
         claims, scopes = self._claims(token)
         if KEEP_SCOPE not in scopes:
-            raise UnauthenticatedError("The token is not a manager's own.")
+            raise UnauthenticatedError("The token was not issued to a manager.")
         claims_it = CLAIM_SCOPE in scopes
         if claims_it or not self.is_unclaimed:
             self._check_generation(claims, claims_it=claims_it)
@@ -123,13 +123,13 @@ class Access:
             raise UnauthenticatedError("The token is for no generation.")
         if self.is_unclaimed:
             if not claims_it or type(end) is not int:
-                raise UnauthenticatedError("Nobody claimed this sandbox yet.")
+                raise UnauthenticatedError("This sandbox is not claimed yet.")
             self._generation = generation
             self.ends_at = float(end)
             self.claimed.set()
         elif generation != self._generation:
             if claims_it:
-                raise ClaimedError("This sandbox is claimed already.")
+                raise ClaimedError("This sandbox is already claimed.")
             raise UnauthenticatedError("The token is for another generation of this sandbox.")
 
 

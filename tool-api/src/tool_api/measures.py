@@ -14,7 +14,7 @@ _gauge = partial(Gauge, registry=REGISTRY)
 _histogram = partial(Histogram, registry=REGISTRY, buckets=SECONDS)
 
 CALLS = Labelled(_counter("tool_api_calls_total", "Calls of tools.", ["tool", "outcome"]))
-CALL_SECONDS = Labelled(_histogram("tool_api_call_seconds", "Calls of tools from begin to end.", ["tool"]))
+CALL_SECONDS = Labelled(_histogram("tool_api_call_seconds", "Duration of tool calls.", ["tool"]))
 CALLS_RUNNING = _gauge("tool_api_calls_running", "Calls at work now.")
 SHELLS = _gauge("tool_api_shells", "Named shells that are open.")
 VIEWERS = Labelled(_gauge("tool_api_vnc_viewers", "Viewers of the desktop.", ["mode"]))

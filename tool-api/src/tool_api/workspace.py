@@ -129,7 +129,7 @@ class _Walk:
             if found is not None and stat.S_ISLNK(found.st_mode) and (follow or not is_last):
                 links += 1
                 if links > _MAX_LINKS:
-                    raise PathForbiddenError(f"{path} leads through too many links.")
+                    raise PathForbiddenError(f"{path} goes through too many symbolic links.")
                 todo = self._through_link(part, todo)
                 continue
             if is_last:
@@ -159,7 +159,7 @@ class _Walk:
 
     def _leave(self, path: str) -> None:
         if len(self._folders) == 1:
-            raise PathForbiddenError(f"{path} leads out of the workspace.")
+            raise PathForbiddenError(f"{path} points outside the workspace.")
         os.close(self._folders.pop())
         self._names.pop()
 

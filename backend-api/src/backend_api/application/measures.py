@@ -29,9 +29,11 @@ LEASES_LOST = _counter("agent_leases_lost_total", "Runs this process lost to ano
 EVENTS_STORED = Labelled(_counter("agent_events_stored_total", "Events stored.", ["type"]))
 DELTAS = Labelled(_counter("agent_deltas_total", "Pieces of text shown live, after merging.", ["type"]))
 STREAM_READERS = Labelled(_gauge("agent_stream_readers", "Streams open now.", ["transport"]))
-SLOW_READERS = Labelled(_counter("agent_slow_readers_total", "Readers cut off as they did not keep up.", ["transport"]))
+SLOW_READERS = Labelled(
+    _counter("agent_slow_readers_total", "Stream readers disconnected because they fell behind.", ["transport"])
+)
 CONNECTIONS_CUT = Labelled(
-    _counter("agent_connections_cut_total", "Connections refused or ended for want of room, or of manners.", ["reason"])
+    _counter("agent_connections_cut_total", "Connections refused or closed: over a limit, or too slow.", ["reason"])
 )
 SCREENS = _gauge("agent_screens", "Desktops shown now.")
 
@@ -39,13 +41,13 @@ MODEL_CALLS = Labelled(_counter("agent_model_calls_total", "Calls of models.", [
 MODEL_FIRST_SECONDS = Labelled(
     _histogram("agent_model_first_token_seconds", "From a model call to its first part.", ["provider", "model"])
 )
-MODEL_SECONDS = Labelled(_histogram("agent_model_seconds", "Model calls from begin to end.", ["provider", "model"]))
-MODEL_TOKENS = Labelled(_counter("agent_model_tokens_total", "Tokens, as told by providers.", ["model", "kind"]))
+MODEL_SECONDS = Labelled(_histogram("agent_model_seconds", "Duration of model calls.", ["provider", "model"]))
+MODEL_TOKENS = Labelled(_counter("agent_model_tokens_total", "Tokens, as reported by providers.", ["model", "kind"]))
 TOOL_CALLS = Labelled(_counter("agent_tool_calls_total", "Calls of tools.", ["tool", "outcome"]))
-TOOL_SECONDS = Labelled(_histogram("agent_tool_seconds", "Tool calls from begin to end.", ["tool"]))
+TOOL_SECONDS = Labelled(_histogram("agent_tool_seconds", "Duration of tool calls.", ["tool"]))
 
 TRANSACTIONS = Labelled(_counter("agent_transactions_total", "Transactions of MongoDB.", ["outcome"]))
-TRANSACTION_RETRIES = _counter("agent_transaction_retries_total", "Transactions done again after a race.")
+TRANSACTION_RETRIES = _counter("agent_transaction_retries_total", "Transactions retried after a conflict.")
 REDIS_FAILURES = Labelled(_counter("agent_redis_failures_total", "Redis did not answer, or refused.", ["use"]))
 HTTP_REQUESTS = Labelled(_counter("agent_http_requests_total", "Requests.", ["method", "route", "status"]))
-HTTP_SECONDS = Labelled(_histogram("agent_http_request_seconds", "Requests from begin to end.", ["method", "route"]))
+HTTP_SECONDS = Labelled(_histogram("agent_http_request_seconds", "Duration of requests.", ["method", "route"]))

@@ -150,7 +150,7 @@ def load_settings() -> Settings:
         raise SettingsError(f"Not valid: {named}") from error
     if settings.is_local and not all(is_loopback(host) for host in settings.host):
         raise SettingsError(
-            "AUTH_MODE=local asks nobody who they are, so HOST must be a loopback address such as 127.0.0.1. "
+            "AUTH_MODE=local has no login, so HOST must be a loopback address such as 127.0.0.1. "
             "Set AUTH_MODE=password to listen on others."
         )
     return settings

@@ -55,11 +55,11 @@ export interface CreateSessionBody {
  */
 export interface OptionsBody {
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * Not supported by this server yet: any value but null is refused.
    */
   enable_teams?: boolean | null
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * Not supported by this server yet: any value but null is refused.
    */
   enable_tracing?: boolean | null
   /**
@@ -67,7 +67,7 @@ export interface OptionsBody {
    */
   enable_approval?: boolean | null
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * Not supported by this server yet: any value but null is refused.
    */
   enable_plan_mode?: boolean | null
   /**
@@ -75,11 +75,11 @@ export interface OptionsBody {
    */
   enable_thinking?: boolean | null
   /**
-   * How much it thinks, together with enable_thinking: true; null: as the server has it.
+   * How much the model thinks, with enable_thinking: true; null: the server's default.
    */
   thinking_effort?: ('high' | 'max') | null
   /**
-   * Model calls a run may take; null: as the server has it.
+   * Maximum model calls of a run; null: the server's default.
    */
   max_turns?: number | null
   /**
@@ -275,11 +275,11 @@ export interface ModelBody {
  */
 export interface OptionsBody1 {
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * Not supported by this server yet: any value but null is refused.
    */
   enable_teams?: boolean | null
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * Not supported by this server yet: any value but null is refused.
    */
   enable_tracing?: boolean | null
   /**
@@ -287,7 +287,7 @@ export interface OptionsBody1 {
    */
   enable_approval?: boolean | null
   /**
-   * Not in effect on this server yet, so any value but null is refused.
+   * Not supported by this server yet: any value but null is refused.
    */
   enable_plan_mode?: boolean | null
   /**
@@ -295,11 +295,11 @@ export interface OptionsBody1 {
    */
   enable_thinking?: boolean | null
   /**
-   * How much it thinks, together with enable_thinking: true; null: as the server has it.
+   * How much the model thinks, with enable_thinking: true; null: the server's default.
    */
   thinking_effort?: ('high' | 'max') | null
   /**
-   * Model calls a run may take; null: as the server has it.
+   * Maximum model calls of a run; null: the server's default.
    */
   max_turns?: number | null
   /**

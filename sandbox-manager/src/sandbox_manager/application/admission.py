@@ -27,7 +27,7 @@ from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 _log = logging.getLogger(__name__)
 
-_RECLAIMED = "Its place was needed for another conversation. It comes back, with its files, when it is used."
+_RECLAIMED = "The computer made room for another conversation. It starts again, with its files, when it is used."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

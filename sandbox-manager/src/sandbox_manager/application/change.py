@@ -32,7 +32,7 @@ async def change_sandbox(
             return None
         if (changed := await _saved(registry, wanted)) is not None:
             return changed
-    raise RegistryUnavailableError("The sandbox's record is being changed by others all the time; try again.")
+    raise RegistryUnavailableError("The sandbox's record was changed by other requests at the same time; try again.")
 
 
 async def _saved(registry: SandboxRecords, wanted: Sandbox | None) -> Sandbox | None:

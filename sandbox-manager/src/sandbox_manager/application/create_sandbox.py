@@ -19,7 +19,7 @@ from sandbox_manager.domain.sandbox import ANY_PLACE, Identity, Sandbox, Status
 
 _ATTEMPTS = 5
 _WAKES_IN_S = 1.0
-_SPARE = "Its place was needed for another conversation. It comes back, with its files, when it is used."
+_SPARE = "The computer made room for another conversation. It starts again, with its files, when it is used."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

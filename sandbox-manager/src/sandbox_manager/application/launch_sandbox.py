@@ -154,9 +154,7 @@ class Launcher:
             return error
         except Exception:  # noqa: BLE001 - edge of an owned task
             _log.exception("sandbox start crashed", extra=log_fields(sandbox.identity))
-            return StartFailedError(
-                "The computer could not be started; whoever runs the server finds why in the log.", retryable=True
-            )
+            return StartFailedError("The computer could not be started; the server's log says why.", retryable=True)
         start.ready = await change_sandbox(
             self._registry, sandbox.id, lambda now: now.made_ready(started, self.owner), known=sandbox
         )

@@ -23,15 +23,17 @@ STARTS = Labelled(_counter("sandbox_starts_total", "Starts that ended.", ["runti
 PHASE_SECONDS = Labelled(
     _histogram(
         "sandbox_create_phase_seconds",
-        "Phases of a create, one after the other; total is from let in to ready.",
+        "Phases of a sandbox start, in order; total is from admission to ready.",
         ["runtime", "phase"],
     )
 )
 REMOVED = Labelled(_counter("sandbox_removed_total", "Sandboxes removed from the machine.", ["runtime"]))
 RECONCILES = Labelled(_counter("sandbox_reconcile_runs_total", "Sweeps.", ["outcome"]))
-RECONCILE_SECONDS = _histogram("sandbox_reconcile_seconds", "Sweeps from begin to end.")
-RECONCILED = Labelled(_counter("sandbox_reconcile_ended_total", "What sweeps gave up or removed.", ["what"]))
-POOL_CLAIMS = Labelled(_counter("sandbox_pool_claims_total", "Wishes the pool could have met.", ["outcome"]))
-TOKENS = _counter("sandbox_door_tokens_total", "Endpoint tokens given out.")
+RECONCILE_SECONDS = _histogram("sandbox_reconcile_seconds", "Duration of reconciliation sweeps.")
+RECONCILED = Labelled(
+    _counter("sandbox_reconcile_ended_total", "Sandboxes that reconciliation ended or removed.", ["what"])
+)
+POOL_CLAIMS = Labelled(_counter("sandbox_pool_claims_total", "Claims the pool could have served.", ["outcome"]))
+TOKENS = _counter("sandbox_door_tokens_total", "Endpoint tokens issued.")
 HTTP_REQUESTS = Labelled(_counter("sandbox_http_requests_total", "Requests.", ["method", "route", "status"]))
-HTTP_SECONDS = Labelled(_histogram("sandbox_http_request_seconds", "Requests from begin to end.", ["method", "route"]))
+HTTP_SECONDS = Labelled(_histogram("sandbox_http_request_seconds", "Duration of requests.", ["method", "route"]))

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 _TENDING = timedelta(seconds=15)
 _OF_NOBODY = ""
-_RESTLESS = "It does not hold its desktop still; its image may be older than the manager."
+_RESTLESS = "Its desktop does not suspend; its image may be older than the manager."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 _log = logging.getLogger(__name__)
 
 _STOPPED = "The start of the computer was interrupted."
-_RESTLESS = "It no longer held its desktop still."
+_RESTLESS = "Its desktop was no longer suspended."
 Pause = Callable[[Sandbox], Awaitable[object]]
 Mend = Callable[[Sandbox, Found], Awaitable[None]]
 
@@ -152,7 +152,7 @@ class Reconcile:
         except EngineUnavailableError as error:
             _log.warning("sandbox not paused", extra={**log_fields(sandbox.identity), "reason": error.detail})
             sandbox = await self.registry.get(sandbox.id) or sandbox
-        await self._end(sandbox, "Nobody used the computer for too long.")
+        await self._end(sandbox, "The computer was not used for too long.")
 
     def _death(self, sandbox: Sandbox, found: Found | None) -> str | None:
         if sandbox.runtime != self.host.name:
@@ -182,7 +182,7 @@ class Reconcile:
 
         def forsaken(now: Sandbox) -> Sandbox | None:
             over = now.failed(_STOPPED, retryable=True) or now.retired(
-                "The machine it ran on is away.", Cleanup.KEEP_WORKSPACE
+                "The machine it ran on is unavailable.", Cleanup.KEEP_WORKSPACE
             )
             newest = over or now
             return newest.settled(newest.cleanup, self.clock.now())

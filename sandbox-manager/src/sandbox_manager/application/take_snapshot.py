@@ -61,6 +61,8 @@ class TakeSnapshot:
     def _check(self, workspace: Workspace, more: int) -> None:
         count, room = len(workspace.snapshots), self.limits.max_bytes - sum(one.bytes for one in workspace.snapshots)
         if count >= self.limits.max_count:
-            raise SnapshotLimitError(f"There are {count} snapshots already, as many as allowed. Delete one first.")
+            raise SnapshotLimitError(f"There are {count} snapshots already, which is the maximum. Delete one first.")
         if more > room:
-            raise SnapshotLimitError("The snapshots of this session take all the room they may. Delete one first.")
+            raise SnapshotLimitError(
+                "The snapshots of this session use all the space they are allowed. Delete one first."
+            )

@@ -69,7 +69,9 @@ class WorkspaceWork:
             changed = move(await self.get(session_id, user_id))
             if await self.records.save(changed):
                 return replace(changed, version=changed.version + 1)
-        raise RegistryUnavailableError("The workspace's record is being changed by others all the time; try again.")
+        raise RegistryUnavailableError(
+            "The workspace's record was changed by other requests at the same time; try again."
+        )
 
     @contextlib.asynccontextmanager
     async def hold(self, session_id: str, user_id: str, kind: WorkKind, snapshot_id: str) -> AsyncGenerator[Workspace]:

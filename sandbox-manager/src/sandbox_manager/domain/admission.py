@@ -74,7 +74,7 @@ def check_user(occupied: Sequence[Sandbox], user_id: str, limits: Limits) -> Non
     _check_running(own, limits)
     if len(own) >= limits.max_per_user_total:
         raise UserTotalLimitError(
-            f"You already have {len(own)} computers, paused ones included, as many as allowed. Delete a session.",
+            f"You already have {len(own)} computers, paused ones included, which is the maximum. Delete a session.",
             retry_after_s=_RETRY_AFTER_S,
         )
     if sum(1 for one in occupied if one.waits) >= limits.max_queued:
@@ -148,7 +148,7 @@ def _check_running(own: Sequence[Sandbox], limits: Limits) -> None:
     active = sum(1 for one in own if one.runs or one.waits or not one.lives)
     if active >= limits.max_per_user:
         raise UserLimitError(
-            f"You already have {active} running {'computer' if active == 1 else 'computers'}, as many as allowed. "
+            f"You already have {active} running {'computer' if active == 1 else 'computers'}, which is the maximum. "
             "Delete a session or wait until one has been idle long enough.",
             retry_after_s=_RETRY_AFTER_S,
         )
@@ -162,8 +162,8 @@ def _in_vain(sandbox: Sandbox, limits: Limits, room: Room, here: str) -> str:
     waited = f"{limits.queue.total_seconds() / 60:g} minutes"
     if not _may_be(sandbox, here):
         return (
-            f"The machine that holds this session's files is away, or had no room within {waited}. "
-            "Try again later, and tell whoever runs this deployment if it stays so."
+            f"The machine that holds this session's files is unavailable, or had no capacity within {waited}. "
+            "Try again later; if this persists, tell the administrator."
         )
     if sandbox.status is Status.PAUSED:
         return f"There was not enough free memory to wake this computer within {waited}. Try again later."

@@ -23,7 +23,7 @@ class Clocks:
     def over(self, sandbox: Sandbox, now: datetime) -> str | None:
         """Why its time is over, other than for being idle while it runs."""
         if sandbox.expires_at <= now:
-            return "The computer reached its longest lifetime."
+            return "The computer reached its maximum lifetime."
         if sandbox.status is Status.PAUSED and sandbox.idle_expires_at <= now:
             return "The computer was paused for too long."
         return None
@@ -31,7 +31,7 @@ class Clocks:
     def notice(self, sandbox: Sandbox, now: datetime) -> str | None:
         """What is to be said now about its end."""
         if sandbox.expires_at - self.warning <= now:
-            return f"This computer reaches its longest lifetime in {_minutes(sandbox.expires_at - now)}. {_KEPT}"
+            return f"This computer reaches its maximum lifetime in {_minutes(sandbox.expires_at - now)}. {_KEPT}"
         is_paused = sandbox.status is Status.PAUSED
         if not is_paused and self.pause:
             return None  # it will only be frozen

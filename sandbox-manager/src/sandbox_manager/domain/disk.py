@@ -53,7 +53,7 @@ class DiskLimit:
         if fill is Fill.FILLING:
             return (
                 f"The files of this computer take up over {_FILLING} % of the {limit} they may. "
-                "At the limit nothing more is taken: delete what nobody needs."
+                "At the limit, uploads and writes are refused: delete files that are not needed."
             )
         return None
 
@@ -67,7 +67,7 @@ class DiskLimit:
         if fill is Fill.FILLING:
             return (
                 f"This computer holds over {_FILLING} % of the {limit} it may. "
-                "At the limit nothing more is taken: delete what nobody needs."
+                "At the limit, uploads and writes are refused: delete files that are not needed."
             )
         return None
 

@@ -50,11 +50,11 @@ def parse_generation(value: object) -> int:
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,10}", value):
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _MOST_GENERATIONS:
-        raise InvalidIdentifierError("This is no generation of a sandbox.", field="generation")
+        raise InvalidIdentifierError("This is not a generation of a sandbox.", field="generation")
     return value
 
 
 def _matched(pattern: re.Pattern[str], value: object, field: str) -> str:
     if not isinstance(value, str) or pattern.fullmatch(value) is None:
-        raise InvalidIdentifierError(f"This can be no {field.replace('_', ' ')}.", field=field)
+        raise InvalidIdentifierError(f"This is not a valid {field.replace('_', ' ')}.", field=field)
     return value

@@ -105,7 +105,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             return
         if self._is_in_body:
             if self._raw - self._body > FRAMING_BYTES + FRAMING_SHARE * self._body:
-                self._refuse(400, "bad_request", "Nearly nothing of this body is body.")
+                self._refuse(400, "bad_request", "The chunks of this body are too small.")
         elif self._raw > HEAD_BYTES:
             self._refuse(*_TOO_LARGE)
 
@@ -115,7 +115,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def on_url(self, url: bytes) -> None:
         if len(self.url) + len(url) > URL_BYTES:
-            self._stop((414, "uri_too_long", f"An address may have at most {URL_BYTES} bytes."))
+            self._stop((414, "uri_too_long", f"A URL may have at most {URL_BYTES} bytes."))
         self._head += len(url)
         super().on_url(url)
 
@@ -128,7 +128,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= AHEAD:
-            self._stop((429, "too_many_requests", "Wait for the answers before you ask more."))
+            self._stop((429, "too_many_requests", "Too many requests are pipelined. Wait for the responses first."))
         self._is_in_body = True
         self._raw = self._body = self._in_window = 0
         self._since = self.loop.time()
@@ -236,7 +236,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 _TOO_LARGE = (
     431,
     "headers_too_large",
-    f"The head of a request may have at most {HEADERS} fields and {HEAD_BYTES} bytes.",
+    f"The headers of a request may have at most {HEADERS} fields and {HEAD_BYTES} bytes.",
 )
 
 

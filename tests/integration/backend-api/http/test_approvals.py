@@ -75,7 +75,7 @@ async def test_an_approval_is_its_owners_and_each_call_is_decided_once(gateway: 
         answer = await gateway.client.post(f"/api/sessions/{session}/approvals/{approval}", json=body, headers=who)
         assert answer.status_code == status, answer.text
         assert not code or answer.json()["code"] == code
-    last = "This is decided already: c1 approved by the user; c2 denied by the user."
+    last = "This approval is already decided: c1 approved by the user; c2 denied by the user."
     assert answer.json()["detail"] == last
 
 

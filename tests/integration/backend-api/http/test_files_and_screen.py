@@ -71,7 +71,7 @@ async def test_a_form_that_ends_before_its_end_is_refused_and_leaves_nothing(gat
     kind = {"Content-Type": "multipart/form-data; boundary=b"}
     for length in range(0, len(whole) - len("--\r\n"), 5):
         answer = await gateway.client.post(url, content=whole[:length], headers=anna | kind)
-        assert (answer.status_code, answer.json()["detail"]) == (422, "The form is cut off."), length
+        assert (answer.status_code, answer.json()["detail"]) == (422, "The form data ends too early."), length
         assert not gateway.workspace.files
     assert (await gateway.client.post(url, content=whole, headers=anna | kind)).status_code == 201
 

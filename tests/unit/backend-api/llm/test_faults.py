@@ -19,7 +19,7 @@ from backend_api.infrastructure.llm.faults import fault_in_stream, fault_of
 def test_a_conversation_that_is_too_long_is_told_as_such(status: int, error: object) -> None:
     fault = fault_of(status, error, provider="P", key_setting="K", headers={})
     assert fault.code == "model_context"
-    assert fault.detail.startswith("This conversation is longer than the model takes")
+    assert fault.detail.startswith("This conversation is too long for the model")
     assert "new conversation" in fault.detail
     assert not fault.may_retry
 

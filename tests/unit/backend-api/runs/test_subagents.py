@@ -159,7 +159,7 @@ async def test_one_that_takes_too_long_is_ended_with_what_it_has_at_work() -> No
     assert box.cancelled == ["look"]
     ended = stage.payloads(session, ToolFinished)
     assert [(one.agent_id is None, one.success) for one in ended] == [(False, False), (True, False)]
-    assert "did not end within" in ended[-1].preview
+    assert "did not finish within" in ended[-1].preview
 
 
 class Hasty:

@@ -60,7 +60,7 @@ async def test_idle_for_too_long_ends_a_sandbox_and_keeps_its_workspace() -> Non
 
     gone = await manager.get(ready.id)
     assert gone.status is Status.GONE
-    assert gone.reason == "Nobody used the computer for too long."
+    assert gone.reason == "The computer was not used for too long."
     assert manager.runtime.things == {}
     assert manager.runtime.workspaces == {"s1"}
 
@@ -77,7 +77,7 @@ async def test_renewing_moves_the_idle_end_but_not_the_hard_one() -> None:
     manager.clock.move(HARD - timedelta(minutes=47 * 30))
     await manager.reconcile()
 
-    assert (await manager.get(ready.id)).reason == "The computer reached its longest lifetime."
+    assert (await manager.get(ready.id)).reason == "The computer reached its maximum lifetime."
 
 
 async def test_a_start_whose_manager_died_fails_once_its_lease_is_over() -> None:
@@ -128,7 +128,7 @@ async def test_what_is_at_another_place_is_left_to_its_managers_and_given_up_onl
     await here.reconcile()
 
     over = await here.get(ready.id)
-    assert (over.status, over.occupied, over.reason) == (Status.GONE, False, "The machine it ran on is away.")
+    assert (over.status, over.occupied, over.reason) == (Status.GONE, False, "The machine it ran on is unavailable.")
     assert list(there.runtime.things) == [ready.id]
 
 

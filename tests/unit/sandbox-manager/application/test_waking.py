@@ -185,7 +185,9 @@ async def test_whose_machine_is_away_is_told_so_rather_than_of_room_elsewhere() 
 
     assert left.shown is Status.PAUSED
     assert left.reason is not None
-    assert left.reason.startswith("The machine that holds this session's files is away, or had no room within 5 min")
+    assert left.reason.startswith(
+        "The machine that holds this session's files is unavailable, or had no capacity within 5 min"
+    )
 
 
 async def test_the_managers_of_its_place_wake_one_and_others_let_it_be() -> None:

@@ -102,7 +102,7 @@ class Upload:
         if self._fault is not None:
             raise self._fault
         if not self._is_complete:
-            raise InvalidUploadError("The multipart body is cut off.")
+            raise InvalidUploadError("The multipart body ends too early.")
         if not self._parts:
             raise InvalidUploadError(f"The body holds no file in the field {FIELD}.")
         await self._in_thread(self._place)

@@ -53,13 +53,13 @@ def _naming(path: str) -> Generator[None]:
         if error.errno in _NOT_THERE:
             raise NotFoundError(f"There is no {path} in the workspace.") from error
         if error.errno in _CLOSED:
-            raise PathForbiddenError(f"The rights of {path} do not let it be read.") from error
+            raise PathForbiddenError(f"The permissions of {path} do not allow reading it.") from error
         if isinstance(error, NotRegularError) or error.errno == errno.ENXIO:
             raise ConflictError(f"{path} is neither a file nor a folder.") from error
         if isinstance(error, TreeChangedError):
             raise ConflictError(f"Folders inside of {path} were moved meanwhile. Try again later.") from error
         if isinstance(error, BlockingIOError):
-            raise ConflictError(f"A program holds {path} closed. Try again later.") from error
+            raise ConflictError(f"A program has {path} locked. Try again later.") from error
         raise
 
 

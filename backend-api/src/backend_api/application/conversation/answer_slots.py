@@ -54,5 +54,6 @@ class AnswerSlots:
     @staticmethod
     def _too_many() -> TooManyAnswersError:
         return TooManyAnswersError(
-            "Too many long answers are on their way to you. Take them first.", retry_after_s=RETRY_AFTER_S
+            "Too many large responses are being sent to you at once. Read those first, then try again.",
+            retry_after_s=RETRY_AFTER_S,
         )

@@ -67,7 +67,9 @@ class LiveReader:
     async def __anext__(self) -> Event:
         while True:
             if self._is_slow:
-                raise SlowReaderError("This reader did not keep up; it may go on from its last number.")
+                raise SlowReaderError(
+                    "This reader fell too far behind. Reconnect from the number of the last event it received."
+                )
             if self._needs_text:
                 await self._begin_with_texts()
             if self._buffer:

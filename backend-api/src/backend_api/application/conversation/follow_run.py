@@ -100,11 +100,11 @@ class FollowRun:
                     if isinstance(event.payload, _ASKS):
                         return far.result(waits_for=[event, *await self._asked_with(event)])
         except TimeoutError as error:
-            raise RunTakesTooLongError("The run goes on; follow its events.") from error
+            raise RunTakesTooLongError("The run has not ended and continues. Follow its events.") from error
         finally:
             await events.aclose()
         if far.end is None:
-            raise RunTakesTooLongError("The stream ended before the run did; follow its events.")
+            raise RunTakesTooLongError("The stream ended before the run did. Follow the run's events.")
         return far.result()
 
     async def _asked_with(self, first: Event) -> list[Event]:

@@ -30,7 +30,7 @@ class OptionRules:
     def check_model(self, model: str | None) -> None:
         """Raises `InvalidError` for a model that is not on offer."""
         if model is not None and self._info(model) is None:
-            raise InvalidError("This model is not on offer: see GET /api/models.", field="body.model")
+            raise InvalidError("This model is not available. GET /api/models lists those that are.", field="body.model")
 
     def check(self, model: str | None, options: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
         """Whether a session may have this model and these options, of which some, or the model, were just `changed`.
@@ -41,7 +41,9 @@ class OptionRules:
         info = self._info(model)
         for name in changed.get("denied_tools") or ():
             if name not in self.tools:
-                raise InvalidError(f"There is no tool {name}: see GET /api/tools.", field="body.options.denied_tools")
+                raise InvalidError(
+                    f"There is no tool {name}. GET /api/tools lists them.", field="body.options.denied_tools"
+                )
         if changed.get("thinking_effort") is not None and not merged(self.defaults, own).enable_thinking:
             reason = "thinking_effort acts only together with enable_thinking: true."
             raise InvalidError(reason, field="body.options.thinking_effort")
@@ -62,4 +64,4 @@ class OptionRules:
 def check_preset(preset: str | None) -> None:
     """Raises `InvalidError`: none is on offer yet."""
     if preset is not None:
-        raise InvalidError("This preset is not on offer: see GET /api/presets.", field="body.preset")
+        raise InvalidError("This preset is not available. GET /api/presets lists those that are.", field="body.preset")

@@ -27,7 +27,8 @@ class StreamSlots:
         """Raises `TooManyStreamsError` when no slot is free."""
         if 0 < self._limit <= self._taken.get(user_id, 0):
             raise TooManyStreamsError(
-                f"You have {self._limit} streams open, which is the most. Close one.", retry_after_s=RETRY_AFTER_S
+                f"You have {self._limit} streams open, which is the maximum. Close one first.",
+                retry_after_s=RETRY_AFTER_S,
             )
 
     @contextmanager

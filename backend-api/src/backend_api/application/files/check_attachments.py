@@ -29,5 +29,5 @@ class CheckAttachments:
             try:
                 await self.workspace.preview(sandbox, path)
             except (FileMissingError, PathForbiddenError, InvalidError) as error:
-                detail = f"{path!r} is no file of this session: upload it first. {error.detail}"
+                detail = f"{path!r} is not a file of this session. Upload it first. {error.detail}"
                 raise InvalidError(detail, field=f"body.attachments.{index}") from error

@@ -45,7 +45,7 @@ class Authenticate:
         claims = self.access_tokens.read(token)
         account = await self.users.get(claims.user_id, (claims.family,))
         if account is None or not claims.holds(account):
-            raise TokenInvalidError("This token does not hold. Log in again.")
+            raise TokenInvalidError("The access token is invalid or has expired. Log in again.")
         return Caller(user=account.user, claims=claims)
 
     async def _local_user(self) -> User:

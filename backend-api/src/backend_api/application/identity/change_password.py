@@ -33,14 +33,14 @@ class ChangePassword:
     async def __call__(self, caller: Caller, old: str, new: str, *, for_page: bool = False) -> Grant:
         user, version = caller.user, caller.claims.token_version
         if user.password_hash == NO_PASSWORD:
-            raise NoPasswordError("This account has no password: whoever reaches this server is its user.")
+            raise NoPasswordError("This account has no password: in local mode nobody logs in.")
         check_password(new, field="body.new_password")
         await self.guesses.admit(user.id, caller.family)
         is_right = await self.passwords.verify(user.password_hash, old[:MAX_PASSWORD])
         if not is_right or len(old) > MAX_PASSWORD:
-            raise WrongPasswordError("This is not the present password.", field="body.old_password")
+            raise WrongPasswordError("The current password is wrong.", field="body.old_password")
         if new == old:
-            raise InvalidError("The new password is the same as the present one.", field="body.new_password")
+            raise InvalidError("The new password is the same as the current one.", field="body.new_password")
         await self.guesses.was_right(user.id)
         new_hash = await self.passwords.hash(new)
         # First the tokens, as when logging out everywhere. If the change fails after that, another one succeeded.
@@ -49,7 +49,9 @@ class ChangePassword:
             user.id, old_hash=user.password_hash, new_hash=new_hash, token_version=version
         )
         if account is None:
-            raise PasswordChangedError("The password was changed elsewhere, or this log-in ended. Log in again.")
+            raise PasswordChangedError(
+                "The password was changed elsewhere, or this login session has ended. Log in again."
+            )
         grant = await self.issue_grant(account, for_page=for_page)
         await self.notifier.notify(Topic.LOG_IN_ENDED, user.id)
         return grant

@@ -31,7 +31,7 @@ class ConnectionAuth:
     def renew(self, claims: AccessClaims) -> None:
         """Go on under a newer token. Raises `TokenInvalidError` for one of another user."""
         if claims.user_id != self.claims.user_id:
-            raise TokenInvalidError("This token is of another user.")
+            raise TokenInvalidError("This token belongs to another user.")
         self.release()
         self.claims = claims
         self._expiry = self._until_expiry()
@@ -49,7 +49,7 @@ class ConnectionAuth:
         if self.claims.expires_at is None:
             return None
         rest = max(self.claims.expires_at - self._clock(), 0.0)
-        expired = TokenInvalidError("The token expired. Come again with a new one.")
+        expired = TokenInvalidError("The token has expired. Reconnect with a new one.")
         return asyncio.get_running_loop().call_later(rest, self.end, expired)
 
 
@@ -84,7 +84,7 @@ class AuthenticatedConnections:
         is_late = claims.expires_at is not None and claims.expires_at < self._clock()
         account = (await self._standings.standings({claims.user_id: (claims.family,)})).get(claims.user_id)
         if is_late or not claims.holds(account):
-            raise TokenInvalidError("This log-in ended. Log in again.")
+            raise TokenInvalidError("This login session has ended. Log in again.")
 
     async def watch_log_ins(self) -> None:
         """Watch until cancelled."""
@@ -112,4 +112,4 @@ class AuthenticatedConnections:
             for auth in tuple(self._held.get(user_id, ())):
                 # What was opened meanwhile was checked then.
                 if auth.claims.family in asked and not auth.claims.holds(found.get(user_id)):
-                    auth.end(TokenInvalidError("This log-in ended. Log in again."))
+                    auth.end(TokenInvalidError("This login session has ended. Log in again."))

@@ -59,4 +59,4 @@ class DelayedAttempts:
 
 
 def _refusal(pause_s: float) -> LimitError:
-    return LimitError("Too many passwords are tried at once. Wait a little.", retry_after_s=math.ceil(pause_s))
+    return LimitError("Too many login attempts at once. Try again in a moment.", retry_after_s=math.ceil(pause_s))

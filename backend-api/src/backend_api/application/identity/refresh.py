@@ -43,14 +43,14 @@ class Refresh:
         who = f"log-in:{own[1].family}" if own else address
         await self.limiter.hit(f"refresh:{who}", limit=self.limits.refresh_per_minute, window_s=60)
         if own is None:
-            raise TokenInvalidError("This refresh token does not hold. Log in again.")
+            raise TokenInvalidError("The refresh token is invalid or has expired. Log in again.")
         refresh_token, found = own
         # Read before the token is used up: all log-ins ended after this reading end what is issued here.
         account = await self.users.get(found.user_id, (found.family,))
         try:
             used = await self.refresh_tokens.use(digest_of(refresh_token), again_s=AGAIN_S if for_page else 0)
             if account is None or not _holds(used, account):
-                raise TokenInvalidError("This refresh token does not hold. Log in again.")
+                raise TokenInvalidError("The refresh token is invalid or has expired. Log in again.")
             following = await self._following(refresh_token, used) if for_page else None
         except TokenReusedError as error:
             await self.log_out.end(error.grant.user_id, error.grant.family)
@@ -80,7 +80,7 @@ class Refresh:
                 return following
             await self.refresh_tokens.use(digest_of(following), again_s=AGAIN_S)
             following = self.access_tokens.following(following)
-        raise TokenInvalidError("This refresh token does not hold. Log in again.")
+        raise TokenInvalidError("The refresh token is invalid or has expired. Log in again.")
 
 
 def _holds(used: RefreshGrant, account: Account) -> bool:

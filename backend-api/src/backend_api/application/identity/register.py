@@ -29,7 +29,7 @@ class Register:
         self, username: str, password: str, email: str | None, *, address: str, for_page: bool = False
     ) -> Grant:
         if not self.is_open:
-            raise RegistrationClosedError("Accounts can't be made here.")
+            raise RegistrationClosedError("Registration is closed on this server.")
         check_username(username)
         check_password(password)
         check_email(email)

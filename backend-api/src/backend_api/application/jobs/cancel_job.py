@@ -21,5 +21,5 @@ class CancelJob:
     async def __call__(self, job_id: RunId, user_id: UserId) -> Run:
         run = await self.get_job(job_id, user_id)
         if run.status.is_end or await self.stop_run(run.session_id, user_id, job_id) is None:
-            raise JobEndedError("This job is over.")
+            raise JobEndedError("This job has already ended.")
         return await self.get_job(job_id, user_id)

@@ -36,8 +36,8 @@ DELIVER_S = 0.5
 CUT_S = 1.5
 DRAIN_S = 2.0
 STOPPED = "Stopped before it ended."
-REDIRECTED = "Cut by a new message of the user."
-TOO_OFTEN = "The run was interrupted {attempts} times in a row before it came any further. Send a message to go on."
+REDIRECTED = "Interrupted by a new message from the user."
+TOO_OFTEN = "The run was interrupted {attempts} times in a row without making progress. Send a message to continue."
 
 
 class RunActor:
@@ -207,7 +207,7 @@ class RunActor:
         except Exception:
             run = self._lease.run
             logger.exception("run crashed", extra={"run_id": run.id, "session_id": run.session_id})
-            reason = "Something went wrong inside the agent. The log has the details under this run's id."
+            reason = "The agent failed with an internal error. The server's log has the details under this run's id."
             return Ending(status="failed", reason=reason, code="internal", retryable=True)
 
     async def _end(self, ending: Ending) -> bool:

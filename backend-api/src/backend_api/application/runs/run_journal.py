@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 WRITE_GRACE_S = 0.3
 NOT_BEGUN = "Not begun."
-MAY_HAVE_HAPPENED = "What it did until then may have happened."
+MAY_HAVE_HAPPENED = "Part of it may have happened."
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -19,8 +19,8 @@ from backend_api.domain.agent.thread import shorten
 from backend_api.domain.agent.tools import Done, ToolCall, Waits
 
 MAX_SUMMARY_CHARACTERS = 2_000
-TOO_LONG = "The agent did not end within {seconds:g} s and was ended. What it did until then may have happened."
-SILENT = "The agent ended without saying anything."
+TOO_LONG = "The agent was ended because it did not finish within {seconds:g} s. Part of it may have happened."
+SILENT = "The agent ended without an answer."
 LoopOf = Callable[[SubagentKind, Journal, LiveOutput], Awaitable[AgentLoop]]
 
 

@@ -39,7 +39,7 @@ class OpenScreen:
     async def __call__(self, session_id: SessionId, secret: str) -> AsyncGenerator[OpenedScreen]:
         ticket = await self.tickets.redeem(secret)
         if ticket is None or ticket.session_id != session_id:
-            raise TicketInvalidError("This ticket does not hold. Ask for a new one.")
+            raise TicketInvalidError("The ticket is invalid or has expired. Request a new one.")
         claims = AccessClaims(
             user_id=UserId(ticket.user_id),
             family=ticket.family,

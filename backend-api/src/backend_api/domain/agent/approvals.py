@@ -47,7 +47,7 @@ class ApprovalDecidedError(ConflictError):
     def of(cls, past: Sequence[PastDecision]) -> ApprovalDecidedError:
         """What was decided, and by whom."""
         decisions = "; ".join(f"{', '.join(one.call_ids)} {_DONE[one.decision]} {_WHO[one.by]}" for one in past)
-        return cls(f"This is decided already: {decisions}.")
+        return cls(f"This approval is already decided: {decisions}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,8 @@ class Approval:
         if past := [one for one in self.decided if set(one.call_ids) & set(wanted)]:
             raise ApprovalDecidedError.of(past)
         if not wanted or set(wanted) - set(undecided):
-            raise InvalidError(f"Name some of {', '.join(undecided)}, or none for all.", field="body.call_ids")
+            detail = f"call_ids must be among {', '.join(undecided)}. Leave it out to decide them all."
+            raise InvalidError(detail, field="body.call_ids")
         return wanted
 
     def _result(self, call_id: str, by: ResolvedBy, feedback: str | None) -> Recorded:

@@ -74,7 +74,7 @@ class Questions:
                 reason = f"An answer has 1 to {MAX_ANSWER_CHARACTERS} characters."
                 raise InvalidError(reason, field=f"body.answers.{name}")
             if answer not in question.options and not question.allow_text:
-                raise InvalidError("This answer is none of the options.", field=f"body.answers.{name}")
+                raise InvalidError("This answer is not one of the options.", field=f"body.answers.{name}")
 
     def _read(self, answers: Mapping[str, str]) -> str:
         lines = [f"{question.text}\n> {answers[question.id]}" for question in self.questions]

@@ -22,8 +22,8 @@ MAX_PREVIEW_CHARACTERS = 2_000
 GRACE_S = 3.0
 """A tool that ends itself at its deadline says more than one that is cut, so it gets a little longer."""
 
-TOO_LONG = "It did not end {late} and was ended. What it did until then may have happened."
-NEVER_BEGUN = "Nothing was run: what it runs in was not there {late}."
+TOO_LONG = "It was ended because it did not finish {late}. Part of it may have happened."
+NEVER_BEGUN = "Nothing was run: the computer was not available {late}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

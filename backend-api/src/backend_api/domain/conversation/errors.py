@@ -72,15 +72,15 @@ class ApprovalNotFoundError(NotFoundError):
 def nothing_waits_for(answer: Answer) -> NotFoundError:
     """An answer to what was never asked."""
     if answer.kind == "approval":
-        return ApprovalNotFoundError("The agent asked for no such approval here.")
-    return QuestionNotFoundError("The agent asked no such question here.")
+        return ApprovalNotFoundError("There is no such approval request in this session.")
+    return QuestionNotFoundError("There is no such question in this session.")
 
 
 def came_too_late(answer: Answer, past: Sequence[PastDecision]) -> ConflictError:
     """An answer to what is over already."""
     if answer.kind == "approval":
         return ApprovalDecidedError.of(past)
-    return QuestionAnsweredError("This question has its answer, or waits for none any more.")
+    return QuestionAnsweredError("This question was already answered, or no longer waits for an answer.")
 
 
 class TooManyStreamsError(LimitError):
@@ -103,9 +103,8 @@ class TooManyWaitingError(LimitError):
     @classmethod
     def of(cls, at_most: int) -> TooManyWaitingError:
         """For a session where `at_most` wait."""
-        text = (
-            f"{at_most} messages of this session wait for the agent, the most that may. Wait for it, or stop the run."
-        )
+        text = f"{at_most} messages of this session already wait for the agent, which is the maximum. "
+        text += "Wait until it reads them, or stop the run."
         return cls(text, retry_after_s=30)
 
 
@@ -117,4 +116,4 @@ class SessionQuotaError(LimitError):
     @classmethod
     def of(cls, at_most: int) -> SessionQuotaError:
         """For a user who has `at_most`."""
-        return cls(f"You have {at_most} sessions, the most one may have. Delete some first.", retry_after_s=60)
+        return cls(f"You have {at_most} sessions, which is the maximum. Delete some first.", retry_after_s=60)

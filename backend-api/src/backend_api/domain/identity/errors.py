@@ -53,6 +53,6 @@ class PasswordChangedError(ConflictError):
 
 
 class RegistrationClosedError(ForbiddenError):
-    """Accounts can't be made here."""
+    """Registration is closed on this server."""
 
     code = "registration_closed"

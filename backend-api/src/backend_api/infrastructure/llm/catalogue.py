@@ -135,7 +135,7 @@ class Catalogue:
     def choose(self, model_id: str | None) -> ChosenModel:
         chosen = self._chosen.get(model_id or self._default.id)
         if chosen is None:
-            raise UnknownModelError(f"The model {model_id!r} is not on offer here.", field="model")
+            raise UnknownModelError(f"The model {model_id!r} is not available here.", field="model")
         return chosen
 
     def _offer(self, provider: str, names: Sequence[str], settings: LlmSettings) -> None:
@@ -162,7 +162,7 @@ def _provider_name(settings: LlmSettings) -> str:
     provider = PROVIDERS.get(settings.provider)
     if provider is None:
         known = ", ".join(["auto", *PROVIDERS, "demo"])
-        raise LlmSettingError(f"LLM_PROVIDER={settings.provider} is not known. Known: {known}.")
+        raise LlmSettingError(f"LLM_PROVIDER={settings.provider} is unknown. Choose one of: {known}.")
     if not provider.is_set(settings):
         raise LlmSettingError(f"LLM_PROVIDER={settings.provider} needs {provider.key_setting}.")
     return settings.provider

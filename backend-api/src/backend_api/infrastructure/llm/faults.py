@@ -50,7 +50,7 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
         return ModelAuthError(f"{provider} refused the key ({status}){said} Check {key_setting}.")
     if status == 429:
         return ModelRateLimitError(
-            f"{provider} allows no more requests now ({status}){said}",
+            f"{provider} accepts no more requests for now ({status}){said}",
             may_retry=code not in QUOTA_CODES,
             retry_after_s=retry_after_s(headers),
         )
@@ -62,7 +62,7 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
         )
     if _is_too_long(status, message, code):
         return ModelContextError(
-            f"This conversation is longer than the model takes ({provider}, {status}){said} "
+            f"This conversation is too long for the model ({provider}, {status}){said} "
             "Go on in a new conversation, or choose a model with a larger context window."
         )
     return ModelRequestError(f"{provider} refused the request ({status}){said}")

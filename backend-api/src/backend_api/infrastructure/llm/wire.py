@@ -51,7 +51,7 @@ async def opened(
     except (httpx2.HTTPError, httpx2.StreamError) as error:
         raise cut(provider) from error
     except SseOverflowError as error:
-        raise ModelUnavailableError(f"{provider} sent a line without end.") from error
+        raise ModelUnavailableError(f"{provider} sent a line that is too long.") from error
     finally:
         await response.aclose()
 

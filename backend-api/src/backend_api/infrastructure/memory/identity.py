@@ -98,7 +98,7 @@ class MemoryRefreshTokens:
             await self.revoke(token.grant.user_id, token.grant.family)
             raise TokenReusedError("This refresh token was used before. Log in again.", grant=token.grant)
         if token is None or not holds:
-            raise TokenInvalidError("This refresh token does not hold. Log in again.")
+            raise TokenInvalidError("The refresh token is invalid or has expired. Log in again.")
         before = token.grant
         token.grant = replace(before, is_used=True)
         token.again_until = now + timedelta(seconds=again_s) if again_s else None

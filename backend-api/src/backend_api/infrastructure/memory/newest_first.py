@@ -27,7 +27,7 @@ def newest_first(items: Iterable[T], *, limit: int, cursor: str | None) -> tuple
     if cursor is not None:
         ids = [str(item.id) for item in ordered]
         if cursor not in ids:
-            raise InvalidError("This cursor is not one of ours.", field="query.cursor")
+            raise InvalidError("The cursor is invalid. Use one that a page returned.", field="query.cursor")
         start = ids.index(cursor) + 1
     page = ordered[start : start + limit]
     return page, str(page[-1].id) if len(ordered) > start + limit else None

@@ -22,7 +22,7 @@ class MemoryRateLimiter:
         count = await self.count(key, window_s=window_s)
         if count > limit:
             left = self._windows[key][0] - time.monotonic()
-            raise LimitError("Too many tries. Wait a little.", retry_after_s=max(int(left), 1))
+            raise LimitError("Too many attempts. Try again later.", retry_after_s=max(int(left), 1))
 
     async def count(self, key: str, *, window_s: int) -> int:
         """Count in the present window."""

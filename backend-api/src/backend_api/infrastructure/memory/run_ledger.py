@@ -131,7 +131,9 @@ class MemoryRunLedger:
             runs = [taken.run for taken in self._store.runs.values() if taken.run.session_id == session_id]
             is_last = bool(runs) and runs[-1].id == run_id
             if not is_last or not runs[-1].status.is_end or runs[-1].status == RunStatus.COMPLETED:
-                raise NothingToResumeError("Only the session's last run can go on, and only if it was not completed.")
+                raise NothingToResumeError(
+                    "Only the session's last run can be resumed, and only if it did not complete."
+                )
             new_run = RunId(uuid.uuid4().hex)
             events = self._store.store(row, new_run, [note])
             row.last_user_origin = (current_work().request_id, current_traceparent())

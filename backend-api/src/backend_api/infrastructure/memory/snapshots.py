@@ -30,7 +30,7 @@ class MemorySnapshots:
         if not files:
             raise SnapshotRefusedError("There are no files yet.")
         if len(kept) >= MAX_COUNT:
-            raise SnapshotRefusedError("There are as many snapshots as allowed. Delete one first.")
+            raise SnapshotRefusedError("The maximum number of snapshots is reached. Delete one first.")
         size = sum(len(content) for content in files.values())
         snapshot = Snapshot(
             id=secrets.token_hex(4),

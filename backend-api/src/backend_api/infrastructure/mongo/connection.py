@@ -76,7 +76,7 @@ async def _is_writable(client: Client) -> bool:
             await _initiate(client)
     except OperationFailure as error:
         if error.code not in (_NOT_YET_INITIALIZED, _ALREADY_INITIALIZED):
-            raise StoreUnavailableError("MongoDB refused to tell its state: check MONGO_URI.") from error
+            raise StoreUnavailableError("MongoDB refused to report its state. Check MONGO_URI.") from error
     except PyMongoError:
         logger.warning("database does not answer yet")
     return False

@@ -192,5 +192,5 @@ async def _insert(
         except BulkWriteError as error:
             failed: list[Document] = (error.details or {}).get("writeErrors", [])
             if failed and failed[0]["code"] == _DUPLICATE:
-                raise DuplicateKeyError("One of these is there already.", _DUPLICATE, failed[0]) from error
+                raise DuplicateKeyError("A record with this id already exists.", _DUPLICATE, failed[0]) from error
             raise

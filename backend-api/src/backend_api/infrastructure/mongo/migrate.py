@@ -52,7 +52,7 @@ async def migrate(database: Database, migrations: Sequence[Migration]) -> None:
                     await _go_on(database, migrations)
     except PyMongoError as error:
         logger.exception("a change of what is stored failed")
-        raise StoreUnavailableError("The database refused a change of what is stored; the log has more.") from error
+        raise StoreUnavailableError("The database refused a migration. The log has the details.") from error
 
 
 async def _go_on(database: Database, migrations: Sequence[Migration]) -> None:
@@ -91,7 +91,7 @@ async def _lock(database: Database) -> AsyncGenerator[bool]:
         yield True
     except asyncio.CancelledError:
         if renewing.done():
-            raise StoreUnavailableError("Another process took over a change of what is stored; start again.") from None
+            raise StoreUnavailableError("Another process took over the migration. Start again.") from None
         raise
     finally:
         renewing.cancel()

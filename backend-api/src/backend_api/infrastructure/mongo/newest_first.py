@@ -46,4 +46,4 @@ def _decode(cursor: str) -> tuple[datetime, str]:
         millis, _, last_id = base64.urlsafe_b64decode(cursor.encode()).decode().partition(":")
         return datetime.fromtimestamp(int(millis) / 1000, UTC), last_id
     except (ValueError, OverflowError, OSError, binascii.Error) as error:
-        raise InvalidError("This cursor is not one of ours.", field="query.cursor") from error
+        raise InvalidError("The cursor is invalid. Use one that a page returned.", field="query.cursor") from error

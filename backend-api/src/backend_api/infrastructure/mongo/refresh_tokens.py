@@ -56,7 +56,7 @@ class MongoRefreshTokens:
             grant = _grant_from(known)
             await self.revoke(grant.user_id, grant.family)
             raise TokenReusedError("This refresh token was used before. Log in again.", grant=grant)
-        raise TokenInvalidError("This refresh token does not hold. Log in again.")
+        raise TokenInvalidError("The refresh token is invalid or has expired. Log in again.")
 
     async def find(self, digest: str) -> RefreshGrant | None:
         """Whose it is."""

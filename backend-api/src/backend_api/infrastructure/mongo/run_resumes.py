@@ -51,7 +51,7 @@ async def resume_run(
             {"session_id": session_id}, sort=[("created_at", -1)], session=transaction
         )
         if last is None or last["_id"] != run_id or last["status"] not in RESUMABLE:
-            raise NothingToResumeError("Only the session's last run can go on, and only if it was not completed.")
+            raise NothingToResumeError("Only the session's last run can be resumed, and only if it did not complete.")
         at = session["updated_at"]
         queued = RunQueued(run_id=new_run, message_id=None, cause="resume")
         events = number(session_id, session["last_seq"] - 1, at, new_run, [note, queued])

@@ -229,9 +229,13 @@ class _Reader:
     async def __anext__(self) -> SessionChange:
         while True:
             if self._is_slow:
-                raise SlowReaderError("This reader did not keep up; it may go on from its last number.")
+                raise SlowReaderError(
+                    "This reader fell too far behind. Reconnect from the number of the last event it received."
+                )
             if self._is_lost:
-                raise FeedLostError("The feed was interrupted; go on from the last number.")
+                raise FeedLostError(
+                    "The feed was interrupted. Reconnect from the number of the last event you received."
+                )
             if self._buffer:
                 change = self._buffer.popleft()
                 self._last = change.seq

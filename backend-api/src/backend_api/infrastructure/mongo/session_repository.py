@@ -77,7 +77,7 @@ class MongoSessionRepository:
             unchanged = {"$or": [{"options": present}, *([{"options": {"$exists": False}}] if not present else [])]}
             if (document := await self._set(owned | unchanged, wanted | {"options": merged})) is not None:
                 return session_from(document)
-        raise ConflictError("These options are being changed by others all the time. Try again.")
+        raise ConflictError("The options were changed by other requests at the same time. Try again.")
 
     async def _set(self, wanted: Document, values: Document) -> SessionDocument | None:
         change: Document = {"$currentDate": {"updated_at": True}} | ({"$set": values} if values else {})

@@ -35,7 +35,7 @@ class RedisRateLimiter:
         except (RedisError, OSError, TimeoutError):
             return
         if int(count) > limit:
-            raise LimitError("Too many tries. Wait a little.", retry_after_s=max(int(ttl), 1))
+            raise LimitError("Too many attempts. Try again later.", retry_after_s=max(int(ttl), 1))
 
     async def count(self, key: str, *, window_s: int) -> int:
         """One round trip; the larger of what all replicas and this process know."""

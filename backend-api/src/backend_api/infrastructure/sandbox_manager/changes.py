@@ -21,7 +21,7 @@ SILENT_FOR_S = 30.0
 GENERATION = 1_000_000
 DISK_CODE = "computer.disk"
 _FILLING_PERCENT = 80
-_UNREACHABLE = "The sandbox manager does not tell what happens to computers."
+_UNREACHABLE = "The sandbox manager's stream of changes can't be reached."
 _SHOWN: dict[WireStatus, SandboxState] = {
     WireStatus.READY: "ready",
     WireStatus.PAUSED: "paused",

@@ -32,7 +32,7 @@ async def post(
             async for piece in response.aiter_bytes():
                 content += piece
                 if len(content) > MAX_BYTES:
-                    raise SearchUnavailableError(f"{provider} answered more than it should.")
+                    raise SearchUnavailableError(f"{provider} sent a response that is too large.")
             media_type = response.headers.get("content-type", "")
             return httpx.Response(response.status_code, headers={"content-type": media_type}, content=bytes(content))
     except TimeoutError as error:

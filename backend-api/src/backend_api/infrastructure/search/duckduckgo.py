@@ -25,7 +25,7 @@ class DuckDuckGoSearch:
         headers = {"User-Agent": BROWSER}
         response = await post(self._http, self._address, "DuckDuckGo", headers=headers, data={"q": query})
         if response.status_code == 202 or "anomaly" in response.text:
-            raise SearchUnavailableError("DuckDuckGo asks for a person. Wait, or set TAVILY_API_KEY.")
+            raise SearchUnavailableError("DuckDuckGo asks for a captcha. Wait, or set TAVILY_API_KEY.")
         if response.is_error:
             raise SearchUnavailableError(f"DuckDuckGo answered {response.status_code}.")
         page = _ResultPage()

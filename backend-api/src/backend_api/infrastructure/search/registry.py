@@ -39,7 +39,7 @@ def search_provider(setting: str, *, tavily_key: str, http: httpx.AsyncClient) -
     name = ("tavily" if tavily_key else "duckduckgo") if setting == "auto" else setting
     if name not in PROVIDERS:
         known = ", ".join(["auto", *PROVIDERS, "none"])
-        raise SearchSettingError(f"SEARCH_PROVIDER={setting} is not known. Known: {known}.")
+        raise SearchSettingError(f"SEARCH_PROVIDER={setting} is unknown. Choose one of: {known}.")
     return PROVIDERS[name](http, tavily_key)
 
 

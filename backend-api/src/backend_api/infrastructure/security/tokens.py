@@ -86,7 +86,7 @@ class JwtAccessTokens:
         """Signature, algorithm, audience, kind and time are all checked."""
         claims = self._signer.read(token)
         if claims is None:
-            raise TokenInvalidError("This token does not hold. Log in again.")
+            raise TokenInvalidError("The access token is invalid or has expired. Log in again.")
         try:
             return AccessClaims(
                 user_id=UserId(str(claims["sub"])),
@@ -95,7 +95,7 @@ class JwtAccessTokens:
                 expires_at=float(claims["exp"]),
             )
         except (KeyError, ValueError, TypeError) as error:
-            raise TokenInvalidError("This token does not hold. Log in again.") from error
+            raise TokenInvalidError("The access token is invalid or has expired. Log in again.") from error
 
 
 class JwtFileLinks:
@@ -113,7 +113,7 @@ class JwtFileLinks:
         """What the token names."""
         claims = self._signer.read(token)
         if claims is None:
-            raise LinkInvalidError("This link does not hold any more.")
+            raise LinkInvalidError("The link is invalid or has expired. Request a new one.")
         try:
             return FileLink(
                 user_id=str(claims["sub"]),
@@ -122,4 +122,4 @@ class JwtFileLinks:
                 is_folder=claims.get("dir") == 1,
             )
         except KeyError as error:
-            raise LinkInvalidError("This link does not hold any more.") from error
+            raise LinkInvalidError("The link is invalid or has expired. Request a new one.") from error

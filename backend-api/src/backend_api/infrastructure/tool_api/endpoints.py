@@ -46,10 +46,10 @@ class SafeSocket:
         try:
             self._fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError as error:
-            raise SandboxUnavailableError("The endpoint of the computer is not there.") from error
+            raise SandboxUnavailableError("The computer's endpoint does not exist.") from error
         if not stat.S_ISSOCK(os.fstat(self._fd).st_mode):
             os.close(self._fd)
-            raise SandboxUnavailableError("The endpoint of the computer is not a socket.")
+            raise SandboxUnavailableError("The computer's endpoint is not a socket.")
 
     @property
     def path(self) -> str:

@@ -81,7 +81,7 @@ class ToolApiSandboxTools:
             endpoint_faults(
                 self._endpoints,
                 sandbox,
-                refused="The computer answered more than it may, or something else.",
+                refused="The computer's response was too large or malformed.",
                 broken="The connection to the computer broke in the middle of the call.",
             ),
             self._endpoints.open(sandbox, SCOPES) as endpoint,
@@ -124,7 +124,7 @@ async def _read(answer: StreamedAnswer, on_output: Callable[[str], Awaitable[Non
         try:
             frame = read_json(_FRAME, line, most_values=_MOST_VALUES)
         except MalformedJsonError as error:
-            raise SandboxLostError("The computer answered something that is not a tool's result.") from error
+            raise SandboxLostError("The computer's response is not a tool result.") from error
         if isinstance(frame, _ResultFrame):
             return frame
         if not frame.text or room < 0:
@@ -156,7 +156,7 @@ async def _lines(answer: StreamedAnswer) -> AsyncIterator[bytes]:
             if count % _YIELD_EVERY == 0:
                 await asyncio.sleep(0)
         if len(rest) > MAX_LINE_BYTES:
-            raise SandboxLostError("The computer answered more than a result may hold.")
+            raise SandboxLostError("The computer's result is larger than allowed.")
     if rest.strip():
         yield bytes(rest)
 

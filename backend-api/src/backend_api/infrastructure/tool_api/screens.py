@@ -152,7 +152,7 @@ class ToolApiScreens:
             await self._endpoints.forget(sandbox)
             if error.response.status_code == 404:
                 raise NoDesktopError("This computer has no desktop.") from error
-            raise SandboxUnavailableError("The computer does not let its screen be opened.") from error
+            raise SandboxUnavailableError("The computer refused the connection to its screen.") from error
         except (OSError, WebSocketException, TimeoutError) as error:
             await self._endpoints.forget(sandbox)
             raise SandboxUnavailableError("The computer's screen does not answer.") from error

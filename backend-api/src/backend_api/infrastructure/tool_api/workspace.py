@@ -122,7 +122,7 @@ class ToolApiWorkspace:
                 return
 
 
-_NOT_ANSWERED = "The computer answered something else than it was asked."
+_NOT_ANSWERED = "The computer's response was malformed."
 
 
 def _read(kind: TypeAdapter[_T], content: bytes) -> _T:

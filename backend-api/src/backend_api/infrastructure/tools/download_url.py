@@ -30,7 +30,7 @@ class LinkSigner(Protocol):
 
 class DownloadUrlArguments(Arguments):
     path: str = Field(min_length=1, max_length=4_096, description="Path of the file, relative to the workspace.")
-    expires_s: int = Field(default=3_600, ge=60, le=86_400, description="Seconds the link holds.")
+    expires_s: int = Field(default=3_600, ge=60, le=86_400, description="Seconds until the link expires.")
 
 
 def generate_download_url(sign: LinkSigner) -> Tool:
@@ -45,7 +45,7 @@ def generate_download_url(sign: LinkSigner) -> Tool:
             return Done(success=False, output=error.detail)
         return Done(
             success=True,
-            output=f"{link.url}\nThe link holds until {link.expires_at:%Y-%m-%dT%H:%M:%SZ} and opens this file only.",
+            output=f"{link.url}\nValid until {link.expires_at:%Y-%m-%dT%H:%M:%SZ}, for this file only.",
             display={"type": "document", "path": arguments.path, "title": arguments.path, "url": link.url},
         )
 

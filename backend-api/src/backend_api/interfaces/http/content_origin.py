@@ -43,4 +43,4 @@ class ContentOrigin:
         elif scope["method"] in ("GET", "HEAD") and _LINK.fullmatch(scope["path"]):
             await self._app(scope, receive, send)
         else:
-            await problem(404, "not_found", "Only links of files are served here.")(scope, receive, send)
+            await problem(404, "not_found", "Only signed links of files are served here.")(scope, receive, send)

@@ -15,13 +15,13 @@ from service_kit.problems import problem
 _UPLOAD = re.compile(r"/api/sessions/[^/]+/files/?")
 PIECE_BYTES = 64 * 1024
 TOO_LARGE = "body_too_large"
-OVER_LIMIT = "This body is over the limit."
+OVER_LIMIT = "The request body is too large."
 _STRANGE = (
-    "This server does not answer to the name {}. If it is yours, add it to ALLOWED_HOSTS and start the server anew; "
-    "its address always works."
+    "This server does not answer to the name {}. If it is yours, add it to ALLOWED_HOSTS and restart the server; "
+    "its IP address always works."
 )
 _Refusal = tuple[int, str, str]
-_FOREIGN: _Refusal = (403, "origin_forbidden", "This page may not call this server.")
+_FOREIGN: _Refusal = (403, "origin_forbidden", "Pages of this origin may not call this server.")
 
 
 class Edge:
@@ -62,12 +62,12 @@ class Edge:
     def _refusal(self, kind: str, headers: Headers) -> _Refusal | None:
         hosts = headers.getlist("host")
         if len(hosts) > 1:
-            return 400, "bad_request", "A request has one Host."
+            return 400, "bad_request", "A request must have exactly one Host header."
         # Without one it comes from no browser.
         if hosts or self._options.is_local:
             name = host_name(hosts[0]) if hosts else None
             if name is None:
-                return 400, "bad_request", "This is no Host."
+                return 400, "bad_request", "The Host header is invalid."
             if name not in self._hosts:
                 return 403, "host_forbidden", _STRANGE.format(name)
         origin = headers.get("origin")

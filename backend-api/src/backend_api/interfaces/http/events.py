@@ -36,7 +36,7 @@ def start_of(after: int | None, last_event_id: str | None) -> int | None:
     if not last_event_id:
         return after
     if not (last_event_id.isascii() and last_event_id.isdecimal()) or int(last_event_id) > _MAX_SEQ:
-        raise InvalidError("Last-Event-ID is the number of an event.", field="header.last-event-id")
+        raise InvalidError("Last-Event-ID must be the number of an event.", field="header.last-event-id")
     return int(last_event_id)
 
 

@@ -169,7 +169,7 @@ async def _linked(calls: UseCases, token: str, opening: AsyncExitStack) -> _File
     link = calls.links.read(token)
     file = await _opened(calls, SessionId(link.session_id), UserId(link.user_id), link.path, opening)
     if file.download.is_folder and not link.is_folder:
-        raise FileMissingError("Where this link's file was there is a folder now.")
+        raise FileMissingError("The path of this link is a folder now, not a file.")
     return file
 
 

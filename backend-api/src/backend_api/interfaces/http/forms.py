@@ -64,7 +64,7 @@ async def in_time(
             return
         waited, came = waited + clock() - began, came + len(piece)
         if waited > SLOW_S and came < (waited - SLOW_S) * BYTES_PER_S:
-            raise HTTPException(408, "The upload comes too slowly.")
+            raise HTTPException(408, "The upload is too slow.")
         yield piece
 
 
@@ -143,7 +143,7 @@ class _Form:
             except ClientDisconnect:
                 piece = None
             if piece is None:
-                raise InvalidError("The form is cut off.", field="body")
+                raise InvalidError("The form data ends too early.", field="body")
             self._parse(piece)
         return self._found.popleft()
 

@@ -29,8 +29,8 @@ from backend_api.interfaces.http.use_cases import Calls, Options
 
 router = APIRouter(prefix="/api/sessions/{session_id}", tags=["runs"])
 
-GATEWAY_ENDS = "This gateway ends; the run goes on. Follow its events."
-CALLER_LEFT = "The caller left; the run goes on."
+GATEWAY_ENDS = "This gateway is shutting down; the run continues. Follow its events."
+CALLER_LEFT = "The client disconnected; the run continues."
 
 
 @router.post("/messages", status_code=202)

@@ -24,7 +24,9 @@ class ForeignPageError(ForbiddenError):
 def require_own_page(request: Request) -> None:
     """Raises `ForeignPageError`."""
     if not is_own_page(request):
-        raise ForeignPageError("This is for the page of this server alone. Clients get their tokens in the answer.")
+        raise ForeignPageError(
+            "Only this server's own page uses the cookie. API clients get their tokens in the response."
+        )
 
 
 def is_own_page(request: Request) -> bool:

@@ -18,7 +18,7 @@ from backend_api.domain.conversation.entity import Run, Session
 from backend_api.domain.sandbox.entity import SandboxStatus
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
 
-_ONLY_NULL = "Not in effect on this server yet, so any value but null is refused."
+_ONLY_NULL = "Not supported by this server yet: any value but null is refused."
 
 
 ToolName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -41,10 +41,10 @@ class OptionsBody(RequestBody):
         "the server and the model have it. Refused where the model (`thinking` of GET /api/models) can't do it.",
     )
     thinking_effort: Literal["high", "max"] | None = Field(
-        default=None, description="How much it thinks, together with enable_thinking: true; null: as the server has it."
+        default=None, description="How much the model thinks, with enable_thinking: true; null: the server's default."
     )
     max_turns: int | None = Field(
-        default=None, ge=1, le=500, description="Model calls a run may take; null: as the server has it."
+        default=None, ge=1, le=500, description="Maximum model calls of a run; null: the server's default."
     )
 
     denied_tools: list[ToolName] | None = Field(
@@ -55,7 +55,7 @@ class OptionsBody(RequestBody):
     @classmethod
     def _acts(cls, value: object, info: ValidationInfo) -> object:
         if value is not None:
-            message = "{option} is not in effect on this server yet: leave it out, for it would change nothing."
+            message = "{option} is not supported by this server yet. Leave it out."
             raise PydanticCustomError("not_in_effect", message, {"option": info.field_name})
         return value
 

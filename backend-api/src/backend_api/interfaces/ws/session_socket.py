@@ -136,7 +136,7 @@ class _Conversation:
             raise WebSocketDisconnect(message.get("code", 1005))
         text = message.get("text")
         if text is None:
-            raise InvalidError("A frame is text.", field="frame")
+            raise InvalidError("A frame must be text.", field="frame")
         if len(text) > MAX_FRAME_CHARACTERS:
             raise InvalidError("This frame is too long.", field="frame")
         try:

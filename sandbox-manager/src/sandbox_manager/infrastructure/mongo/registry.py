@@ -157,5 +157,7 @@ async def _changes(stream: Any) -> AsyncIterator[Change]:
 
 def _named(error: OperationFailure) -> Exception:
     if error.code in _MARK_LOST:
-        return MarkLostError("What happened after this mark is no longer known; list the sandboxes and begin anew.")
+        return MarkLostError(
+            "The changes after this mark are no longer stored; list the sandboxes and follow from there."
+        )
     return error

@@ -20,4 +20,4 @@ async def require_service_token(request: Request, wired: Wired, _documented: _Be
     """Raise `UnauthenticatedError` unless the bearer token is the service token; constant in time."""
     scheme, _space, given = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not hmac.compare_digest(given.encode(), wired.service_token.encode()):
-        raise UnauthenticatedError("The sandbox manager asks for its service token as a bearer token.")
+        raise UnauthenticatedError("The service token is required as a bearer token.")

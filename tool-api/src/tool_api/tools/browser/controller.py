@@ -46,7 +46,7 @@ class BrowserController:
             display = result.display
             assert isinstance(display, BrowserDisplay)
             if display.image is None:
-                return failed("The page gave no picture.", display=display)
+                return failed("The page gave no screenshot.", display=display)
             return done(f"Screenshot of {display.title or '(no title)'} at {display.url}.", display=display)
 
         return await self._act(context, act)

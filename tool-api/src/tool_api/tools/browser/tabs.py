@@ -64,7 +64,7 @@ class Tabs:
         await self._open(connection)
         fresh = list(self._tabs.values())[-1]
         self._start(self._close_tab(connection, tab))
-        self._notes.append("The page before did not respond any more; its tab was closed.")
+        self._notes.append("The previous page stopped responding; its tab was closed.")
         return fresh
 
     async def close(self) -> None:

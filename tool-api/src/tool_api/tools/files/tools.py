@@ -27,7 +27,7 @@ def file_tools(controller: FileController) -> tuple[AnyTool, ...]:
         ),
         Tool(
             name="file_write",
-            description="Write a text file of the sandbox anew, with the folders it needs.",
+            description="Create or overwrite a text file in the sandbox, with the folders it needs.",
             arguments=types.FileWrite,
             phrase="Writing {path}",
             scope=scope,

@@ -71,7 +71,7 @@ class FileSearch(Arguments):
 
     pattern: str = Field(min_length=1, max_length=1000, description="Regular expression, matched line by line.")
     path: str = _folder()
-    ignore_case: bool = Field(default=False, description="Do not tell upper from lower case.")
+    ignore_case: bool = Field(default=False, description="Ignore case.")
 
 
 class FileMove(Arguments):

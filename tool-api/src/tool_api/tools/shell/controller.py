@@ -77,7 +77,7 @@ class ShellController:
         command.take_unread()
         data = arguments.text + ("\n" if arguments.press_enter else "")
         if shell.type_text(data) < len(data.encode()):
-            return failed("The command does not read its input; not all of the text was taken.")
+            return failed("The command does not read its input; not all of the text was written.")
         await _follow(call, command, _WRITE_LOOK_S)
         return _result(shell, command, of_failure=False)
 
@@ -107,7 +107,7 @@ _NO_TERMINAL = (
     "This shell has no terminal, as the machine had none left: output of a running program may come late, and Ctrl+C "
     "can't be typed (use shell_kill). After `exit` it is started anew, on a terminal if there is one by then."
 )
-_RESTARTED = "The shell had to be started anew: its folder and exported variables were kept, other variables were not."
+_RESTARTED = "The shell had to be restarted: its folder and exported variables were kept, other variables were not."
 
 
 async def _follow(call: CallContext, command: Command, limit_s: float) -> bool:

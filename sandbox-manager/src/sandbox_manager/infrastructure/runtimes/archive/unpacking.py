@@ -172,7 +172,7 @@ class _Unpacking:
     def _folder_of(self, path: str) -> Generator[tuple[int, str]]:
         *parents, name = path.rstrip("/").split("/")
         if any(part in ("", ".", "..") for part in (*parents, name)) or (parents or [name])[0] in (*KEPT, STAGE):
-            raise ArchiveError("damaged", "The snapshot holds a path it can not hold.")
+            raise ArchiveError("damaged", "The snapshot contains an invalid path.")
         folder = os.open(self._root, FOLDER)
         try:
             for part in parents:

@@ -177,7 +177,7 @@ def _take(file: int) -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > until:
-                raise EngineUnavailableError("The sandbox is held by somebody else for too long.") from None
+                raise EngineUnavailableError("Another process kept the sandbox locked for too long.") from None
             time.sleep(_LOOK_S)
         else:
             return

@@ -73,13 +73,15 @@ def hidden_files(
     try:
         program = Popen(command, env=environment, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL)
     except OSError as error:
-        raise ProbeError(f"What looks into closed processes could not be started: {error.strerror}.") from error
+        raise ProbeError(
+            f"The program that inspects unreadable processes could not be started: {error.strerror}."
+        ) from error
     output, is_late = _output_of(program, timeout_s, timeout_s * starved)
     assert program.stdout is not None
     program.stdout.close()
     begun, _, answers = output.partition(b"\n")
     if begun != _BEGUN and is_late:
-        raise ProbeError("What looks into closed processes did not begin.")
+        raise ProbeError("The program that inspects unreadable processes did not start.")
     found, unanswered = _parsed(answers, pids)
     return found, unanswered if is_late else []
 

@@ -61,7 +61,7 @@ _JOIN_S = 0.1
 """So long the round waits for a look in a thread of its own; after that it goes on, and collects the result later."""
 _BLOCKED_S = 3.0
 """For so long the kernel may block a look before what it would have found counts in full, or its sandbox ends."""
-_OVER = "It took up more memory than it may."
+_OVER = "It used more memory than it is allowed."
 _HIDING = "What its first processes have open could not be found out."
 _MOST_UNANSWERED = 3
 """So many looks in a row that did not find out in time what processes hide end these."""

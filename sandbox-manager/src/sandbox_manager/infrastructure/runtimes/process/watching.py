@@ -57,9 +57,9 @@ class Watch:
         if self._thread is not None and not self._thread.is_alive():
             return f"The watch over sandboxes' {self.name} has ended."
         if since is not None and time.monotonic() - since > _LASTING_S:
-            return f"The watch over sandboxes' {self.name} fails again and again."
+            return f"The watch over sandboxes' {self.name} keeps failing."
         if looking_since is not None and time.monotonic() - looking_since > _HANGING_S:
-            return f"The watch over sandboxes' {self.name} has not come back from a look."
+            return f"The watch over sandboxes' {self.name} hangs."
         return None
 
     def start_thread(self, lock: Path, work: Callable[[], None], pause_s: float, stopping: threading.Event) -> None:

@@ -202,7 +202,7 @@ def read_counts(command: list[str], folders: list[Path], timeout_s: float) -> Ge
     try:
         counter = Popen(command, bufsize=0, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
     except OSError as error:
-        raise ProbeError(f"What counts workspaces could not be started: {error.strerror}.") from error
+        raise ProbeError(f"The workspace counter could not be started: {error.strerror}.") from error
     assert counter.stdin is not None
     assert counter.stdout is not None
     with counter.stdin, counter.stdout:
@@ -214,13 +214,13 @@ def read_counts(command: list[str], folders: list[Path], timeout_s: float) -> Ge
                 if not select.select([counter.stdout], [], [], timeout_s)[0]:
                     break
                 if not (read := counter.stdout.read(_LINE_BYTES)):
-                    raise ProbeError("What counts workspaces ended before it answered.")
+                    raise ProbeError("The workspace counter ended before it answered.")
                 line = read.split()
                 if len(line) != 3:
                     break
                 yield TreeSize(int(line[0]), int(line[1]), line[2] == b"1"), time.monotonic() - began
         except OSError as error:
-            raise ProbeError("What counts workspaces ended before it was asked.") from error
+            raise ProbeError("The workspace counter ended before it was asked.") from error
         except ValueError:
             return
         finally:

@@ -51,8 +51,8 @@ LONG = CountBounds(tree_cpu_s=20.0, deleted_cpu_s=2.0, timeout_s=60.0)
 _LONG_AT_ONCE = 3
 _UNCOUNTED = 3
 _JOIN_S = 3.0
-_OVER = "Its files took up more than they may, and went on growing."
-_COUNTLESS = "Its files could not be counted: there were too many, or they were moved about all the time."
+_OVER = "Its files took up more space than allowed, and went on growing."
+_COUNTLESS = "Its files could not be counted: there were too many, or they kept being moved."
 
 
 @dataclass(slots=True)

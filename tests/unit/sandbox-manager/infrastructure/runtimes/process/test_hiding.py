@@ -162,7 +162,7 @@ def test_a_counter_that_can_not_count_is_no_look_that_worked(
         patch.setattr(workspace_count, "Popen", Faulty)
         with pytest.raises(ProbeError):
             list(read_counts([], [tmp_path], 5))
-        with pytest.raises(ProbeError, match="What counts workspaces"):
+        with pytest.raises(ProbeError, match="The workspace counter"):
             scene.look()
     scene.look()
 
