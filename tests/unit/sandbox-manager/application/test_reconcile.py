@@ -171,7 +171,7 @@ async def test_a_longest_lifetime_that_ends_is_told_before() -> None:
 
     await manager.reconcile()
 
-    assert "longest lifetime in 4 minutes" in ((await manager.get(ready.id)).notice or "")
+    assert "maximum lifetime in 4 minutes" in ((await manager.get(ready.id)).notice or "")
 
 
 async def test_two_sweeps_at_once_remove_a_dead_sandbox_once() -> None:

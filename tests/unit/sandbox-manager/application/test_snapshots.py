@@ -84,7 +84,7 @@ async def test_count_and_bytes_are_bounded_and_nothing_is_left_of_one_too_many()
     files = Files()
     await files.take(*WHO, "one")
     files.archives.files["s1"] = "too much by"
-    with pytest.raises(SnapshotLimitError, match="room"):
+    with pytest.raises(SnapshotLimitError, match="space"):
         await files.take(*WHO, "two")
     files.archives.files["s1"] = "ok"
     await files.take(*WHO, "two")
