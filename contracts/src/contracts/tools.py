@@ -76,13 +76,12 @@ class ToolSpec(BaseModel):
 
 
 class ToolCall(BaseModel):
-    """One call. `deadline_ms` overrides the tool's own when smaller."""
+    """One call. How long it may take is the tool's own `deadline_ms`; a caller that gives up earlier cancels it."""
 
     model_config = ConfigDict(extra="forbid")
 
     call_id: str = Field(min_length=1, max_length=128)
     arguments: dict[str, Any]
-    deadline_ms: int | None = Field(default=None, gt=0)
 
 
 class ShellDisplay(BaseModel):

@@ -93,7 +93,7 @@ class Calls:
         """End every call."""
         await asyncio.gather(*(call.cancel() for call in list(self._running.values())))
 
-    def start_call(self, call_id: str, tool: AnyTool, arguments: Arguments, deadline_ms: int | None) -> Call:
+    def start_call(self, call_id: str, tool: AnyTool, arguments: Arguments) -> Call:
         """Start a call.
 
         Raises:
@@ -101,7 +101,7 @@ class Calls:
         """
         if call_id in self._running:
             raise ConflictError(f"A call {call_id} is running already.")
-        limit_s = min(tool.deadline_ms, deadline_ms or tool.deadline_ms) / 1000
+        limit_s = tool.deadline_ms / 1000
         live = LiveOutput()
         context = CallContext(call_id=call_id, deadline=time.monotonic() + limit_s, write_output=live.write)
         task = asyncio.get_running_loop().create_task(
@@ -138,7 +138,7 @@ async def _run(
         if not limit.expired():
             raise
         outcome = "timed_out"
-        result = failed(live.with_note(f"The call did not end within its {limit_s:.0f} s and was ended."))
+        result = failed(live.with_note(f"The call was ended because it did not finish within {limit_s:g} s."))
     except asyncio.CancelledError:
         outcome = "cancelled"
         raise

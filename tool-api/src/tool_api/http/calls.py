@@ -59,7 +59,7 @@ async def call_tool(
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         named = [{**fault, "loc": ("body", "arguments", *map(_named, fault["loc"]))} for fault in faults[:_MOST_FAULTS]]
         raise RequestValidationError(named) from error
-    return CallStream(services.calls.start_call(body.call_id, tool, arguments, body.deadline_ms))
+    return CallStream(services.calls.start_call(body.call_id, tool, arguments))
 
 
 @router.post(

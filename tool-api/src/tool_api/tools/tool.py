@@ -50,8 +50,8 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 class Tool(Generic[ArgumentsT]):
     """A tool the model may call.
 
-    The handler answers a `ToolResult`, also for what goes wrong in the model's hands (see `failed` and
-    `failed`); an exception it raises is an infrastructure fault and never shown as output.
+    The handler returns a `ToolResult`, also for a failure the model should see (see `failed`); an exception it
+    raises is an infrastructure fault and never shown as output.
     """
 
     name: str

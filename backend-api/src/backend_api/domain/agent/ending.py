@@ -10,7 +10,7 @@ from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.thread import RunProgress
 
 _NOT_BEGUN = "Not begun. Stopped."
-_CUT = "Stopped before it ended. What it did until then may have happened."
+_CUT = "Stopped before it ended. Part of it may have happened."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
