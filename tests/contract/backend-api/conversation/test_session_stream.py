@@ -125,6 +125,21 @@ async def test_what_a_dead_worker_was_writing_is_forgotten_when_another_begins_a
         assert (await anext(reader)).payload == delta(0, "whole", "new")
 
 
+async def test_what_a_writer_that_lost_its_run_had_begun_is_gone_when_the_run_goes_on_elsewhere(
+    redis_server: Server, session_id: SessionId
+) -> None:
+    """Nobody follows the session in the process that lost the run: it does not hear how the run ends."""
+    again = stored(session_id, 5, RunStarted(run_id=RUN, message_id="u", model="m", worker="w", attempt=2))
+    async with redis_channels(redis_server.uri) as lost, redis_channels(redis_server.uri) as elsewhere:
+        await lost.stream.show(session_id, RUN, delta(0, "half an ans"))
+        lost.stream.forget(session_id, ["m:m", "m:none"])
+        await elsewhere.stream.append(session_id, [again])
+        assert await lost.stream.texts(session_id) == []
+        await elsewhere.stream.show(session_id, RUN, delta(0, "whole", "new"))
+        for channels in (lost, elsewhere):
+            assert [event.payload for event in await channels.stream.texts(session_id)] == [delta(0, "whole", "new")]
+
+
 async def test_sessions_do_not_hear_each_other(live: LiveChannels, session_id: SessionId) -> None:
     other = SessionId(uuid.uuid4().hex)
     async with asyncio.timeout(30), live_reader(live.stream, session_id) as reader:

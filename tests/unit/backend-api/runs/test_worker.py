@@ -401,6 +401,22 @@ async def test_a_worker_that_lost_its_lease_writes_nothing_more_and_counts_it_on
     assert measures.REGISTRY.get_sample_value("agent_leases_lost_total") == (counted or 0) + 1
 
 
+async def test_nothing_is_kept_of_the_text_of_a_run_that_was_lost() -> None:
+    """Nobody here hears the next start of the run, which ends what was being written."""
+    stage = Stage()
+    session = await stage.open_session()
+    model = ScriptedModel([TextPart("half an ans"), asyncio.Event().wait])
+    async with working(worker_for(stage, model, options=RunOptions(heartbeat_s=0.05))):
+        run = await stage.say(session, "go")
+        await until(lambda: bool(stage.stream.deltas))
+        assert [event.payload.type for event in await stage.stream.texts(session)] == ["message.delta"]
+        stage.lapse(run)
+        assert await stage.ledger.claim("elsewhere", lease_s=60, model="m", run_id=run) is not None
+        async with asyncio.timeout(30):
+            while await stage.stream.texts(session):
+                await asyncio.sleep(0.01)
+
+
 async def test_a_whole_answer_is_not_asked_for_again_after_a_crash() -> None:
     stage = Stage()
     session = await stage.open_session()

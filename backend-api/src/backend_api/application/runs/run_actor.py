@@ -67,7 +67,7 @@ class RunActor:
         run, journal = self._lease.run, self._journal
         journal.draining = draining
         fields = {"run_id": run.id, "session_id": run.session_id, "attempt": run.attempt}
-        with _observed(self._lease):
+        with _observed(self._lease), self._forgotten_unless_ended():
             logger.info("run claimed", extra=fields)
             async with asyncio.TaskGroup() as group:
                 self._begin(group, self._stream.deliver())
@@ -84,6 +84,14 @@ class RunActor:
                         task.cancel()
             self._services.histories.keep(self._history)
             logger.info("run left", extra=fields)
+
+    @contextmanager
+    def _forgotten_unless_ended(self) -> Generator[None]:
+        try:
+            yield
+        finally:
+            if not self._journal.has_ended:
+                self._stream.forget()
 
     def _begin(self, group: asyncio.TaskGroup, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         task = group.create_task(work)

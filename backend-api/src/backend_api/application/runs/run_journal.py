@@ -295,6 +295,7 @@ class RunJournal:
         """Another worker has the run: said and counted once, whoever finds it out."""
         if not self._is_lost:
             self._is_lost = True
+            self._stream.forget()
             measures.LEASES_LOST.inc()
             logger.warning("run lost to another worker", extra={"run_id": self.lease.run.id})
 

@@ -134,6 +134,10 @@ class RunStream:
         if (key := ended_text(payload)) is not None:
             self._open.pop(key, None)
 
+    def forget(self) -> None:
+        """The run goes on elsewhere or not at all: nothing of what was shown is kept here."""
+        self._stream.forget(self._session_id, self._offsets)
+
     async def deliver(self) -> None:
         """Until cancelled."""
         next_text_at = 0.0

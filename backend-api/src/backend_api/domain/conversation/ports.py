@@ -6,7 +6,7 @@ and `finish` give the session's next numbers without holes, atomically with the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -32,6 +32,7 @@ from backend_api.domain.conversation.entity import (
     Session,
     SessionId,
 )
+from backend_api.domain.conversation.live_text import TextKey
 from backend_api.domain.identity.entity import UserId
 
 
@@ -241,6 +242,10 @@ class SessionStream(Protocol):
 
     async def show(self, session_id: SessionId, run_id: RunId, payload: LivePayload) -> None:
         """Tell of text as it is written, and keep the text so far for who comes late."""
+        ...
+
+    def forget(self, session_id: SessionId, texts: Collection[TextKey]) -> None:
+        """Drop what this process keeps of texts whose writer lost its run: it does not hear how they end."""
         ...
 
     def listen(self, session_id: SessionId, listener: StreamListener) -> AbstractAsyncContextManager[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import cast
@@ -10,6 +10,7 @@ from typing import cast
 from backend_api.domain.agent.events import Event, LivePayload
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.live_text import (
+    TextKey,
     TextPayload,
     ended_text,
     ends_all_texts,
@@ -47,6 +48,11 @@ class MemorySessionStream:
             if piece.offset <= len(text):
                 texts[key] = (run_id, text[: piece.offset] + piece.text, seen_by(piece))
         self._tell(session_id, [_live(session_id, run_id, payload)])
+
+    def forget(self, session_id: SessionId, texts: Collection[TextKey]) -> None:
+        """There is one process."""
+        for key in texts:
+            self._texts.get(session_id, {}).pop(key, None)
 
     @asynccontextmanager
     async def listen(self, session_id: SessionId, listener: StreamListener) -> AsyncGenerator[None]:

@@ -7,7 +7,7 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from backend_api.application.conversation.event_json import dump, event_fields, 
 from backend_api.domain.agent.events import Event, LivePayload
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.live_text import (
+    TextKey,
     TextPayload,
     ended_text,
     ends_all_texts,
@@ -135,10 +136,8 @@ class RedisSessionStream:
         """One round trip; texts that are stored now are forgotten, all when nothing is being written any more."""
         if not events:
             return
-        texts = self._texts.get(session_id, {})
         ended = [key for event in events if (key := ended_text(event.payload)) is not None]
-        for key in ended:
-            texts.pop(key, None)
+        self.forget(session_id, ended)
         is_over = any(ends_all_texts(event.payload) for event in events)
         if is_over:
             self._texts.pop(session_id, None)
@@ -172,6 +171,14 @@ class RedisSessionStream:
                 await self._keep_whole(session_id, key, text)
         except _ERRORS:
             self._lost()
+
+    def forget(self, session_id: SessionId, texts: Collection[TextKey]) -> None:
+        """What Redis has of them stays until whoever takes the run over begins."""
+        kept = self._texts.get(session_id, {})
+        for key in texts:
+            kept.pop(key, None)
+        if not kept:
+            self._texts.pop(session_id, None)
 
     @asynccontextmanager
     async def listen(self, session_id: SessionId, listener: StreamListener) -> AsyncGenerator[None]:
