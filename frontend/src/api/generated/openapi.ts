@@ -174,7 +174,8 @@ export interface IssuedTicketBody {
   expires_at: string
 }
 /**
- * A job is a run: its id is the run's. `attempt` counts the workers that took it.
+ * A job is a run: its id is the run's. `message_id` is null where it began without a message, `attempt` counts the
+ * workers that took it.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "JobBody".
@@ -182,6 +183,7 @@ export interface IssuedTicketBody {
 export interface JobBody {
   id: string
   session_id: string
+  message_id: string | null
   status: JobStatus
   created_at: string
   started_at: string | null

@@ -113,3 +113,32 @@ async def test_a_cursor_or_state_that_is_not_ours_is_refused(gateway: Gateway) -
     for params in ({"cursor": "nonsense"}, {"status": "sleeping"}, {"limit": 0}):
         answer = await gateway.client.get("/api/jobs", params=params, headers=anna)
         assert answer.status_code == 422, answer.text
+
+
+async def test_a_run_without_a_message_is_a_job_like_any_other(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session = await gateway.session(anna)
+    first = await say(gateway, anna, session)
+    await finish(gateway, await claim(gateway), "failed", "the model was away")
+    ended = await job(gateway, anna, first)
+    assert isinstance(ended["message_id"], str)
+    resumed = await gateway.client.post(f"/api/sessions/{session}/runs/{first}/resume", headers=anna)
+    assert resumed.status_code == 202, resumed.text
+    second = resumed.json()["run_id"]
+    queued = await job(gateway, anna, second)
+    assert (queued["status"], queued["message_id"], queued["attempt"]) == ("queued", None, 0)
+    lease = await claim(gateway)
+    assert lease.run.id == second
+    listed = (await gateway.client.get("/api/jobs", headers=anna)).json()["items"]
+    found = {one["id"]: (one["status"], one["message_id"]) for one in listed}
+    assert found == {first: ("failed", ended["message_id"]), second: ("running", None)}
+    read = (await gateway.client.get(f"/api/sessions/{session}/events", params={"format": "json"}, headers=anna)).json()
+    of_run = [one for one in read["items"] if one["run_id"] == second]
+    assert [(one["type"], one.get("cause"), one.get("message_id")) for one in of_run if "run." in one["type"]] == [
+        ("run.queued", "resume", None),
+        ("run.started", None, None),
+    ]
+    cancelled = await gateway.client.post(f"/api/jobs/{second}/cancel", headers=anna)
+    assert (cancelled.status_code, cancelled.json()["status"]) == (202, "running")
+    await finish(gateway, lease, "stopped")
+    assert (await job(gateway, anna, second))["status"] == "cancelled"

@@ -17,10 +17,12 @@ router = APIRouter(prefix="/api/jobs", tags=["runs"])
 
 
 class JobBody(BaseModel):
-    """A job is a run: its id is the run's. `attempt` counts the workers that took it."""
+    """A job is a run: its id is the run's. `message_id` is null where it began without a message, `attempt` counts the
+    workers that took it."""
 
     id: str
     session_id: str
+    message_id: str | None
     status: JobStatus
     created_at: Time
     started_at: Time | None
@@ -34,6 +36,7 @@ class JobBody(BaseModel):
         return cls(
             id=run.id,
             session_id=run.session_id,
+            message_id=run.message_id,
             status=job_status(run),
             created_at=run.created_at,
             started_at=run.started_at,
