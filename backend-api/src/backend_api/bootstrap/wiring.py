@@ -77,7 +77,7 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
     async def wire() -> AsyncGenerator[UseCases]:
         async with open_runtime(planned) as runtime, MongoSessionFeed(runtime.stores.database) as feed:
             worker = None if settings.use_background_jobs else runtime.agent.worker
-            announced = AnnouncedSlots(runtime.stores.notifier, model=planned.catalogue.default().id)
+            announced = AnnouncedSlots(runtime.stores.notifier, runtime.ledger, model=planned.catalogue.default().id)
             use_cases = assemble(_ports(runtime, feed, planned, access_tokens, worker or announced), policy)
             closing.on_begin(use_cases.stream_slots.close)
             changes = PublishSandboxChanges(

@@ -13,7 +13,7 @@ class Topic(StrEnum):
     RUN_QUEUED = "run.queued"
     """A run waits for a worker: the run's id. Workers look for such runs once a second."""
     RUN_ASSIGNED = "run.assigned"
-    """A run was leased to a worker in another process: an `Assignment`. That lease lapses after two seconds."""
+    """A run was leased to a worker in another process: an `Assignment`. That lease lapses after a second."""
     SLOTS_FREE = "slots.free"
     """What a worker of its own process has room for, each second: `FreeSlots`. Else its runs are queued."""
     RUN_INBOX = "run.inbox"

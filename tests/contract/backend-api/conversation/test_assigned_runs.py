@@ -68,3 +68,17 @@ async def test_a_stop_that_came_before_it_was_taken_up_lies_in_its_inbox(stores:
     lease = await confirm(stores, accepted.run_id)
     assert lease is not None
     assert [message.kind for message in lease.messages] == ["stop"]
+
+
+async def test_of_several_those_are_told_that_lapsed_and_that_nobody_has(stores: ConversationStores) -> None:
+    names = ("left", "confirmed", "claimed", "stopped")
+    ids = {name: (await assigned(stores, lease_s=-1))[1].run_id for name in names}
+    ids["fresh"] = (await assigned(stores))[1].run_id
+    ids["gone"] = RunId("nobody's")
+    assert await confirm(stores, ids["confirmed"]) is not None
+    assert await stores.ledger.claim("w2", lease_s=30, model="m", run_id=ids["claimed"]) is not None
+    stopped = await stores.ledger.claim("w2", lease_s=30, model="m", run_id=ids["stopped"])
+    assert stopped is not None
+    assert await stores.ledger.finish(stopped, RunFinished(run_id=ids["stopped"], status="stopped"), seen_seq=9)
+    assert await stores.ledger.lapsed([*ids.values()]) == [ids["left"]]
+    assert await stores.ledger.lapsed([]) == []

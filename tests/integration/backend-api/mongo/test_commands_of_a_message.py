@@ -106,7 +106,7 @@ async def conversation(
             new_id=lambda kind: f"{kind}_{next(ids)}",
         )
         worker = Worker(name="worker", services=services, poll_s=600, announces=announces)
-        announced = AnnouncedSlots(notifier, model="m")
+        announced = AnnouncedSlots(notifier, stores.ledger, model="m")
         send = SendMessage(
             ledger=stores.ledger,
             stream=stream,

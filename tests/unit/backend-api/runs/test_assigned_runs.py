@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from backend_api.application.conversation.announced_slots import AnnouncedSlots
+from backend_api.application.conversation.announced_slots import LOOK_S, AnnouncedSlots
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.domain.agent.events import MessageUser, RunQueued, RunStarted
 from backend_api.domain.agent.model import FinishPart, TextPart
-from backend_api.domain.conversation.assignments import ANNOUNCED_S, Assignment, FreeSlots
+from backend_api.domain.conversation.assignments import ANNOUNCED_S, ASSIGNED_S, Assignment, FreeSlots
 from backend_api.domain.conversation.entity import Accepted, Claimant, RunId, SessionId
 from backend_api.domain.notifier import Topic
 from support.scripted import ScriptedModel
@@ -60,7 +60,7 @@ class Gateway:
 @asynccontextmanager
 async def gateway(stage: Stage | None = None) -> AsyncGenerator[Gateway]:
     stage, clock = stage or Stage(), Clock()
-    slots = AnnouncedSlots(stage.notifier, model="m", clock=clock)
+    slots = AnnouncedSlots(stage.notifier, stage.ledger, model="m", clock=clock)
     async with background_task(slots.listen(), "announced"):
         await asyncio.sleep(0)
         yield Gateway(stage, slots, clock)
@@ -170,11 +170,36 @@ async def test_one_whose_worker_never_hears_of_it_is_taken_over_once_its_short_l
         session = await here.stage.open_session("named")
         accepted = await here.say(session)
         assert accepted.lease is not None
-        assert (accepted.lease.expires_at - here.stage.run(accepted.run_id).created_at).total_seconds() <= 2.1
+        assert (
+            accepted.lease.expires_at - here.stage.run(accepted.run_id).created_at
+        ).total_seconds() <= ASSIGNED_S + 0.1
         here.stage.lapse(accepted.run_id)
         async with working(apart(here.stage, "other")):
             assert (await here.stage.until_finished(accepted.run_id)).status == "completed"
     assert [one.worker for one in here.stage.payloads(session, RunStarted)] == ["gone", "other"]
+
+
+async def test_the_others_hear_of_one_that_was_not_confirmed_in_time() -> None:
+    async with gateway() as here, working(apart(here.stage, "other")):
+        await announced(here)
+        await here.announce("gone", 500)
+        session = await here.stage.open_session("named")
+        accepted = await here.say(session)
+        here.stage.lapse(accepted.run_id)
+        here.clock.now += ASSIGNED_S
+        assert (await here.stage.until_finished(accepted.run_id, within_s=10)).status == "completed"
+    assert [one.worker for one in here.stage.payloads(session, RunStarted)] == ["gone", "other"]
+
+
+async def test_nobody_hears_of_one_that_was_confirmed() -> None:
+    async with gateway() as here, working(apart(here.stage)):
+        await announced(here)
+        session = await here.stage.open_session("named")
+        accepted = await here.say(session)
+        await here.stage.until_finished(accepted.run_id)
+        async with here.stage.notifier.subscribe(Topic.RUN_QUEUED) as queued:
+            here.clock.now += ASSIGNED_S
+            assert await queued.next(4 * LOOK_S) is None
 
 
 async def test_a_worker_that_drains_says_at_once_that_it_has_no_room() -> None:

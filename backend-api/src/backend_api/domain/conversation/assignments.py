@@ -10,8 +10,8 @@ ANNOUNCE_S = 1.0
 """How often a worker announces itself."""
 ANNOUNCED_S = 3.0
 """How long it is believed."""
-ASSIGNED_S = 2.0
-"""The lease of an assigned run until its worker confirms it: others have it when that never hears of it."""
+ASSIGNED_S = 1.0
+"""The lease of an assigned run until its worker confirms it: then whoever assigned it tells the others of it."""
 
 
 class FreeSlots(NamedTuple):

@@ -169,6 +169,10 @@ class RunLedger(Protocol):
         where it was taken up before, or lapsed and was claimed."""
         ...
 
+    async def lapsed(self, run_ids: Sequence[RunId]) -> list[RunId]:
+        """Those of these runs whose lease lapsed and that nobody has taken since."""
+        ...
+
     async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
         """Heartbeat; answers what lies in the run's inbox, in order. Raises `LeaseLostError`."""
         ...

@@ -208,6 +208,13 @@ class MemoryRunLedger:
             taken.expires_at = self._store.clock() + timedelta(seconds=lease_s)
             return self._lease(row, taken, taken.expires_at)
 
+    async def lapsed(self, run_ids: Sequence[RunId]) -> list[RunId]:
+        """Under the lock."""
+        async with self._store.lock:
+            now, runs = self._store.clock(), self._store.runs
+            held = [run for run_id in run_ids if (run := runs.get(run_id)) and run.run.status == RunStatus.RUNNING]
+            return [run.run.id for run in held if run.expires_at is not None and run.expires_at < now]
+
     @staticmethod
     def _leave(taken: RunRow, kind: Literal["stop", "redirect"], seq: int) -> None:
         taken.inbox_last += 1

@@ -53,6 +53,7 @@ from backend_api.infrastructure.mongo.run_documents import (
 from backend_api.infrastructure.mongo.run_endings import RunEndings
 from backend_api.infrastructure.mongo.run_queries import (
     ACCEPTED_FIELDS,
+    HAS_LAPSED,
     IS_FREE,
     TAKEN_FIELDS,
     assigned_to,
@@ -259,6 +260,12 @@ class MongoRunLedger(RunEndings):
         async with store_errors():
             found = await self._runs.aggregate(users_with(self._runs_per_user))
             return [str(user["_id"]) async for user in found]
+
+    async def lapsed(self, run_ids: Sequence[RunId]) -> list[RunId]:
+        """One read."""
+        async with store_errors():
+            found = self._runs.find({"_id": {"$in": [*run_ids]}, **HAS_LAPSED}, projection={"_id": 1})
+            return [RunId(run["_id"]) async for run in found]
 
     async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
         """See `Heartbeats`."""

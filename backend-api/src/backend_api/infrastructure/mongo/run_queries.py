@@ -11,6 +11,7 @@ from backend_api.domain.conversation.entity import Claimant, Lease, RunId, RunSt
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.run_documents import messages_from, run_from
 
+HAS_LAPSED: Document = {"status": RunStatus.RUNNING.value, "$expr": {"$lt": ["$lease_expires_at", "$$NOW"]}}
 IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
 
 
@@ -85,11 +86,10 @@ def untaken(taken: int) -> Document:
 
 def claimable(run_id: RunId | None, *, but_not_of: list[str]) -> Document:
     """Queued runs, and those whose lease lapsed; or that one, if it is among them."""
-    lapsed = {"$expr": {"$lt": ["$lease_expires_at", "$$NOW"]}}
     queued: Document = {"status": RunStatus.QUEUED.value}
     if but_not_of:
         queued["user_id"] = {"$nin": but_not_of}
-    wanted: Document = {"$or": [queued, {"status": RunStatus.RUNNING.value, **lapsed}]}
+    wanted: Document = {"$or": [queued, HAS_LAPSED]}
     return wanted if run_id is None else wanted | {"_id": run_id}
 
 
