@@ -319,6 +319,21 @@ async def test_a_message_unseen_at_another_ending_gets_a_run_of_its_own(
     assert (following.run.message_id, following.run.id != lease.run.id) == ("m-and this", True)
 
 
+async def test_a_message_after_a_stop_left_for_a_dead_worker_gets_a_run_of_its_own(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, said("one"))
+    assert await stores.ledger.claim("dead", lease_s=-1, model="m") is not None
+    await stores.ledger.request_stop(session_id, ANNA)
+    await stores.ledger.accept(session_id, ANNA, said("two"))
+    lease = await stores.ledger.claim("next", lease_s=30, model="m")
+    assert lease is not None
+    (stop,) = lease.messages
+    assert await stores.ledger.finish(lease, ended(lease.run.id, "stopped"), seen_seq=stop.seq)
+    following = await stores.ledger.claim("next", lease_s=30, model="m")
+    assert following is not None
+    assert (following.run.message_id, following.run.id != lease.run.id, following.messages) == ("m-two", True, ())
+
+
 async def test_a_run_that_fails_at_once_does_not_begin_again(stores: ConversationStores) -> None:
     session_id = await stores.session()
     await stores.ledger.accept(session_id, ANNA, said("hello"))

@@ -164,11 +164,12 @@ class RunActor:
         logger.info("run redirected", extra={"run_id": self._lease.run.id})
 
     async def _stop(self, covered: int) -> None:
-        """End the run as stopped, and with it the answer to all that was said before the stop."""
+        """End the run as stopped, and with it the answer to all that was said before the stop. What was said after it
+        gets a run of its own, even where the model was given it already: its answer is cut with the rest."""
         journal = self._journal
         try:
             await journal.load()
-            journal.seen_seq = max(journal.seen_seq, covered)
+            journal.seen_seq = covered
             await self._end(Ending(status="stopped", reason="Stopped by the user."))
         except LeaseLostError:
             journal.lose()
