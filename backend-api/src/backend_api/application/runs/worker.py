@@ -113,9 +113,10 @@ class Worker:
         else:
             self._group.create_task(self._drive(lease, history))
 
-    async def _until_freed(self) -> None:
+    def _until_freed(self) -> Coroutine[None, None, object]:
+        """What is freed from the call on counts, not only from when it is awaited."""
         self._freed.clear()
-        await self._freed.wait()
+        return self._freed.wait()
 
     async def _unless_draining(self, waiting: Coroutine[None, None, T]) -> T | None:
         wanted, draining = asyncio.ensure_future(waiting), asyncio.ensure_future(self._draining.wait())
