@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
-from typing import Any, cast, get_args
+from functools import partial
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
 from backend_api.domain.agent.events import (
     CHANGE_TYPES,
     FIELDS_OF_AGENTS,
-    ApprovalCall,
-    BodyReference,
-    ContentReference,
-    Continuation,
     Event,
     LivePayload,
     Payload,
-    Question,
     StoredPayload,
     Usage,
     UsageUpdated,
 )
 
-_CLASSES: dict[str, type[Any]] = {
-    cls.__dataclass_fields__["type"].default: cls for cls in (*get_args(StoredPayload), *get_args(LivePayload))
-}
-_FIELDS: dict[type[Any], tuple[str, ...]] = {
-    cls: tuple(field.name for field in fields(cls))
-    for cls in (*_CLASSES.values(), Usage, BodyReference, ContentReference, Continuation, Question, ApprovalCall)
-}
-_CHANGES: frozenset[type[Any]] = frozenset(_CLASSES[type_] for type_ in CHANGE_TYPES)
-_NESTED: dict[str, type[Any]] = {
-    "usage": Usage,
-    "agent_usage": Usage,
-    "body": BodyReference,
-    "system": ContentReference,
-    "tools": ContentReference,
-}
+_PLAIN = frozenset({str, int, float, bool, NoneType, Any})
+Convert = Callable[[Any], Any]
 
-_LISTS: dict[str, type[Any]] = {"continuations": Continuation, "questions": Question, "calls": ApprovalCall}
+
+class Codec(NamedTuple):
+    """How one class is written and read. `written` has each field's name, whether it is left out where it is None, and
+    how it is written; `converted` those that are not read as they stand in JSON."""
+
+    names: tuple[str, ...]
+    written: tuple[tuple[str, bool, Convert | None], ...]
+    converted: tuple[tuple[str, Convert], ...]
 
 
 def dump(value: object) -> str:
@@ -57,38 +49,29 @@ def format_time(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
 
 
+def codec_of(cls: type[Any], *, is_change: bool = False) -> Codec:
+    """By the types of its fields: JSON's own, times, and dataclasses of such, alone or in a list. Raises `TypeError`
+    that names a field of any other type."""
+    hints = get_type_hints(cls)
+    names = tuple(field.name for field in fields(cls))
+    converters = {name: _converters(hints[name], f"{cls.__name__}.{name}") for name in names}
+    return Codec(
+        names,
+        tuple((name, is_change or name in FIELDS_OF_AGENTS, write) for name, (write, _) in converters.items()),
+        tuple((name, read) for name, (_, read) in converters.items() if read is not None),
+    )
+
+
 def payload_fields(payload: Any) -> dict[str, Any]:
-    """The fields of a payload, `type` among them, ready for JSON."""
-    result: dict[str, Any] = {}
-    is_change = type(payload) in _CHANGES
-    for name in _FIELDS[type(payload)]:
-        value = getattr(payload, name)
-        if value is None and (is_change or name in FIELDS_OF_AGENTS):
-            continue
-        if type(value) in _FIELDS:
-            value = payload_fields(value)
-        elif name in _LISTS:
-            value = [payload_fields(one) for one in cast("list[Any]", value)]
-        elif isinstance(value, datetime):
-            value = format_time(value)
-        result[name] = value
-    return result
+    """The fields of a payload, `type` among them, or of a usage, ready for JSON."""
+    return _write(_CODECS[type(payload)], payload)
 
 
 def payload_from(values: dict[str, Any]) -> Payload:
-    """A payload from its fields; fields of a newer vocabulary are left out."""
+    """A payload from its fields; fields of a newer vocabulary are left out, those an older one lacks have their
+    defaults."""
     cls = _CLASSES[values["type"]]
-    known = {name: values[name] for name in _FIELDS[cls] if name in values}
-    for name, nested in _NESTED.items():
-        if isinstance(known.get(name), dict):
-            inner = cast("dict[str, Any]", known[name])
-            known[name] = nested(**{key: inner[key] for key in _FIELDS[nested] if key in inner})
-    for name, nested in _LISTS.items():
-        if known.get(name):
-            known[name] = [nested(**{key: one[key] for key in _FIELDS[nested]}) for one in known[name]]
-    if known.get("expires_at") is not None:
-        known["expires_at"] = datetime.fromisoformat(known["expires_at"])
-    return cls(**known)
+    return _read(cls, _CODECS[cls], values)
 
 
 def event_fields(event: Event) -> dict[str, Any]:
@@ -118,3 +101,64 @@ def event_from(values: dict[str, Any]) -> Event:
         run_id=values["run_id"],
         payload=payload_from(values),
     )
+
+
+def _write(codec: Codec, value: Any) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for name, is_left_out, write in codec.written:
+        one = getattr(value, name)
+        if one is None:
+            if is_left_out:
+                continue
+        elif write is not None:
+            one = write(one)
+        result[name] = one
+    return result
+
+
+def _read(cls: type[Any], codec: Codec, values: dict[str, Any]) -> Any:
+    known = {name: values[name] for name in codec.names if name in values}
+    for name, read in codec.converted:
+        if known.get(name) is not None:
+            known[name] = read(known[name])
+    return cls(**known)
+
+
+def _converters(hint: Any, where: str) -> tuple[Convert | None, Convert | None]:
+    """How a field of this type is written and read; None where it stands in JSON as it is."""
+    if _is_plain(hint):
+        return None, None
+    if get_origin(hint) in (Union, UnionType):
+        some = [one for one in get_args(hint) if one is not NoneType]
+        if len(some) == 1:
+            return _converters(some[0], where)
+    if hint is datetime:
+        return format_time, datetime.fromisoformat
+    if is_dataclass(hint):
+        cls = cast("type[Any]", hint)
+        codec = codec_of(cls)
+        return partial(_write, codec), partial(_read, cls, codec)
+    if get_origin(hint) is list and get_args(hint):
+        write, read = _converters(get_args(hint)[0], where)
+        return write and partial(_each, write), read and partial(_each, read)
+    raise TypeError(f"{where}: events can't have {hint} in JSON")
+
+
+def _each(convert: Convert, values: list[Any]) -> list[Any]:
+    return [convert(value) for value in values]
+
+
+def _is_plain(hint: Any) -> bool:
+    origin = get_origin(hint)
+    if origin in (list, dict, Union, UnionType):
+        return all(_is_plain(one) for one in get_args(hint))
+    return origin is Literal or hint in _PLAIN
+
+
+_CLASSES: dict[str, type[Any]] = {
+    cls.__dataclass_fields__["type"].default: cls for cls in (*get_args(StoredPayload), *get_args(LivePayload))
+}
+_CODECS: dict[type[Any], Codec] = {
+    Usage: codec_of(Usage),
+    **{cls: codec_of(cls, is_change=type_ in CHANGE_TYPES) for type_, cls in _CLASSES.items()},
+}

@@ -1,0 +1,72 @@
+"""Every event as JSON and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import UTC, datetime
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import pytest
+
+from backend_api.application.conversation.event_json import codec_of, dump, payload_fields, payload_from
+from backend_api.domain.agent.events import Continuation, LivePayload, Question, StoredPayload
+
+CLASSES: tuple[type[Any], ...] = (*get_args(StoredPayload), *get_args(LivePayload))
+NOON = datetime(2026, 5, 1, 12, 0, 0, 125_000, tzinfo=UTC)
+PLAIN: dict[Any, Any] = {str: "some text", int: 7, float: 0.5, bool: True, datetime: NOON, Any: {"a": [1, None]}}
+
+
+def filled(hint: Any) -> Any:
+    """A value of this type with something in each of its parts."""
+    some = [one for one in get_args(hint) if one is not NoneType]
+    match get_origin(hint):
+        case None:
+            return made(hint) if is_dataclass(hint) else PLAIN[hint]
+        case origin if origin in (Union, UnionType):
+            return filled(some[-1])
+        case origin if origin is Literal:
+            return some[0]
+        case origin if origin is list:
+            return [filled(some[0]), filled(some[0])]
+        case _:
+            return {"key": filled(some[1])}
+
+
+def made(cls: Any) -> Any:
+    hints = get_type_hints(cls)
+    return cls(**{field.name: filled(hints[field.name]) for field in fields(cls) if field.name != "type"})
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_an_event_comes_back_from_json_as_it_was(cls: type[Any]) -> None:
+    payload = made(cls)
+    assert payload_from(json.loads(dump(payload_fields(payload)))) == payload
+
+
+def test_an_older_log_lacks_what_was_added_to_the_parts_of_an_event() -> None:
+    asked: dict[str, Any] = {"type": "question.asked", "question_id": "q", "call_id": "c", "expires_at": None}
+    older = payload_from({**asked, "questions": [{"id": "q1", "text": "Which?"}]})
+    assert getattr(older, "questions", None) == [Question(id="q1", text="Which?")]
+    completed: dict[str, Any] = {"type": "message.completed", "message_id": "m", "text": "all"}
+    newer = payload_from({**completed, "continuations": [{"at": 1, "note": "on", "unknown": 2}], "unknown": 3})
+    assert getattr(newer, "continuations", None) == [Continuation(at=1, note="on")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strange:
+    type: Literal["strange"] = "strange"
+    tags: set[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nested:
+    type: Literal["nested"] = "nested"
+    by_name: dict[str, Question]
+
+
+@pytest.mark.parametrize(("cls", "where"), [(Strange, r"Strange\.tags"), (Nested, r"Nested\.by_name")])
+def test_a_field_that_json_has_nothing_for_is_named_when_the_vocabulary_is_read(cls: type[Any], where: str) -> None:
+    with pytest.raises(TypeError, match=where):
+        codec_of(cls)
