@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text()
 
@@ -22,6 +24,19 @@ def test_each_file_and_function_the_page_names_is_there() -> None:
     for name, function in re.findall(r"`([\w/.-]+\.py)::(\w+)`", PAGE):
         text = "".join((ROOT / path).read_text() for path in found if path.endswith("/" + name))
         assert f"def {function}(" in text, (name, function)
+
+
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [("A message to the model", 9), ("A delta to the page", 7), ("A tool call to the sandbox and back", 9)],
+)
+def test_a_path_passes_no_more_files(path: str, most: int) -> None:
+    """Each step is a file, or several of which one is passed."""
+    _, _, rest = PAGE.partition(f"\n## {path}\n")
+    section = re.split(r"\n##+ ", rest)[0]
+    steps = re.findall(r"^(\d+)\. (?:In [^`]*|[aA]nd )?`[^`]+`", section, re.MULTILINE)
+    assert steps == [str(number) for number in range(1, len(steps) + 1)]
+    assert 3 < len(steps) <= most
 
 
 def test_the_readme_leads_to_the_page() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from redis.exceptions import RedisError
 
@@ -18,14 +18,20 @@ _SUBSCRIBE_TIMEOUT_S = 1.0
 _MAX_BACKOFF_S = 2.0
 
 
-class Listener:
+class Listener(NamedTuple):
     """Someone who hears a channel. `restored` is called after the connection was lost and is back."""
 
-    __slots__ = ("heard", "restored")
+    heard: Callable[[bytes], None]
+    restored: Callable[[], None]
 
-    def __init__(self, heard: Callable[[bytes], None], restored: Callable[[], None] | None = None) -> None:
-        self.heard = heard
-        self.restored = restored
+
+@asynccontextmanager
+async def _or_away(message: str) -> AsyncGenerator[None]:
+    try:
+        async with asyncio.timeout(_SUBSCRIBE_TIMEOUT_S):
+            yield
+    except (TimeoutError, RedisError, OSError):
+        logger.warning(message)
 
 
 class Hub:
@@ -57,23 +63,17 @@ class Hub:
         self._wanted.set()
         if confirmed.is_set() or self._is_away:
             return
-        try:
-            async with asyncio.timeout(_SUBSCRIBE_TIMEOUT_S):
-                if self._pubsub is not None:
-                    await self._pubsub.subscribe(channel)
-                await confirmed.wait()
-        except (TimeoutError, RedisError, OSError):
-            logger.warning("live channel is away; reading from the store")
+        async with _or_away("live channel is away; reading from the store"):
+            if self._pubsub is not None:
+                await self._pubsub.subscribe(channel)
+            await confirmed.wait()
 
     async def _forget(self, channel: str) -> None:
         self._listeners.pop(channel, None)
         self._confirmed.pop(channel, None)
         if self._pubsub is not None:
-            try:
-                async with asyncio.timeout(_SUBSCRIBE_TIMEOUT_S):
-                    await self._pubsub.unsubscribe(channel)
-            except (TimeoutError, RedisError, OSError):
-                logger.warning("live channel is away; nothing to unsubscribe")
+            async with _or_away("live channel is away; nothing to unsubscribe"):
+                await self._pubsub.unsubscribe(channel)
 
     async def receive_messages(self) -> None:
         """Read until cancelled."""
@@ -83,14 +83,10 @@ class Hub:
             await self._wanted.wait()
             try:
                 async with self._redis.pubsub() as pubsub:
-                    channels = list(self._listeners)
-                    if channels:
-                        await pubsub.subscribe(*channels)
-                    else:
-                        await pubsub.subscribe("hub")
+                    channels = list(self._listeners) or ["hub"]
+                    await pubsub.subscribe(*channels)
                     self._pubsub = pubsub
-                    late = [channel for channel in self._listeners if channel not in channels]
-                    if late:
+                    if late := self._listeners.keys() - channels:
                         await pubsub.subscribe(*late)
                     backoff = 0.05
                     self._is_away = False
@@ -118,8 +114,7 @@ class Hub:
                     confirmed.set()
                 if was_lost or is_again:
                     for listener in tuple(self._listeners.get(channel, ())):
-                        if listener.restored is not None:
-                            listener.restored()
+                        listener.restored()
             elif message["type"] == "message":
                 for listener in tuple(self._listeners.get(channel, ())):
                     listener.heard(message["data"])

@@ -8,7 +8,7 @@ import logging
 import time
 import uuid
 from collections.abc import AsyncGenerator, Collection, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -197,14 +197,11 @@ class RedisSessionStream:
     async def texts(self, session_id: SessionId) -> list[Event]:
         """What this process writes, whole, as what Redis has of it may be on its way; of other processes what Redis
         keeps."""
-        try:
-            kept = await self._kept(session_id)
-        except _ERRORS:
-            kept = []
-        here = self._texts.get(session_id, {})
-        found = [(key, text) for key, text in kept if key not in here]
-        found += [(key, text) for key, text in here.items() if text.pieces]
-        return [_whole(session_id, key, text) for key, text in found]
+        found: dict[str, _Text] = {}
+        with suppress(*_ERRORS):
+            found = await self._kept(session_id)
+        found |= self._texts.get(session_id, {})
+        return [_whole(session_id, key, text) for key, text in found.items() if text.pieces]
 
     def _text(self, session_id: str, run_id: str, key: str, payload: TextPayload) -> _Text | None:
         texts = self._texts.setdefault(session_id, {})
@@ -275,19 +272,19 @@ class RedisSessionStream:
         pipeline.publish(_channel(session_id), self._message([_whole(session_id, key, text)]))
         await pipeline.execute()
 
-    async def _kept(self, session_id: str) -> list[tuple[str, _Text]]:
+    async def _kept(self, session_id: str) -> dict[str, _Text]:
         """All that is being written, by key."""
         index = _index(session_id)
         found: dict[bytes, bytes] = await self._redis.hgetall(index)
         if not found:
-            return []
+            return {}
         keys = [key.decode() for key in found]
         values: list[bytes | None] = await self._redis.mget([f"{index}:{key}" for key in keys])
-        return [
-            (key, _kept_text(json.loads(meta), value))
+        return {
+            key: _kept_text(json.loads(meta), value)
             for key, meta, value in zip(keys, found.values(), values, strict=True)
             if value
-        ]
+        }
 
 
 def _kept_text(meta: dict[str, Any], value: bytes) -> _Text:

@@ -24,6 +24,7 @@ from backend_api.infrastructure.tool_api.endpoints import Endpoint, Endpoints
 from backend_api.infrastructure.tool_api.problems import REFUSED, error_of, refusal
 from backend_api.infrastructure.tool_api.remote_spans import record_remote_spans
 from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
+from contracts.tools import ToolCall as WireCall
 from service_kit.bounded_http import Bounds, StreamedAnswer
 from service_kit.bounded_json import MalformedJsonError, read_json
 from service_kit.observation.spans import span
@@ -89,7 +90,7 @@ class ToolApiSandboxTools:
             return await self._over(endpoint, call, current)
 
     async def _over(self, endpoint: Endpoint, call: ToolCall, current: Span) -> Done | None:
-        body = {"call_id": call.call_id, "arguments": call.arguments}
+        body = WireCall(call_id=call.call_id, arguments=call.arguments).model_dump(exclude_none=True)
         began = time.time()
         try:
             async with endpoint.stream("POST", f"/tools/{call.name}", self._bounds, json=body) as answer:
