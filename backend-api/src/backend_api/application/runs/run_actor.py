@@ -205,7 +205,7 @@ class RunActor:
     async def _answer(self) -> Ending | None:
         """The agent at work, until it is done or failed; None where the run waits now."""
         try:
-            loop = await self._services.agent_loop(self._lease, self._journal, self._stream)
+            loop = await self._services.agent_loop(self._lease, self._journal)
             return await loop.run_turns()
         except (LeaseLostError, DrainedError, StoreUnavailableError):
             raise

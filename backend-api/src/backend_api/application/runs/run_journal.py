@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
@@ -98,7 +98,7 @@ class RunJournal:
         """Set with the first text shown or the first thing recorded: what can wait until then does not delay it."""
         self._ledger = ledger
         self._log = log
-        self._stream = stream
+        self.live = stream
         self._is_lost = False
         self.writing = asyncio.Lock()
         self._reading = asyncio.Lock()
@@ -142,7 +142,7 @@ class RunJournal:
                     self._unbegun_calls |= one.held
                 self.read_seq = history.threads.main.read_seq
                 if not history.ends_with_message and history.started is not None:
-                    self._stream.show_stored([history.started])
+                    self.live.show_stored([history.started])
                 self.loaded.set()
 
     def first_message(self) -> str:
@@ -168,7 +168,7 @@ class RunJournal:
         events = await self._ledger.wait(self.lease, waits, seen_seq=self.seen_seq if reads else None)
         if events:
             self.has_ended = True
-            self._stream.show_stored(events)
+            self.live.show_stored(events)
         return bool(events)
 
     def counted(self, used: Usage) -> UsageUpdated:
@@ -188,7 +188,10 @@ class RunJournal:
         ]
 
     @contextmanager
-    def tool_call(self, called: ToolCalled, on_output: Callable[[str], Awaitable[None]]) -> Generator[ToolCall]:
+    def tool_call(self, called: ToolCalled) -> Generator[ToolCall]:
+        async def on_output(text: str) -> None:
+            self.live.show_output(called.call_id, text)
+
         run = self.lease.run
         call = self._at_work[called.call_id] = ToolCall(
             session_id=run.session_id,
@@ -221,7 +224,7 @@ class RunJournal:
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
         self._preface, self._open_message, self.read_seq = [*preface], message, message.seen_seq
-        self._stream.open_message(message.seen_seq)
+        self.live.open_message(message.seen_seq)
 
     @_in_turn
     async def close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, taken: int = 0) -> None:
@@ -238,9 +241,9 @@ class RunJournal:
         if message is not None:
             said += [
                 ThinkingCompleted(message_id=identifier, text=text, turn=message.turn, seen_seq=message.seen_seq)
-                for identifier, text in self._stream.open_texts(THINKING).items()
+                for identifier, text in self.live.open_texts(THINKING).items()
             ]
-            text = self._stream.open_texts(MESSAGE).get(message.message_id, "")
+            text = self.live.open_texts(MESSAGE).get(message.message_id, "")
             if text or message.continuations:
                 said.append(replace(message, text=text, partial=True))
         # A call is over after all that an agent of its own called.
@@ -261,7 +264,7 @@ class RunJournal:
         has_begun = call.has_begun if call is not None else call_id not in self._unbegun_calls
         if not has_begun:
             return f"{NOT_BEGUN} {reason}"
-        written = self._stream.open_texts(OUTPUT).get(call_id, "")
+        written = self.live.open_texts(OUTPUT).get(call_id, "")
         return "".join(
             [written, "\n" if written and not written.endswith("\n") else "", f"{reason} {MAY_HAVE_HAPPENED}"]
         )
@@ -283,7 +286,7 @@ class RunJournal:
             events = await self._ledger.record(self.lease, said)
         self._preface = []
         if events:
-            self._stream.show_stored(events)
+            self.live.show_stored(events)
         return self.has_ended
 
     async def written(self) -> None:
@@ -295,7 +298,7 @@ class RunJournal:
         """Another worker has the run: said and counted once, whoever finds it out."""
         if not self._is_lost:
             self._is_lost = True
-            self._stream.forget()
+            self.live.forget()
             measures.LEASES_LOST.inc()
             logger.warning("run lost to another worker", extra={"run_id": self.lease.run.id})
 
@@ -306,7 +309,7 @@ class RunJournal:
         for item in items:
             self._note(item.payload)
         if events:
-            self._stream.show_stored(events)
+            self.live.show_stored(events)
 
     def _with_preface(self, items: Sequence[Recorded]) -> list[Recorded]:
         """What the model was told goes right before what it said then."""
@@ -314,7 +317,7 @@ class RunJournal:
         return [*self._preface, *items] if is_said else [*items]
 
     def _note(self, payload: StoredPayload) -> None:
-        self._stream.close(payload)
+        self.live.close(payload)
         match payload:
             case ToolCalled(call_id=call_id, agent_id=agent_id):
                 self._open_calls[call_id] = payload

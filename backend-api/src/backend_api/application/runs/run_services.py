@@ -9,12 +9,11 @@ from datetime import datetime
 from backend_api.application.runs.histories import Histories
 from backend_api.application.runs.pictures import PictureCache
 from backend_api.application.runs.run_journal import RunJournal
-from backend_api.application.runs.run_stream import RunStream
 from backend_api.application.runs.subagents import Subagents
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup, tools_of
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
 from backend_api.domain.agent.events import Notice, SubagentKind
-from backend_api.domain.agent.journal import Journal, LiveOutput
+from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import UnknownModelError
 from backend_api.domain.agent.opening import Opening
@@ -55,29 +54,26 @@ class RunServices:
     histories: Histories = field(default_factory=Histories)
     pictures: PictureCache = field(default_factory=PictureCache)
 
-    async def agent_loop(self, lease: Lease, journal: RunJournal, stream: RunStream) -> AgentLoop:
+    async def agent_loop(self, lease: Lease, journal: RunJournal) -> AgentLoop:
         """The loop of the main agent, with the model, the tools and the capabilities of this run."""
         model = await self._choose(lease, journal)
         pictures = self.pictures.of(lease.run.session_id, self.log)
         setup = Setup(now=self.clock, options=merged(self.defaults, lease.options))
 
-        async def loop_of(kind: SubagentKind, journal: Journal, live: LiveOutput) -> AgentLoop:
-            return await self._loop(model, replace(setup, kind=kind), journal, live, pictures)
+        async def loop_of(kind: SubagentKind, journal: Journal) -> AgentLoop:
+            return await self._loop(model, replace(setup, kind=kind), journal, pictures)
 
-        delegate = Subagents(journal=journal, live=stream, loop_of=loop_of, clock=self.clock)
-        return await self._loop(model, replace(setup, delegate=delegate), journal, stream, pictures)
+        delegate = Subagents(journal=journal, loop_of=loop_of, clock=self.clock)
+        return await self._loop(model, replace(setup, delegate=delegate), journal, pictures)
 
-    async def _loop(
-        self, model: ChosenModel, setup: Setup, journal: Journal, live: LiveOutput, pictures: Pictures
-    ) -> AgentLoop:
+    async def _loop(self, model: ChosenModel, setup: Setup, journal: Journal, pictures: Pictures) -> AgentLoop:
         tools = await tools_of(self.capabilities, setup)
         specs = [tool.spec for tool in tools]
         capabilities = Capabilities(self.capabilities, replace(setup, tools=specs))
         return AgentLoop(
             model=model,
-            tools=ToolRunner(tools=tools, judge=capabilities.judge, journal=journal, live=live, new_id=self.new_id),
+            tools=ToolRunner(tools=tools, judge=capabilities.judge, journal=journal, new_id=self.new_id),
             journal=journal,
-            live=live,
             pictures=pictures,
             capabilities=capabilities,
             opening=Opening(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TypeVar
@@ -29,9 +29,24 @@ from backend_api.domain.agent.waits import Wait
 T = TypeVar("T", bound=StoredPayload)
 
 
+class Unshown:
+    """`LiveOutput` of an agent whose answer is read when it is stored."""
+
+    def show_text(self, message_id: str, text: str) -> None:
+        del message_id, text
+
+    def show_thinking(self, message_id: str, text: str) -> None:
+        del message_id, text
+
+    def show_context(self, used: int, size: int) -> None:
+        del used, size
+
+
 class SubagentJournal:
     """`Journal` that marks what it stores as this agent's. Nothing of its answer is shown before it is stored, so that
     of one that is cut nothing has to be kept."""
+
+    live = Unshown()
 
     def __init__(self, run: RunJournal, call_id: str) -> None:
         self.agent_id = subagent_of(call_id)
@@ -82,10 +97,8 @@ class SubagentJournal:
             [self._run.cut_result(call.called, reason, cancelled=True) for call in self.dangling_calls()]
         )
 
-    def tool_call(
-        self, called: ToolCalled, on_output: Callable[[str], Awaitable[None]]
-    ) -> AbstractContextManager[ToolCall]:
-        return self._run.tool_call(called, on_output)
+    def tool_call(self, called: ToolCalled) -> AbstractContextManager[ToolCall]:
+        return self._run.tool_call(called)
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
         del message

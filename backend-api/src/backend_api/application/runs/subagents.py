@@ -11,7 +11,7 @@ from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.subagent_journal import SubagentJournal
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import SubagentFinished, SubagentKind, SubagentStarted
-from backend_api.domain.agent.journal import Journal, LiveOutput
+from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import AssistantTurn, ModelError
 from backend_api.domain.agent.subagents import Assignment
@@ -21,26 +21,7 @@ from backend_api.domain.agent.tools import Done, ToolCall, Waits
 MAX_SUMMARY_CHARACTERS = 2_000
 TOO_LONG = "The agent was ended because it did not finish within {seconds:g} s. Part of it may have happened."
 SILENT = "The agent ended without an answer."
-LoopOf = Callable[[SubagentKind, Journal, LiveOutput], Awaitable[AgentLoop]]
-
-
-@dataclass(frozen=True, slots=True)
-class OutputOnly:
-    """`LiveOutput` that shows what tools write: what the agent itself says is read when it is stored."""
-
-    inner: LiveOutput
-
-    def show_text(self, message_id: str, text: str) -> None:
-        del message_id, text
-
-    def show_thinking(self, message_id: str, text: str) -> None:
-        del message_id, text
-
-    def show_output(self, call_id: str, text: str) -> None:
-        self.inner.show_output(call_id, text)
-
-    def show_context(self, used: int, size: int) -> None:
-        del used, size
+LoopOf = Callable[[SubagentKind, Journal], Awaitable[AgentLoop]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +29,6 @@ class Subagents:
     """`Delegate` of one run. A model that fails is the call's result; what ends the run ends the agent."""
 
     journal: RunJournal
-    live: LiveOutput
     loop_of: LoopOf
     clock: Callable[[], datetime]
 
@@ -76,7 +56,7 @@ class Subagents:
         return await self._done(journal, ending)
 
     async def _work(self, journal: SubagentJournal, kind: SubagentKind) -> Ending | None:
-        loop = await self.loop_of(kind, journal, OutputOnly(self.live))
+        loop = await self.loop_of(kind, journal)
         ending = await loop.run_turns()
         if ending is not None and ending.said:
             await journal.record(ending.said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -20,12 +20,33 @@ from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
 from backend_api.domain.agent.waits import Wait
 
 
+class LiveOutput(Protocol):
+    """What people see while it is written. It travels live, never makes the loop wait, and may be lost."""
+
+    def show_text(self, message_id: str, text: str) -> None:
+        """More text of the open message."""
+        ...
+
+    def show_thinking(self, message_id: str, text: str) -> None:
+        """More thinking."""
+        ...
+
+    def show_context(self, used: int, size: int) -> None:
+        """How full the model's window is."""
+        ...
+
+
 class Journal(Protocol):
     """What is recorded is stored before it is shown. More than seven methods, as one object knows of an agent what is
     stored, what is open, and what was used, and must answer for all of it at once should the run be cut.
 
     Every method that stores raises `LeaseLostError` once another worker holds the run; nothing is written then.
     """
+
+    @property
+    def live(self) -> LiveOutput:
+        """Where the agent's text goes while it is written."""
+        ...
 
     async def conversation(self) -> Conversation:
         """The agent's conversation so far, with what arrived since the last call."""
@@ -52,35 +73,13 @@ class Journal(Protocol):
         """Calls of this agent in this run, recorded as starting and never as ended, as of the last `conversation`."""
         ...
 
-    def tool_call(
-        self, called: ToolCalled, on_output: Callable[[str], Awaitable[None]]
-    ) -> AbstractContextManager[ToolCall]:
-        """The call as its tool gets it, counted and traced while it is at work; should the run be cut, it is known
-        how far it came."""
+    def tool_call(self, called: ToolCalled) -> AbstractContextManager[ToolCall]:
+        """The call as its tool gets it, counted and traced while it is at work, what it writes shown; should the run be
+        cut, it is known how far it came."""
         ...
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
         """The message now being written, of which only the text is still missing: kept as partial should the run be
         cut. What the model was told for it, the `preface`, is stored with the first of it that is: before that nothing
         depends on it."""
-        ...
-
-
-class LiveOutput(Protocol):
-    """What people see while it is written. It travels live, never makes the loop wait, and may be lost."""
-
-    def show_text(self, message_id: str, text: str) -> None:
-        """More text of the open message."""
-        ...
-
-    def show_thinking(self, message_id: str, text: str) -> None:
-        """More thinking."""
-        ...
-
-    def show_output(self, call_id: str, text: str) -> None:
-        """More live output of a running call."""
-        ...
-
-    def show_context(self, used: int, size: int) -> None:
-        """How full the model's window is."""
         ...

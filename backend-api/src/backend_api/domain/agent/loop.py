@@ -15,7 +15,7 @@ from backend_api.domain.agent.capability import Capabilities, GiveUp, GoOn
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import Usage
-from backend_api.domain.agent.journal import Journal, LiveOutput
+from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ModelRequest, ModelRequestError, NoteTurn, ToolTurn
 from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
 from backend_api.domain.agent.pictures import Image, Picture, Pictures
@@ -34,7 +34,6 @@ class AgentLoop:
     model: ChosenModel
     tools: ToolRunner
     journal: Journal
-    live: LiveOutput
     pictures: Pictures
     capabilities: Capabilities
     opening: Opening
@@ -79,7 +78,7 @@ class AgentLoop:
             message_id=self.new_id("msg"),
             turn=conversation.next_turn,
             seen_seq=conversation.seen_seq,
-            live=self.live,
+            live=self.journal.live,
             new_id=self.new_id,
             thinking=self.opening.thinking,
         )
@@ -141,4 +140,4 @@ class AgentLoop:
         answer.close_call(self.model.info.id)
         used = answer.last_call.input + answer.last_call.output
         if used:
-            self.live.show_context(used, self.model.info.context_window)
+            self.journal.live.show_context(used, self.model.info.context_window)

@@ -11,7 +11,7 @@ from itertools import groupby
 from backend_api.domain.agent.approvals import Approval
 from backend_api.domain.agent.capability import ALLOW, Ask, Deny, ProposedCall, Verdict
 from backend_api.domain.agent.events import ApprovalCall, ToolCalled, ToolFinished, ToolStarted
-from backend_api.domain.agent.journal import Journal, LiveOutput
+from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.thread import NO_RESULT, shorten
@@ -48,7 +48,6 @@ class ToolRunner:
     tools: Sequence[Tool]
     judge: Callable[[ProposedCall], Verdict]
     journal: Journal
-    live: LiveOutput
     new_id: Callable[[str], str]
 
     def announce(self, requests: Sequence[ToolRequest], *, turn: int, seen_seq: int) -> list[Announced]:
@@ -137,10 +136,7 @@ class ToolRunner:
                 await self._finish(call.called, done)
 
     async def _execute(self, called: ToolCalled, tool: Tool) -> Done | Waits:
-        async def on_output(text: str) -> None:
-            self.live.show_output(called.call_id, text)
-
-        with self.journal.tool_call(called, on_output) as call:
+        with self.journal.tool_call(called) as call:
             deadline = asyncio.timeout(tool.spec.deadline_ms / 1000 + GRACE_S)
             try:
                 async with deadline:
