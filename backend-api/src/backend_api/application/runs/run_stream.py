@@ -103,7 +103,10 @@ class RunStream:
         context, self._context = self._context, None
         self._stored_waiting += 1
         self._urgent.set()
-        self._put([*([self._event(context)] if context is not None and self._may_show() else []), *events])
+        if context is not None and self._may_show():
+            at, ids = datetime.now(UTC), {"session_id": self._session_id, "run_id": self._run_id}
+            events = [Event(seq=None, at=at, **ids, payload=context), *events]
+        self._put(list(events))
 
     def show_text(self, message_id: str, text: str) -> None:
         self._show(MESSAGE + message_id, text)
@@ -178,10 +181,6 @@ class RunStream:
             last.texts.append(text)
         else:
             self._put(_Piece(key, offset, self._seen_seq, [text]))
-
-    def _event(self, payload: LivePayload) -> Event:
-        at = datetime.now(UTC)
-        return Event(seq=None, at=at, session_id=self._session_id, run_id=self._run_id, payload=payload)
 
     def _put(self, item: _Piece | list[Event]) -> None:
         if len(self._waiting) >= MAX_WAITING:
