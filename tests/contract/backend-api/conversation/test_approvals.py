@@ -37,13 +37,19 @@ APPROVE, DENY = Decision(decision="approve"), Decision(decision="deny", feedback
 
 
 async def waiting(
-    stores: ConversationStores, *call_ids: str, expires_s: float = 60.0, agent_id: str | None = None
+    stores: ConversationStores,
+    *call_ids: str,
+    expires_s: float = 60.0,
+    agent_id: str | None = None,
+    arguments: dict[str, Any] | None = None,
 ) -> tuple[SessionId, Lease, list[ApprovalCall]]:
     session_id = await stores.session()
     accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
     lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
     assert lease is not None
-    calls = [ApprovalCall(call_id=one, name="write", arguments={"$what": {"a.b": one}}) for one in call_ids]
+    calls = [
+        ApprovalCall(call_id=one, name="write", arguments=arguments or {"$what": {"a.b": one}}) for one in call_ids
+    ]
     recorded = [
         ToolCalled(
             call_id=call.call_id, name=call.name, arguments=call.arguments, phrase="", asks=True, agent_id=agent_id
@@ -74,6 +80,37 @@ async def test_what_is_approved_has_no_result_yet_and_its_run_goes_on(stores: Co
     again = await stores.ledger.claim("w2", lease_s=30, model="m")
     assert again is not None
     assert again.run.id == lease.run.id
+
+
+def nested(depth: int) -> object:
+    value: object = "x"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"a": 2**64 - 1},
+        {"a": 10**400},
+        {"a\0b": 1, "": 2, "$where": {"c.d": 3}},
+        {"a": "\ud83d", "\udc00": 1},
+        {"a": nested(400)},
+        {"a": "x" * 3_000_000},
+    ],
+    ids=["64 bits", "long", "keys", "surrogates", "deep", "large"],
+)
+async def test_whatever_the_arguments_are_they_are_shown_and_decided(
+    stores: ConversationStores, arguments: dict[str, Any]
+) -> None:
+    session_id, _, calls = await waiting(stores, *(f"c{number}" for number in range(6)), arguments=arguments)
+    (asked,) = await stored(stores, session_id, ApprovalRequested)
+    assert asked.calls == calls
+    await stores.waits.answer(session_id, ANNA, "a", Decision(decision="approve", call_ids=["c1"]))
+    assert (await stores.waits.answer(session_id, ANNA, "a", DENY)).is_queued
+    told = await stored(stores, session_id, ApprovalResolved)
+    assert [one.call_ids for one in told] == [["c1"], ["c0", "c2", "c3", "c4", "c5"]]
 
 
 async def test_what_is_denied_has_its_result_with_what_the_person_said(stores: ConversationStores) -> None:

@@ -21,10 +21,11 @@ def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], seen_
     is_unread = seen_seq is not None and row.last_user_seq > seen_seq
     if is_unread or any(message.kind == "stop" for message in run.inbox):
         return []
-    run.waits = [wait.begun(store.clock()) for wait in waits]
+    begun = [wait.begun(store.clock()) for wait in waits]
+    run.waits = [wait.kept() for wait in begun]
     run.expires_at, run.fence = None, run.fence + 1
     run.run = replace(run.run, status=RunStatus.WAITING, worker=None, releases=run.run.releases + 1)
-    return _store(store, row, run, [wait.asked() for wait in run.waits], SessionStatus.WAITING)
+    return _store(store, row, run, [wait.asked() for wait in begun], SessionStatus.WAITING)
 
 
 def end_waits(

@@ -51,7 +51,7 @@ def _past(decided: Sequence[Document]) -> list[PastDecision]:
 
 
 def _stored(waits: Sequence[OpenWait]) -> list[Document]:
-    return [{"id": wait.id, "deadline": wait.deadline, **asdict(wait.subject)} for wait in waits]
+    return [{"id": wait.id, "deadline": wait.deadline, **asdict(wait.kept().subject)} for wait in waits]
 
 
 async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait], seen_seq: int | None) -> list[Event]:
