@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.domain.agent.tools import ToolCall
 from backend_api.domain.sandbox.entity import Sandbox, Scope
 from backend_api.domain.sandbox.errors import SandboxLostError, SandboxUnavailableError
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
@@ -20,7 +19,7 @@ from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTool
 from backend_api.infrastructure.tool_api.workspace import FILES, ToolApiWorkspace
 from contracts.sandboxes import EndpointToken
 from service_kit.bounded_http import BoundedHttp, Bounds
-from support.gateway_sandboxes import a_sandbox
+from support.gateway_sandboxes import a_sandbox, shell_call
 from support.hostile_endpoint import Wire, head, hostile_endpoint, result
 
 WAIT_S = 10.0
@@ -80,15 +79,7 @@ async def command(endpoints: Endpoints, sandbox: Sandbox) -> str:
     async def on_output(_: str) -> None:
         return
 
-    call = ToolCall(
-        session_id="s",
-        user_id="u",
-        run_id="r",
-        call_id="call-1",
-        name="shell_exec",
-        arguments={"command": "x"},
-        on_output=on_output,
-    )
+    call = shell_call(on_output)
     return (await ToolApiSandboxTools(endpoints).call(sandbox, call)).output
 
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from support.hostile_programs import hold_still
-from support.intruder import Intruder, enter
+from support.intruder import enter
 from support.sandboxes import client_at
 from support.stack import Stack, run_stack
 
@@ -138,17 +138,6 @@ while True:
 )
 
 
-async def _is_over(intruder: Intruder, within_s: float) -> str:
-    """Why it ended; fails when it does not."""
-    until = time.monotonic() + within_s
-    while time.monotonic() < until:
-        found = (await intruder.manager.get(f"/sandboxes/{intruder.sandbox_id}")).json()
-        if found.get("status") not in ("ready", "paused"):
-            return str(found.get("reason"))
-        await asyncio.sleep(0.5)
-    pytest.fail("it goes on filling its workspace")
-
-
 @pytest.mark.parametrize("attack", [DEEP_BYTES, DELETED_BYTES, MANY_FILES], ids=["deep", "deleted", "files"])
 async def test_a_sandbox_that_goes_on_filling_its_workspace_ends_whatever_its_tool_api_says(
     tight_stack: Stack, attack: str
@@ -171,7 +160,7 @@ async def test_a_sandbox_that_goes_on_filling_its_workspace_ends_whatever_its_to
 
         watching = asyncio.create_task(neighbour())
         try:
-            assert "went on growing" in await _is_over(intruder, 90)
+            assert "went on growing" in await intruder.end_reason(90)
             assert not watching.done(), "a call of the sandbox beside it has failed"
         finally:
             watching.cancel()
@@ -260,7 +249,7 @@ async def test_memory_no_process_has_counts_as_its_sandboxs(any_stack: Stack) ->
         try:
             told = await intruder.python(MEMORY_OF_NOBODY)
         except httpx.HTTPError:
-            told = await _is_over(intruder, 30)
+            told = await intruder.end_reason(30)
         assert "took all of it" not in told
         # The program was killed over it, or all of the sandbox, as what lies in files goes with no process.
         assert "[exit code -9]" in told or "processes ended" in told or "memory" in told, told

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import tempfile
-import time
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 
@@ -122,19 +121,8 @@ def tight_stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
             yield running
 
 
-async def end_of(intruder: Intruder, within_s: float) -> str:
-    """Why it ended; fails when it does not."""
-    until = time.monotonic() + within_s
-    while time.monotonic() < until:
-        found = (await intruder.manager.get(f"/sandboxes/{intruder.sandbox_id}")).json()
-        if found.get("status") not in ("ready", "paused"):
-            return str(found.get("reason"))
-        await asyncio.sleep(0.5)
-    pytest.fail("it goes on filling its workspace")
-
-
 @pytest.mark.parametrize("again_s", [1.0, 0.01], ids=["now-and-then", "at-once"])
 async def test_bytes_are_not_hidden_behind_descriptors(tight_stack: Stack, again_s: float) -> None:
     async with hoarder(tight_stack, f"hiding{round(100 * again_s)}", FILL, again_s=again_s) as intruder:
-        told = await end_of(intruder, 120)
+        told = await intruder.end_reason(120)
         assert "went on growing" in told or "could not be counted" in told

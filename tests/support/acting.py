@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import Event, Usage
@@ -73,7 +73,7 @@ class Acting:
         task, number = task_of(request), answers(request)
         for item in self._main(number) if task is None else self._child(task, number):
             if callable(item):
-                await item()
+                await cast("Callable[[], Awaitable[None]]", item)()
             elif isinstance(item, BaseException):
                 raise item
             else:

@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -92,7 +92,7 @@ def docker(*words: str) -> str:
 
 
 @contextmanager
-def run_compose_stack() -> Iterator[ComposeStack]:
+def run_compose_stack() -> Generator[ComposeStack]:
     """A project that is up for the length of the block and leaves nothing behind."""
     page, api = free_port(), free_port()
     project = f"t{secrets.token_hex(4)}"
@@ -120,7 +120,7 @@ def run_compose_stack() -> Iterator[ComposeStack]:
 
 
 @pytest.fixture(scope="session")
-def compose_stack() -> Iterator[ComposeStack]:
+def compose_stack() -> Generator[ComposeStack]:
     """One project for all tests that only look at it or use it."""
     with run_compose_stack() as running:
         yield running

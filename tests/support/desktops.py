@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,7 @@ ORDINARY_USER = 1000
 
 
 @contextmanager
-def desktop_settings() -> Iterator[DesktopSettings]:
+def desktop_settings() -> Generator[DesktopSettings]:
     """Settings whose folders are removed afterwards; Chrome chooses a free control port."""
     root = Path(tempfile.mkdtemp(prefix="desktop-", dir="/tmp"))
     user = ORDINARY_USER if os.getuid() == 0 else None

@@ -13,13 +13,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from backend_api.domain.agent.tools import ToolCall
 from backend_api.domain.errors import DomainError
 from backend_api.domain.sandbox.entity import Sandbox, Scope
 from backend_api.domain.sandbox.ports import Upload
@@ -31,7 +30,7 @@ from contracts.sandboxes import EndpointToken
 from sandbox_manager.domain.errors import EngineUnavailableError
 from sandbox_manager.infrastructure.runtimes.process.monitoring import keep_alive
 from service_kit.bounded_http import Bounds
-from support.gateway_sandboxes import a_sandbox
+from support.gateway_sandboxes import a_sandbox, shell_call
 
 ROOT = Path(__file__).resolve().parents[2]
 WATCHED_S = 4.0
@@ -75,15 +74,7 @@ async def _call(endpoints: Endpoints, _: str) -> str:
         nonlocal shown
         shown += len(text)
 
-    call = ToolCall(
-        session_id="s",
-        user_id="u",
-        run_id="r",
-        call_id="call-1",
-        name="shell_exec",
-        arguments={"command": "x"},
-        on_output=on_output,
-    )
+    call = shell_call(on_output)
     outcome = await ToolApiSandboxTools(endpoints, hurried(CALL)).call(_COMPUTER, call)
     return f"{len(outcome.output)} characters, {shown} shown"
 
@@ -221,7 +212,7 @@ class Victim:
 
 
 @contextmanager
-def victim(log: Path) -> Iterator[Victim]:
+def victim(log: Path) -> Generator[Victim]:
     """A fresh process; ended at the end. What it logs goes to the file."""
     sources = ["backend-api/src", "sandbox-manager/src", "contracts/src", "service-kit/src", "tests"]
     environment = dict(os.environ) | {"PYTHONPATH": os.pathsep.join(str(ROOT / one) for one in sources)}

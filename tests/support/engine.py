@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import docker
+from docker.errors import APIError, NotFound
 
 from sandbox_manager.infrastructure.runtimes.docker.naming import STACK
 from support.sandboxes import sandbox_image
@@ -29,7 +30,7 @@ def kill_one_of(stack: str, chance: random.Random) -> bool:
         running = [one for one in _all(client, "containers", stack) if one.status == "running"]
         if not running:
             return False
-        with suppress(docker.errors.APIError):  # it was about to end by itself
+        with suppress(APIError):  # it was about to end by itself
             chance.choice(sorted(running, key=lambda one: one.name)).kill()
             return True
     return False
@@ -47,7 +48,7 @@ def read_in_volume(volume: str, path: str) -> str:
             with tarfile.open(fileobj=io.BytesIO(b"".join(pieces))) as archive:
                 file = archive.extractfile(archive.getmembers()[0])
                 return file.read().decode() if file else ""
-        except docker.errors.NotFound:
+        except NotFound:
             return ""
         finally:
             holder.remove(force=True)

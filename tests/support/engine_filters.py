@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def engine_socket() -> str:
 
 
 @contextmanager
-def engine_filter(stack: str, engine: str | None = None, **settings: str) -> Iterator[str]:
+def engine_filter(stack: str, engine: str | None = None, **settings: str) -> Generator[str]:
     """Address of a filter for the stack, to be used as `DOCKER_HOST`."""
     environ = {
         "PATH": os.environ["PATH"],

@@ -22,6 +22,8 @@ from pathlib import Path
 import httpx
 import pymongo
 import redis
+from pymongo.errors import PyMongoError
+from redis.exceptions import RedisError
 
 from support.balancer import Balancer
 from support.fleet_member import Member
@@ -235,8 +237,8 @@ def _is_ready(port: int) -> bool:
 def _answers_redis(port: int) -> bool:
     try:
         with redis.Redis(port=port, socket_timeout=2) as client:
-            return bool(client.ping())
-    except redis.exceptions.RedisError:
+            return bool(client.ping())  # pyright: ignore[reportUnknownMemberType] - the driver leaves it untyped
+    except RedisError:
         return False
 
 
@@ -249,5 +251,5 @@ def _is_primary(port: int) -> bool:
                 members = [{"_id": 0, "host": f"127.0.0.1:{port}"}]
                 client.admin.command("replSetInitiate", {"_id": "rs0", "members": members})
             return bool(hello.get("isWritablePrimary"))
-    except pymongo.errors.PyMongoError:
+    except PyMongoError:
         return False

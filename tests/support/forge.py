@@ -110,6 +110,10 @@ class Forge:
                 self._news.notify_all()
 
 
+def _ignore(_number: int, _frame: object) -> None:
+    """The descriptor of `set_wakeup_fd` is what wakes."""
+
+
 def main(modules: Sequence[str]) -> None:
     """Fork on order until the orders end."""
     for module in modules:
@@ -118,7 +122,7 @@ def main(modules: Sequence[str]) -> None:
     gc.freeze()
     children: set[int] = set()
     awake, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGCHLD, _ignore)
     signal.set_wakeup_fd(wake)
     rest = b""
     while True:

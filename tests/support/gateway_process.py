@@ -16,7 +16,7 @@ import httpx
 import psutil
 import pytest
 
-from support.servers import Server, free_port
+from support.servers import Server, end_process, free_port
 
 START_S = 60.0
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH")
@@ -77,12 +77,7 @@ def run_gateway_process(
         _until_ready(gateway, started)
         yield gateway
     finally:
-        started.terminate()
-        try:
-            started.wait(20)
-        except subprocess.TimeoutExpired:
-            started.kill()
-            started.wait(10)
+        end_process(started, 20)
 
 
 def _until_ready(gateway: GatewayProcess, started: subprocess.Popen[bytes]) -> None:

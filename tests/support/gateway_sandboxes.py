@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
+from backend_api.domain.agent.tools import ToolCall
 from backend_api.domain.sandbox.entity import Sandbox
 
 
@@ -16,4 +18,17 @@ def a_sandbox(sandbox_id: str = "sandbox-1", session_id: str = "session-1", *, h
         has_desktop=has_desktop,
         has_network=True,
         expires_at=datetime.now(UTC) + timedelta(hours=1),
+    )
+
+
+def shell_call(on_output: Callable[[str], Awaitable[None]]) -> ToolCall:
+    """A call of a shell command, whose output is shown as it comes."""
+    return ToolCall(
+        session_id="s",
+        user_id="u",
+        run_id="r",
+        call_id="call-1",
+        name="shell_exec",
+        arguments={"command": "x"},
+        on_output=on_output,
     )

@@ -8,7 +8,7 @@ import contextlib
 import gzip
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +61,7 @@ Behaviour = Callable[[Wire], Awaitable[None]]
 
 
 @asynccontextmanager
-async def hostile_endpoint(path: Path, behave: Behaviour) -> AsyncIterator[Path]:
+async def hostile_endpoint(path: Path, behave: Behaviour) -> AsyncGenerator[Path]:
     """Listens on the path while the block runs."""
     busy: set[asyncio.Task[None]] = set()
 

@@ -1,19 +1,22 @@
 """Somebody who may do in a sandbox of a running stack all that its agent may: run any command as its user.
 
 intruder = await enter(stack, session_id)
-told = await intruder.run("id")
+output = await intruder.run("id")
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
+import pytest
 
 from support.sandboxes import SCOPES, client_at, run_through
 from support.stack import Stack
@@ -40,6 +43,16 @@ class Intruder:
     async def python(self, source: str) -> str:
         """A program of any size, run inside."""
         return await self.run(f"{_write(source)}; python3 -I /tmp/program.py")
+
+    async def end_reason(self, within_s: float) -> str:
+        """Why the manager ended the sandbox; fails where it does not within so long."""
+        until = time.monotonic() + within_s
+        while time.monotonic() < until:
+            found = (await self.manager.get(f"/sandboxes/{self.sandbox_id}")).json()
+            if found.get("status") not in ("ready", "paused"):
+                return str(found.get("reason"))
+            await asyncio.sleep(0.5)
+        pytest.fail(f"sandbox {self.sandbox_id} goes on after {within_s:g} s")
 
     async def begin(self, source: str) -> None:
         """A program that goes on by itself, however long it takes."""

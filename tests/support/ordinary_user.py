@@ -75,7 +75,7 @@ def _closed() -> dict[Path, list[Path]]:
     """Folders nobody else may enter, each with what the programs need from below it."""
     needed = [_ROOT, Path(sys.base_prefix), Path(sys.prefix)]
     needed += [
-        Path(found).resolve().parent for name in ("mongod", "redis-server", "node") if (found := shutil.which(name))
+        Path(place).resolve().parent for name in ("mongod", "redis-server", "node") if (place := shutil.which(name))
     ]
     found: dict[Path, list[Path]] = {}
     for folder in dict.fromkeys(needed):

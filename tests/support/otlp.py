@@ -54,7 +54,7 @@ def otlp_collector() -> Generator[Collector]:
             self.send_header("content-length", "0")
             self.end_headers()
 
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, format: str, *args: Any) -> None:
             return
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

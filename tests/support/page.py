@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -16,7 +16,7 @@ _QUIET = ("--no-first-run", "--disable-background-networking", "--disable-compon
 
 
 @asynccontextmanager
-async def chromium() -> AsyncIterator[Browser]:
+async def chromium() -> AsyncGenerator[Browser]:
     """Chromium from PATH, headless. Without one the test is skipped, or fails where REQUIRE_ALL=1."""
     path = next((found for name in ("chromium", "google-chrome") if (found := shutil.which(name))), None)
     if path is None:

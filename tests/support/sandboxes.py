@@ -13,6 +13,7 @@ from typing import Any
 
 import docker
 import httpx
+from docker.errors import DockerException
 
 from sandbox_manager.domain.ports import SandboxSpec
 from sandbox_manager.domain.sandbox import Identity, Started, pool_session
@@ -85,10 +86,10 @@ def why_no_docker() -> str | None:
     """Why sandboxes can't be containers here; None when they can."""
     try:
         with closing(docker.from_env()) as client:
-            client.ping()
+            client.ping()  # pyright: ignore[reportUnknownMemberType] - the driver leaves it untyped
             if not client.images.list(name=sandbox_image()):
                 return f"the image {sandbox_image()} is not built: ./build.sh"
-    except docker.errors.DockerException as error:
+    except DockerException as error:
         return f"no Docker engine answers: {error}"
     return None
 

@@ -72,9 +72,10 @@ ANY = Setup(now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
 async def call_tool(source: ToolSource, name: str, arguments: dict[str, Any]) -> Done:
     """Call one tool of a source as a run of the session `s` of user `u` does."""
     tool = next(tool for tool in await source.tools(ANY) if tool.spec.name == name)
-    return await tool.run_call(
-        ToolCall(session_id="s", user_id="u", run_id="r", call_id="c", name=name, arguments=arguments)
-    )
+    call = ToolCall(session_id="s", user_id="u", run_id="r", call_id="c", name=name, arguments=arguments)
+    done = await tool.run_call(call)
+    assert isinstance(done, Done), done
+    return done
 
 
 class HandlerBox:

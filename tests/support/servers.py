@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from pathlib import Path
 import pymongo
 import pytest
 import redis
+from pymongo.errors import PyMongoError
 
 START_TIMEOUT_S = 20.0
 
@@ -56,24 +57,29 @@ def find_binary(name: str) -> str:
     pytest.fail(f"{name} is neither on PATH nor in a wheel: install requirements/dev.txt")
 
 
+def end_process(process: subprocess.Popen[bytes], within_s: float) -> None:
+    """Ask a child process to end; kill it where it has not within so long."""
+    process.terminate()
+    try:
+        process.wait(within_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(10)
+
+
 @contextmanager
-def run_server(arguments: list[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def run_server(arguments: list[str], log: Path) -> Generator[subprocess.Popen[bytes]]:
     """A child process that ends with the block."""
     with log.open("wb") as output:
         process = subprocess.Popen(arguments, stdout=output, stderr=subprocess.STDOUT)
     try:
         yield process
     finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(10)
+        end_process(process, 10)
 
 
 @contextmanager
-def run_mongod(folder: Path, port: int | None = None, *, initiated: bool = True) -> Iterator[Server]:
+def run_mongod(folder: Path, port: int | None = None, *, initiated: bool = True) -> Generator[Server]:
     """A replica set of one, writable when it is handed out; or a server that answers and was never told its set."""
     port = port or free_port()
     data = folder / "data"
@@ -99,14 +105,14 @@ def _until(
             if not hello.get("setName"):
                 members = [{"_id": 0, "host": f"127.0.0.1:{port}"}]
                 client.admin.command("replSetInitiate", {"_id": "rs0", "members": members})
-        except pymongo.errors.PyMongoError:
+        except PyMongoError:
             pass
         time.sleep(0.05)
     pytest.fail(f"mongod did not come to {state}: {log.read_text(errors='replace')[-2000:]}")
 
 
 @contextmanager
-def run_redis(folder: Path, port: int | None = None) -> Iterator[Server]:
+def run_redis(folder: Path, port: int | None = None) -> Generator[Server]:
     """An empty redis-server without persistence."""
     port = port or free_port()
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,9 +123,9 @@ def run_redis(folder: Path, port: int | None = None) -> Iterator[Server]:
         with redis.Redis(port=port) as client:
             while True:
                 try:
-                    client.ping()
+                    client.ping()  # pyright: ignore[reportUnknownMemberType] - the driver leaves it untyped
                     break
-                except redis.exceptions.ConnectionError:
+                except redis.ConnectionError:
                     if time.monotonic() > deadline or process.poll() is not None:
                         pytest.fail(f"redis-server did not start: {(folder / 'redis.log').read_text()[-2000:]}")
                     time.sleep(0.05)
@@ -127,21 +133,21 @@ def run_redis(folder: Path, port: int | None = None) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def mongo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def mongo_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     """A real mongod, started as a replica set of one."""
     with run_mongod(tmp_path_factory.mktemp("mongod")) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     """A real redis-server."""
     with run_redis(tmp_path_factory.mktemp("redis")) as server:
         yield server
 
 
 @pytest.fixture
-def mongo_database_name(mongo_server: Server) -> Iterator[str]:
+def mongo_database_name(mongo_server: Server) -> Generator[str]:
     """Name of a fresh database, dropped afterwards."""
     name = f"test_{uuid.uuid4().hex[:12]}"
     yield name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,7 +39,7 @@ class SmallDisk:
 
 
 @contextmanager
-def small_disk(folder: Path, mebibytes: int) -> Iterator[SmallDisk]:
+def small_disk(folder: Path, mebibytes: int) -> Generator[SmallDisk]:
     """Skips the test, with the reason, where nothing may be mounted."""
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", str(folder)]

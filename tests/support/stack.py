@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ import psutil
 import pytest
 
 from support.ordinary_user import as_ordinary_user, hand_to_ordinary_user
+from support.servers import end_process
 
 _T = TypeVar("_T")
 
@@ -100,11 +101,7 @@ def start_stack(data_dir: Path, *, ordinary: bool = False, **settings: str) -> S
     stack = Stack(base_url="", data_dir=data_dir, process=process, output=output)
     ready = wait_until(lambda: re.search(r"Ready: (\S+)", stack.printed()) or process.poll() is not None)
     if not isinstance(ready, re.Match):
-        process.terminate()
-        try:
-            process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
+        end_process(process, STOP_TIMEOUT_S)
         pytest.fail(f"the stack did not start:\n{stack.printed()}")
     return Stack(base_url=ready.group(1), data_dir=data_dir, process=process, output=output)
 
@@ -141,7 +138,7 @@ def wait_until(question: Callable[[], _T], timeout_s: float = START_TIMEOUT_S) -
 
 
 @contextmanager
-def run_stack(data_dir: Path, *, ordinary: bool = False, **settings: str) -> Iterator[Stack]:
+def run_stack(data_dir: Path, *, ordinary: bool = False, **settings: str) -> Generator[Stack]:
     """A stack of one's own for the length of the block."""
     stack = start_stack(data_dir, ordinary=ordinary, **settings)
     try:
@@ -151,7 +148,7 @@ def run_stack(data_dir: Path, *, ordinary: bool = False, **settings: str) -> Ite
 
 
 @pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stack]:
     """The stack most end-to-end tests share; `TEST_STACK=compose` makes it the one of the compose file."""
     with run_stack(tmp_path_factory.mktemp("stack")) as running:
         yield running

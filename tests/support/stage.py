@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -211,7 +211,7 @@ def worker_for(
 
 
 @asynccontextmanager
-async def working(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
+async def working(worker: Worker) -> AsyncGenerator[asyncio.Task[None]]:
     """The worker at work for the length of the block."""
     task = asyncio.create_task(worker.work())
     try:

@@ -66,12 +66,17 @@ def _report(trial: Trial, verdict: Verdict) -> None:
         say(f"WRONG {fault}")
 
 
+def _environ(process: psutil.Process) -> dict[str, str]:
+    """Empty where it may not be read."""
+    return process.info["environ"] or {}
+
+
 def _services_left(fleet: Fleet) -> list[str]:
     found = [f"service {member.name}" for member in fleet.services if member.is_alive]
     found += [
         f"process {process.pid} {process.name()}"
         for process in psutil.process_iter(["environ"])
-        if (process.info["environ"] or {}).get("TMPDIR") == str(fleet.temporary)
+        if _environ(process).get("TMPDIR") == str(fleet.temporary)
         and process.pid not in {fleet["mongod"].pid, fleet["redis"].pid}
     ]
     return found + [f"temporary {one.name}" for one in fleet.temporary.iterdir()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +47,7 @@ class Verdict:
             for fault in law(evidence, self):
                 said(fault)
 
-    def _fault_of(self, session_id: str):
+    def _fault_of(self, session_id: str) -> Callable[[str], None]:
         return lambda fault: self.wrong.append(f"{session_id[:8]}: {fault}")
 
 

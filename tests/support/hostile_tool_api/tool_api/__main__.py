@@ -11,6 +11,7 @@ import uvloop
 from tool_api.bootstrap import serve
 from tool_api.bootstrap.settings import load_settings
 from tool_api.http import app as real_app
+from tool_api.http.services import Services
 
 TURNED = "/workspace/turned"
 PIECE = b'{"disk_bytes": Infinity, "unused_s": 1e999, "x": "' + b"x" * 1_000_000
@@ -38,7 +39,11 @@ class Turned:
 
 def main() -> int:
     made = real_app.create_app
-    serve.create_app = lambda services: Turned(made(services))
+
+    def turned(services: Services) -> Turned:
+        return Turned(made(services))
+
+    serve.create_app = turned
     serve.READY_LINE = "tool-api: ready desktop=yes"
     uvloop.run(serve.serve(load_settings()))
     return 0

@@ -13,14 +13,13 @@ from backend_api.application.conversation.announced_slots import LOOK_S, Announc
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.domain.agent.events import MessageUser, RunQueued, RunStarted
-from backend_api.domain.agent.model import FinishPart, TextPart
+from backend_api.domain.agent.model import TextPart
 from backend_api.domain.conversation.assignments import ANNOUNCED_S, ASSIGNED_S, Assignment, FreeSlots
 from backend_api.domain.conversation.entity import Accepted, Claimant, RunId, SessionId
 from backend_api.domain.notifier import Topic
+from support.acting import STOP
 from support.scripted import ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
-
-STOP = FinishPart("stop")
 
 
 @dataclass

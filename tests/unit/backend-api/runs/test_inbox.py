@@ -24,12 +24,9 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.model import (
     AssistantTurn,
-    FinishPart,
     ModelUnavailableError,
     TextPart,
     ThinkingPart,
-    ToolCallPart,
-    ToolRequest,
     ToolTurn,
     Turn,
     UserTurn,
@@ -41,15 +38,9 @@ from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.domain.notifier import Topic
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.store import MemoryStore
+from support.acting import CALLS, STOP, call
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import USER, Stage, WatchedLedger, WatchedNotifier, until, worker_for, working
-
-STOP = FinishPart("stop")
-CALLS = FinishPart("tool_calls")
-
-
-def call(name: str, **arguments: Any) -> ToolCallPart:
-    return ToolCallPart(ToolRequest(call_id="x", name=name, arguments=arguments))
 
 
 async def hold() -> None:

@@ -9,14 +9,13 @@ import pytest
 from backend_api.application.conversation.resume_run import NOTE, ResumeRun
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.agent.events import ContextOpened, RunFinished
-from backend_api.domain.agent.model import FinishPart, ModelRequestError, NoteTurn, TextPart, UserTurn
+from backend_api.domain.agent.model import ModelRequestError, NoteTurn, TextPart, UserTurn
 from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.conversation.errors import NothingToResumeError
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from support.acting import STOP
 from support.scripted import ScriptedModel
 from support.stage import USER, Stage, worker_for, working
-
-STOP = FinishPart("stop")
 
 
 @pytest.mark.parametrize("other_worker", [False, True])

@@ -40,15 +40,9 @@ from backend_api.domain.notifier import Topic
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.store import MemoryStore
+from support.acting import CALLS, STOP, call
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
-
-STOP = FinishPart("stop")
-CALLS = FinishPart("tool_calls")
-
-
-def call(name: str, **arguments: Any) -> ToolCallPart:
-    return ToolCallPart(ToolRequest(call_id="x", name=name, arguments=arguments))
 
 
 async def echo(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:

@@ -20,6 +20,7 @@ from sandbox_manager.infrastructure.runtimes.archive.bounds import FOLDER, STAGE
 from sandbox_manager.infrastructure.runtimes.archive.packing import pack
 from sandbox_manager.infrastructure.runtimes.archive.program import run
 from sandbox_manager.infrastructure.runtimes.archive.unpacking import mend, unpack
+from support.nested_folders import nest
 
 NOTHING = ArchiveBounds(max_bytes=1)
 MANY = ["100000000", "10000"]
@@ -393,16 +394,6 @@ def test_a_workspace_its_owner_has_shut_is_opened_and_folders_keep_their_modes(o
     assert workspace.stat().st_mode & 0o777 == 0o700
     assert tree(workspace) == before
     (workspace / "deep").chmod(0o700)  # or this user could not remove it
-
-
-def nest(folder: Path, depth: int, name: str) -> None:
-    at = os.open(folder, FOLDER)
-    for _ in range(depth):
-        os.mkdir(name, dir_fd=at)
-        inner = os.open(name, FOLDER, dir_fd=at)
-        os.close(at)
-        at = inner
-    os.close(at)
 
 
 @pytest.mark.parametrize(("depth", "name"), [(1_200, "d"), (40, "d" * 255)])

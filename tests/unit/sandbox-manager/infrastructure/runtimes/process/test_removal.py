@@ -19,6 +19,7 @@ from sandbox_manager.infrastructure.runtimes.archive.bounds import FOLDER
 from sandbox_manager.infrastructure.runtimes.archive.removal import empty
 from sandbox_manager.infrastructure.runtimes.process.disposal import Disposal
 from sandbox_manager.infrastructure.runtimes.process.store import Store
+from support.nested_folders import nest
 
 LONG = "d" * 255
 
@@ -45,16 +46,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for one in (place, place.parent, place.parent.parent):
         one.chmod(0o777)
     return place / "data"
-
-
-def nest(folder: Path, depth: int, name: str) -> None:
-    at = os.open(folder, FOLDER)
-    for _ in range(depth):
-        os.mkdir(name, dir_fd=at)
-        inner = os.open(name, FOLDER, dir_fd=at)
-        os.close(at)
-        at = inner
-    os.close(at)
 
 
 def left(folder: Path) -> list[str]:
