@@ -19,6 +19,7 @@ from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.agent.tool_runner import MAX_TOGETHER
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
@@ -36,6 +37,9 @@ from backend_api.infrastructure.tools.task import TaskTool
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.utc_now import utc_now
 from backend_api.infrastructure.tools.web_search import web_search
+
+SPARE_ANSWERS = 100
+"""Of runs that were left are some still being closed when the next ask."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +79,8 @@ def build_catalogue(settings: Settings) -> Catalogue:
             anthropic_base_url=settings.anthropic_base_url,
             context_window=settings.context_window,
             demo_delay_s=settings.demo_delay_ms / 1000,
+            # None of a worker's runs has to wait for what others ask: each of its agents asks one thing at a time.
+            connections=settings.max_concurrent_runs * MAX_TOGETHER + SPARE_ANSWERS,
         ),
         RetryPolicy(
             max_retries=settings.llm_max_retries,

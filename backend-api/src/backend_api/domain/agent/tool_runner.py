@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 
 from backend_api.domain.agent.approvals import Approval
@@ -19,6 +20,8 @@ from backend_api.domain.agent.tools import Done, OpenCall, Tool, Waits
 from backend_api.domain.agent.waits import Wait
 
 MAX_PREVIEW_CHARACTERS = 2_000
+MAX_TOGETHER = 8
+"""How many calls of one agent are at work at once; further ones wait their turn."""
 GRACE_S = 3.0
 """A tool that ends itself at its deadline says more than one that is cut, so it gets a little longer."""
 
@@ -65,7 +68,7 @@ class ToolRunner:
             announced = [call for call in announced if call.asks is None]
         for beside, group in groupby(announced, key=lambda call: call.may_run_beside):
             if beside:
-                await _together([self._run_one(call, waits) for call in group])
+                await _together([partial(self._run_one, call, waits) for call in group])
             else:
                 for call in group:
                     await self._run_one(call, waits)
@@ -180,14 +183,18 @@ def _denial(verdict: Verdict) -> str | None:
     return f"Nothing was run: {verdict.reason}" if isinstance(verdict, Deny) else None
 
 
-async def _together(runs: Sequence[Coroutine[None, None, None]]) -> None:
-    if len(runs) == 1:
-        await runs[0]
-        return
+async def _together(runs: Sequence[Callable[[], Awaitable[None]]]) -> None:
+    """In their order, `MAX_TOGETHER` of them at once."""
+    waiting = iter(runs)
+
+    async def work() -> None:
+        for run in waiting:
+            await run()
+
     try:
         async with asyncio.TaskGroup() as group:
-            for run in runs:
-                group.create_task(run)
+            for _ in range(min(len(runs), MAX_TOGETHER)):
+                group.create_task(work())
     except ExceptionGroup as errors:
         # The loop above knows plain errors only; the first of several that came together stands for all.
         raise errors.exceptions[0] from errors

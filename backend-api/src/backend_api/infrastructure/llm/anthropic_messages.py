@@ -33,7 +33,16 @@ from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.sse import data_lines
 from backend_api.infrastructure.llm.thinking import claude_fields
 from backend_api.infrastructure.llm.turns import images_of, note_text, result_text, user_text
-from backend_api.infrastructure.llm.wire import LIMITS, TIMEOUT, arguments_of, cut, drain, opened, parse
+from backend_api.infrastructure.llm.wire import (
+    CONNECTIONS,
+    TIMEOUT,
+    Connections,
+    arguments_of,
+    cut,
+    drain,
+    opened,
+    parse,
+)
 
 PROVIDER = "Anthropic"
 KEY_SETTING = "ANTHROPIC_API_KEY"
@@ -54,8 +63,16 @@ REASONS: dict[str, Literal["stop", "length", "tool_calls", "refusal"]] = {
 class AnthropicModel:
     """`ChatModel` over the official SDK's client; the stream is parsed here."""
 
-    def __init__(self, *, key: str, base_url: str | None = None, timeout: httpx2.Timeout = TIMEOUT) -> None:
-        self._http = anthropic.DefaultAioHttpClient(timeout=timeout, limits=LIMITS)
+    def __init__(
+        self,
+        *,
+        key: str,
+        base_url: str | None = None,
+        timeout: httpx2.Timeout = TIMEOUT,
+        connections: int = CONNECTIONS,
+    ) -> None:
+        self._connections = Connections(connections, timeout.pool)
+        self._http = anthropic.DefaultAioHttpClient(timeout=timeout, limits=self._connections.limits)
         self._client = anthropic.AsyncAnthropic(
             api_key=key, base_url=base_url, max_retries=0, timeout=timeout, http_client=self._http
         )
@@ -70,7 +87,13 @@ class AnthropicModel:
             return await self._client.post("/v1/messages", cast_to=httpx2.Response, content=content, stream=True)
 
         state = _State()
-        async with opened(post, provider=PROVIDER, key_setting=KEY_SETTING, sdk_errors=SDK_ERRORS) as response:
+        async with opened(
+            post,
+            connections=self._connections,
+            provider=PROVIDER,
+            key_setting=KEY_SETTING,
+            sdk_errors=SDK_ERRORS,
+        ) as response:
             chunks = response.aiter_bytes()
             async with aclosing(data_lines(chunks)) as batches:
                 async for batch in batches:

@@ -25,6 +25,7 @@ class LlmSettings:
     """`LLM_PROVIDER`, `MODEL`, `MODELS`, `VISION_MODELS`, `*_API_KEY`, `*_BASE_URL`, `CONTEXT_WINDOW`, `DEMO_DELAY_MS`.
 
     `model` empty means the provider's own default; `models` are further ones on offer from the same provider.
+    `connections` is how many answers of one provider may be under way at once.
     """
 
     provider: str = "auto"
@@ -37,6 +38,7 @@ class LlmSettings:
     anthropic_base_url: str = ""
     context_window: int = 200_000
     demo_delay_s: float = 0.02
+    connections: int = 500
 
 
 class ClosableModel(ChatModel, Protocol):
@@ -57,12 +59,16 @@ class _Provider:
 
 def _openai(settings: LlmSettings) -> ClosableModel:
     adapter = import_module("backend_api.infrastructure.llm.openai_chat")
-    return adapter.OpenAiChatModel(key=settings.openai_key, base_url=settings.openai_base_url or None)
+    return adapter.OpenAiChatModel(
+        key=settings.openai_key, base_url=settings.openai_base_url or None, connections=settings.connections
+    )
 
 
 def _anthropic(settings: LlmSettings) -> ClosableModel:
     adapter = import_module("backend_api.infrastructure.llm.anthropic_messages")
-    return adapter.AnthropicModel(key=settings.anthropic_key, base_url=settings.anthropic_base_url or None)
+    return adapter.AnthropicModel(
+        key=settings.anthropic_key, base_url=settings.anthropic_base_url or None, connections=settings.connections
+    )
 
 
 def _is_official(settings: LlmSettings) -> bool:

@@ -19,18 +19,57 @@ CONNECT_S = 10.0
 SILENCE_S = 120.0
 DRAIN_S = 0.05
 TIMEOUT = httpx2.Timeout(SILENCE_S, connect=CONNECT_S, pool=CONNECT_S)
-LIMITS = httpx2.Limits(max_connections=500, max_keepalive_connections=50, keepalive_expiry=300.0)
+CONNECTIONS = 500
+SPARE_CONNECTIONS = 50
+"""Some that are being closed are still counted by the client."""
+
+
+class Connections:
+    """So many answers of one provider at once; the next waits `within_s` seconds at most, in the order they come."""
+
+    def __init__(self, most: int, within_s: float | None) -> None:
+        self.limits = httpx2.Limits(
+            max_connections=most + SPARE_CONNECTIONS, max_keepalive_connections=50, keepalive_expiry=300.0
+        )
+        self._free = asyncio.Semaphore(most)
+        self._within_s = within_s
+
+    @asynccontextmanager
+    async def one(self, provider: str) -> AsyncGenerator[None]:
+        """Raises `ModelUnavailableError` when none came free."""
+        try:
+            async with asyncio.timeout(self._within_s):
+                await self._free.acquire()
+        except TimeoutError as error:
+            busy = f"Too many answers of {provider} are under way here at once. Try again in a moment."
+            raise ModelUnavailableError(busy, may_retry=True) from error
+        try:
+            yield
+        finally:
+            self._free.release()
 
 
 @asynccontextmanager
 async def opened(
     post: Callable[[], Awaitable[httpx2.Response]],
     *,
+    connections: Connections,
     provider: str,
     key_setting: str,
     sdk_errors: tuple[type[Exception], type[Exception], type[Exception]],
 ) -> AsyncGenerator[httpx2.Response, None]:
     """The answer while it streams; leaving closes the connection. `sdk_errors`: status, time-out, connection."""
+    async with connections.one(provider), _answering(post, provider, key_setting, sdk_errors) as response:
+        yield response
+
+
+@asynccontextmanager
+async def _answering(
+    post: Callable[[], Awaitable[httpx2.Response]],
+    provider: str,
+    key_setting: str,
+    sdk_errors: tuple[type[Exception], type[Exception], type[Exception]],
+) -> AsyncGenerator[httpx2.Response, None]:
     status_error, timeout_error, connection_error = sdk_errors
     try:
         response = await post()

@@ -1,0 +1,65 @@
+"""So many answers of a provider at once: who finds no connection free is told so, and served once one is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+import httpx2
+import pytest
+
+from backend_api.domain.agent.model import ChatModel, ModelRequest, ModelUnavailableError, TextPart, UserTurn
+from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
+from backend_api.infrastructure.llm.wire import Connections
+from support.model_server import Answer, ModelServer
+
+HASTY = httpx2.Timeout(10.0, pool=0.3)
+REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=10)
+MODELS: list[Callable[[ModelServer], OpenAiChatModel | AnthropicModel]] = [
+    lambda server: OpenAiChatModel(key="k", base_url=server.openai_url, timeout=HASTY, connections=1),
+    lambda server: AnthropicModel(key="k", base_url=server.url, timeout=HASTY, connections=1),
+]
+
+
+@pytest.fixture
+async def server() -> AsyncGenerator[ModelServer]:
+    async with ModelServer() as running:
+        yield running
+
+
+async def ask(model: ChatModel) -> str:
+    async with aclosing(model.stream(REQUEST)) as parts:
+        return "".join([part.text async for part in parts if isinstance(part, TextPart)])
+
+
+@pytest.mark.parametrize("build", MODELS)
+async def test_one_that_finds_none_free_is_told_that_it_is_busy_and_may_try_again(
+    build: Callable[[ModelServer], OpenAiChatModel | AnthropicModel], server: ModelServer
+) -> None:
+    model = build(server)
+    server.answer(Answer(hang=True))
+    first = asyncio.create_task(ask(model))
+    async with asyncio.timeout(10):
+        while not server.requests:
+            await asyncio.sleep(0.01)
+    with pytest.raises(ModelUnavailableError, match="Too many answers of") as caught:
+        await ask(model)
+    assert caught.value.may_retry
+    first.cancel()
+    await asyncio.wait({first})
+    assert await ask(model)
+    await model.aclose()
+
+
+async def test_they_are_served_in_the_order_they_came() -> None:
+    connections, served = Connections(1, 10.0), list[int]()
+
+    async def one(number: int) -> None:
+        async with connections.one("It"):
+            served.append(number)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(one(number) for number in range(5)))
+    assert served == [0, 1, 2, 3, 4]
