@@ -123,7 +123,7 @@ export default {
       standard: 'Default',
       off: 'Off',
       high: 'On',
-      max: 'Maximum',
+      max: 'Max',
       never: '{name} does not think.',
     },
   },

@@ -181,7 +181,7 @@ export const enPhrases: ToolPhrases = {
     asking: 'Ask you',
     running: 'Asking you',
     succeeded: 'Asked you',
-    failed: 'Asked you',
+    failed: 'Tried to ask you',
     cut: 'Stopped asking you',
   },
   task: {

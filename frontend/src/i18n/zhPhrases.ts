@@ -176,7 +176,7 @@ export const zhPhrases: ToolPhrases = {
     failed: '尝试搜索 {query}',
     cut: '已停止搜索 {query}',
   },
-  ask_user: { asking: '问你', running: '正在问你', succeeded: '问了你', failed: '问了你', cut: '已停止提问' },
+  ask_user: { asking: '问你', running: '正在问你', succeeded: '问了你', failed: '尝试提问', cut: '已停止提问' },
   task: {
     asking: '委派：{title}',
     running: '正在委派：{title}',

@@ -7,6 +7,7 @@ import {
   FileText,
   Globe,
   Image,
+  MessageCircleQuestionMark,
   Search,
   SquareTerminal,
   Wrench,
@@ -77,6 +78,7 @@ const displayed: Readonly<Record<Display['type'], ToolView>> = {
 /** Of tools whose results are text alone. */
 const plain: readonly ToolView[] = [
   { names: /^think$/, icon: Brain, component: PlainView, target: () => '' },
+  { names: /^ask_user$/, icon: MessageCircleQuestionMark, component: PlainView, target: () => '' },
   { names: /^task$/, icon: Bot, component: PlainView, target: () => '' },
   { names: /^utc_now$/, icon: Clock, component: PlainView, target: () => '' },
   { names: /^(fetch|web)/, icon: Globe, component: PlainView, target: argument('url') },
