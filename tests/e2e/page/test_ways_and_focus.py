@@ -60,9 +60,28 @@ async def test_back_beside_the_conversation_closes_the_file(stack: Stack) -> Non
         await expect(preview).to_be_visible(timeout=PATIENT_MS)
         await page.go_back()
         await expect(preview).to_be_hidden()
-        assert page.url.endswith(session)
+        await page.wait_for_url(f"**/s/{session}?panel=files")
         await page.go_back()
-        await page.wait_for_url(f"**/s/{before}")
+        await page.wait_for_url(f"**/s/{before}*")
+
+
+@pytest.mark.timeout(180)
+async def test_the_address_leads_to_the_panel_again_beside_the_conversation_and_in_its_place(stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(stack.base_url) as api:
+        session = await api.new_session()
+        for viewport in (WIDE, PHONE):
+            page = await browser.new_page(viewport=viewport, locale="en")
+            await page.goto(f"{stack.base_url}/s/{session}?panel=files")
+            await expect(page.get_by_role("region", name="Files")).to_be_visible()
+            await page.get_by_role("tab", name="Terminal").click()
+            await page.wait_for_url(f"**/s/{session}?panel=terminal")
+            await page.reload()
+            await expect(page.get_by_text("No commands yet.")).to_be_visible()
+            await page.get_by_role("tab", name="Desktop").click()
+            await page.wait_for_url(f"**/s/{session}")
+            await page.goto(f"{stack.base_url}/s/{session}?panel=nothing")
+            await page.wait_for_url(f"**/s/{session}")
+            await expect(composer(page)).to_be_visible()
 
 
 @pytest.mark.timeout(180)

@@ -24,6 +24,7 @@ type PropsOf<C> = C extends new (...given: never[]) => { $props: infer Props } ?
 
 /** All there is to know about a panel of the computer. */
 interface Panel<Id extends string, C> {
+  /** Also its name in the page's address. */
   readonly id: Id
   readonly title: `computer.tab.${keyof typeof en.computer.tab}`
   readonly icon: Component
@@ -72,3 +73,22 @@ export const panels = [
 ] as const
 
 export type PanelId = (typeof panels)[number]['id']
+
+export function offeredPanels(computer: Computer): (typeof panels)[number][] {
+  return panels.filter((one) => one.isOffered(computer))
+}
+
+/** Which panel is seen where this one was chosen: what is not offered now may be later. */
+export function shownPanel(chosen: PanelId, computer: Computer): PanelId {
+  const offered = offeredPanels(computer)
+  return (offered.find(({ id }) => id === chosen) ?? offered[0] ?? panels[0]).id
+}
+
+/** How the address names a panel; the first one goes without saying. */
+export function nameOfPanel(id: PanelId): string | undefined {
+  return id === panels[0].id ? undefined : id
+}
+
+export function panelNamed(name: unknown): PanelId | undefined {
+  return panels.find(({ id }) => id === name)?.id
+}

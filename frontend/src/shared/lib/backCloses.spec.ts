@@ -1,13 +1,14 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { effectScope, nextTick, ref, type EffectScope, type Ref } from 'vue'
+import { effectScope, nextTick, ref, watch, type EffectScope, type Ref } from 'vue'
 import { createRouter, createWebHistory, type Router } from 'vue-router'
-import { letBackClose, useBackCloses } from './backCloses'
+import { letBackClose, useAddress, useBackCloses } from './backCloses'
 
 let router: Router
 let scope: EffectScope
 let drawer: Ref<boolean>
 let search: Ref<boolean>
+let tab: Ref<string | undefined>
 
 beforeEach(async () => {
   scope = effectScope()
@@ -21,6 +22,8 @@ beforeEach(async () => {
     letBackClose(router)
     useBackCloses(drawer)
     useBackCloses(search)
+    tab = ref<string>()
+    useAddress('tab', () => tab.value)
     await router.push('/s/before')
     await router.push('/s/one?x=1')
   })
@@ -123,5 +126,48 @@ describe('going back', () => {
     expect(drawer.value).toBe(false)
     await covered(false)
     expect(here()).toBe('/s/one?x=1')
+  })
+})
+
+describe('the address', () => {
+  it('names what is shown, without an entry of its own in the history', async () => {
+    tab.value = 'files'
+    await vi.waitFor(() => expect(here()).toBe('/s/one?x=1&tab=files'))
+    tab.value = undefined
+    await vi.waitFor(() => expect(here()).toBe('/s/one?x=1'))
+    history.back()
+    await vi.waitFor(() => expect(here()).toBe('/s/before'))
+  })
+  it('names what a cover shows while it is open, and Back still needs one step', async () => {
+    drawer.value = true
+    tab.value = 'files'
+    await covered(true)
+    await settled()
+    expect(here()).toBe('/s/one?x=1&tab=files')
+    tab.value = 'terminal'
+    await vi.waitFor(() => expect(here()).toBe('/s/one?x=1&tab=terminal'))
+    expect([isCovered(), drawer.value]).toEqual([true, true])
+    const leaves = watch(drawer, () => (tab.value = undefined))
+    history.back()
+    await vi.waitFor(() => expect([drawer.value, here()]).toEqual([false, '/s/one?x=1']))
+    leaves()
+    await settled()
+    history.back()
+    await vi.waitFor(() => expect(here()).toBe('/s/before'))
+  })
+  it.each(['before', 'after'])('does not end the navigation that begins %s it changes', async (order) => {
+    if (order === 'after') tab.value = 'files'
+    const gone = router.push('/s/two')
+    if (order === 'before') tab.value = 'files'
+    expect(await gone).toBeUndefined()
+    await vi.waitFor(() => expect(here()).toBe('/s/two?tab=files'))
+  })
+  it('names it at the next place too, and comes back to where it was', async () => {
+    tab.value = 'files'
+    await vi.waitFor(() => expect(here()).toBe('/s/one?x=1&tab=files'))
+    await router.push('/s/two')
+    await vi.waitFor(() => expect(here()).toBe('/s/two?tab=files'))
+    history.back()
+    await vi.waitFor(() => expect(here()).toBe('/s/one?x=1&tab=files'))
   })
 })
