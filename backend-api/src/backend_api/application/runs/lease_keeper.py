@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 
 from backend_api.domain.conversation.entity import InboxMessage, Lease
@@ -30,13 +31,17 @@ class LeaseKeeper:
         self._heartbeat_s = heartbeat_s
         self._heard = 0
         self._inbox = asyncio.Queue[Sequence[InboxMessage]]()
-        self._held_until = asyncio.get_running_loop().time() + lease_s
+        self._held_until = lease.asked_at + lease_s
         self._hear(lease.messages)
 
     @property
     def holds(self) -> bool:
         """Whether the lease is surely ours: a process that was paused finds it lapsed before it shows anything."""
-        return asyncio.get_running_loop().time() < self._held_until
+        return time.monotonic() < self._held_until
+
+    def give_up(self) -> None:
+        """The lease is given back."""
+        self._held_until = 0.0
 
     async def next_messages(self) -> Sequence[InboxMessage]:
         """All that came since the last call, each once. What they lead to is recorded with their number as taken."""
@@ -62,8 +67,7 @@ class LeaseKeeper:
             every_s = self._heartbeat_s
 
     async def _beat(self) -> bool:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
+        began = time.monotonic()
         try:
             async with asyncio.timeout(self._heartbeat_s):
                 messages = await self._ledger.renew(self._lease, lease_s=self._lease_s)

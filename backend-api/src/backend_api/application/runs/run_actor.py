@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 
 STOP_GRACE_S = 0.35
 UNWIND_S = 5.0
-"""A redirected run goes on only when what was cut has wound down."""
+"""What was cut has so long to wind down. A run where it does not is given back: under the next lease, none of it can
+write, however long it goes on."""
 TITLE_GRACE_S = 0.1
 DELIVER_S = 0.5
 CUT_S = 1.5
@@ -38,6 +39,10 @@ DRAIN_S = 2.0
 STOPPED = "Stopped before it ended."
 REDIRECTED = "Interrupted by a new message from the user."
 TOO_OFTEN = "The run was interrupted {attempts} times in a row without making progress. Send a message to continue."
+
+
+class _UnwindError(Exception):
+    """What was cut goes on."""
 
 
 class RunActor:
@@ -102,11 +107,11 @@ class RunActor:
     async def _supervise(self, group: asyncio.TaskGroup) -> None:
         journal, keeper = self._journal, self._keeper
         renewing = self._begin(group, keeper.keep(self._inbox))
-        if covered := max((message.seq for message in self._lease.messages if message.kind == "stop"), default=0):
-            await self._stop(covered)
-            return
         work: asyncio.Task[None] | None = None
         try:
+            if covered := max((message.seq for message in self._lease.messages if message.kind == "stop"), default=0):
+                await self._stop(covered)
+                return
             if self._lease.messages:
                 await self._handle(await keeper.next_messages(), None)
             inbox = self._begin(group, keeper.next_messages())
@@ -123,6 +128,14 @@ class RunActor:
                 journal.lose()
         except LeaseLostError:
             journal.lose()
+        except StoreUnavailableError as error:
+            self._leave(error)
+        except _UnwindError:
+            # A heartbeat from now on would take the lease again.
+            await _cut([renewing], CUT_S)
+            keeper.give_up()
+            self._stream.forget()
+            await self.give_back()
         finally:
             if work is not None:
                 work.cancel()
@@ -157,22 +170,22 @@ class RunActor:
 
     async def _redirect(self, taken: int, work: asyncio.Task[None] | None) -> None:
         """Store what was cut as far as it came; the work that begins anew reads the new message."""
-        await self._journal.close_open(REDIRECTED, cancelled=True, taken=taken)
+        journal = self._journal
+        await journal.cut(REDIRECTED, taken=taken)
         if work is not None and not work.done():
             await asyncio.wait({work}, timeout=STOP_GRACE_S)
             await _cut([work], UNWIND_S)
+            if not work.done():
+                raise _UnwindError
+        journal.is_cut = False
         logger.info("run redirected", extra={"run_id": self._lease.run.id})
 
     async def _stop(self, covered: int) -> None:
         """End the run as stopped, and with it the answer to all that was said before the stop. What was said after it
         gets a run of its own, even where the model was given it already: its answer is cut with the rest."""
-        journal = self._journal
-        try:
-            await journal.load()
-            journal.seen_seq = covered
-            await self._end(Ending(status="stopped", reason="Stopped by the user."))
-        except LeaseLostError:
-            journal.lose()
+        await self._journal.load()
+        self._journal.seen_seq = covered
+        await self._end(Ending(status="stopped", reason="Stopped by the user."))
 
     async def _work(self) -> None:
         journal, most = self._journal, self._services.options.max_attempts
@@ -190,9 +203,12 @@ class RunActor:
         except DrainedError:
             await self.give_back()
         except StoreUnavailableError as error:
-            # Not the run's fault, and nothing could be said of it: whoever finds the lease lapsed goes on.
-            fields = {"run_id": self._lease.run.id, "reason": error.detail}
-            logger.warning("run left until the store is back", extra=fields)
+            self._leave(error)
+
+    def _leave(self, error: StoreUnavailableError) -> None:
+        """Not the run's fault, and nothing could be said of it: whoever finds the lease lapsed goes on."""
+        fields = {"run_id": self._lease.run.id, "reason": error.detail}
+        logger.warning("run left until the store is back", extra=fields)
 
     async def _was_cut_too_often(self, most: int) -> bool:
         """A run that is cut again and again may be what ends its workers; one that gets on in between is not."""

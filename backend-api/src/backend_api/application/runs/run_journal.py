@@ -62,6 +62,8 @@ def _in_turn(
     async def in_turn(journal: RunJournal, *args: P.args, **kwargs: P.kwargs) -> T:
         async def alone() -> T:
             async with journal.writing:
+                if journal.is_cut:
+                    raise asyncio.CancelledError
                 return await write(journal, *args, **kwargs)
 
         task = asyncio.ensure_future(alone())
@@ -90,6 +92,8 @@ class RunJournal:
         self.read_seq = 0
         """The last one that the model was given."""
         self.has_ended = False
+        self.is_cut = False
+        """Set while work that was cut may still be winding down: nothing is stored then."""
         self.draining = asyncio.Event()
         """Once set, the run is given back before its next step."""
         self.loaded = asyncio.Event()
@@ -227,9 +231,25 @@ class RunJournal:
         self.live.open_message(message.seen_seq)
 
     @_in_turn
-    async def close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, taken: int = 0) -> None:
-        """Store what is open as far as it came: the text as partial, each call with what it wrote and the reason. With
-        it go the inbox's messages up to the number `taken`, which led to this."""
+    async def close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False) -> None:
+        """Store what is open as far as it came: the text as partial, each call with what it wrote and the reason."""
+        await self._close_open(reason, *extra, cancelled=cancelled)
+
+    @_in_turn
+    async def cut(self, reason: str, *, taken: int) -> None:
+        """Close what is open; with it go the inbox's messages up to the number `taken`, which led to this. What is
+        still at work is cancelled, should it want to store anything, until `is_cut` is taken back."""
+        await self._close_open(reason, cancelled=True, taken=taken)
+        self.is_cut = True
+
+    @_in_turn
+    async def cut_calls_of(self, agent_id: str, reason: str) -> None:
+        """Store the end of what one agent has at work."""
+        calls = self.open_calls_of(agent_id)
+        if calls:
+            await self._write([self._cut_result(call.called, reason, cancelled=True) for call in calls], 0)
+
+    async def _close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, taken: int = 0) -> None:
         items = self._open(reason, cancelled=cancelled) + [Recorded(payload=payload) for payload in extra]
         self._open_message = None
         if items or taken:
@@ -248,10 +268,10 @@ class RunJournal:
                 said.append(replace(message, text=text, partial=True))
         # A call is over after all that an agent of its own called.
         calls = sorted(self._open_calls.values(), key=lambda called: called.agent_id is None)
-        cut = [self.cut_result(called, reason, cancelled=cancelled) for called in calls]
+        cut = [self._cut_result(called, reason, cancelled=cancelled) for called in calls]
         return [*(Recorded(payload=payload) for payload in said), *cut]
 
-    def cut_result(self, called: ToolCalled, reason: str, *, cancelled: bool) -> Recorded:
+    def _cut_result(self, called: ToolCalled, reason: str, *, cancelled: bool) -> Recorded:
         """What is recorded of an open call that ends for another reason than its own."""
         finished = ToolFinished(
             call_id=called.call_id, success=False, preview="", cancelled=cancelled, agent_id=called.agent_id
@@ -296,7 +316,7 @@ class RunJournal:
 
     def lose(self) -> None:
         """Another worker has the run: said and counted once, whoever finds it out."""
-        if not self._is_lost:
+        if not self._is_lost and not self.has_ended:
             self._is_lost = True
             self.live.forget()
             measures.LEASES_LOST.inc()

@@ -93,9 +93,7 @@ class SubagentJournal:
 
     async def cut_open_calls(self, reason: str) -> None:
         """Store the end of what it has at work."""
-        await self._run.record_items(
-            [self._run.cut_result(call.called, reason, cancelled=True) for call in self.dangling_calls()]
-        )
+        await self._run.cut_calls_of(self.agent_id, reason)
 
     def tool_call(self, called: ToolCalled) -> AbstractContextManager[ToolCall]:
         return self._run.tool_call(called)

@@ -18,8 +18,8 @@ from backend_api.domain.errors import DomainError
 from backend_api.domain.notifier import Subscription, Topic
 
 T = TypeVar("T")
-Known = Callable[[], Awaitable[History | None]]
-"""What is known of a session's log."""
+Known = Callable[[], Awaitable[History]]
+"""What is known of a session's log, soon."""
 logger = logging.getLogger(__name__)
 
 CLAIMS_AT_ONCE = 8
@@ -219,7 +219,7 @@ class ReservedSlot:
 
     def __init__(self, worker: Worker, session_id: SessionId) -> None:
         self._worker = worker
-        self._session_id = session_id
+        self._history = worker.services.histories.borrow(session_id)
         self._reading = asyncio.ensure_future(self._read())
 
     @property
@@ -228,32 +228,39 @@ class ReservedSlot:
 
     def release(self) -> None:
         self._reading.cancel()
+        self._reading.add_done_callback(lambda _: self._worker.services.histories.keep(self._history))
         self._worker.release()
 
     async def begin_run(self, accepted: Accepted) -> None:
         assert accepted.lease is not None
         self._worker.begin_run(accepted.lease, partial(self._history_with, accepted))
 
-    async def history(self) -> History | None:
+    async def history(self) -> History:
         """Of a run that was assigned, whose events stood in the log before it was read."""
-        history = await self._reading
-        if history is not None:
-            history.ends_with_message = True
-        return history
+        self._history.ends_with_message = await self._is_read()
+        return self._history
 
-    async def _read(self) -> History | None:
-        services = self._worker.services
-        history = services.histories.borrow(self._session_id)
+    async def _is_read(self) -> bool:
+        """Whether all of the log is known. It is not waited for long, as nobody renews the run's lease meanwhile: the
+        run reads on from where this came to."""
         try:
-            await history.read_on(services.log)
+            await asyncio.wait({self._reading}, timeout=self._worker.services.options.heartbeat_s)
+        finally:
+            self._reading.cancel()
+        await asyncio.wait({self._reading})
+        return not self._reading.cancelled() and self._reading.result()
+
+    async def _read(self) -> bool:
+        try:
+            await self._history.read_on(self._worker.services.log)
         except Exception:
             # The run reads again and says what is wrong.
-            logger.exception("reading ahead failed", extra={"session_id": self._session_id})
-            return None
-        return history
+            logger.exception("reading ahead failed", extra={"session_id": self._history.session_id})
+            self._history = History(self._history.session_id)
+            return False
+        return True
 
-    async def _history_with(self, accepted: Accepted) -> History | None:
-        history = await self._reading
-        if history is not None:
-            history.join(accepted)
-        return history
+    async def _history_with(self, accepted: Accepted) -> History:
+        if await self._is_read():
+            self._history.join(accepted)
+        return self._history

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -190,6 +191,7 @@ class MemoryRunLedger:
             fence=taken.fence,
             expires_at=expires_at,
             resumed=taken.run.attempt > 1,
+            asked_at=time.monotonic(),
             options=session_options(row.session.model, row.session.options),
             is_named=bool(row.session.title),
             messages=tuple(taken.inbox),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
@@ -105,7 +106,7 @@ class MongoRunLedger(RunEndings):
         if claimant is not None and await self._has_enough(user_id):
             claimant = None
         begun = begun_by(claimant)
-        origin = message_origin()
+        origin, asked_at = message_origin(), time.monotonic()
 
         async def work(transaction: AsyncClientSession) -> Accepted:
             session = await self._sessions.find_one_and_update(
@@ -139,7 +140,7 @@ class MongoRunLedger(RunEndings):
                 if claimant is not None:
                     run = taken_run(run, claimant) | assigned_to(claimant, session)
                     payloads.append(started_of(run, session.get("model") or claimant.model))
-                    lease = lease_of(run, session)
+                    lease = lease_of(run, session, asked_at)
                 await self._runs.insert_one(run, session=transaction)
             elif interrupt:
                 has_begun = {"_id": run_id, "attempt": {"$gt": 0}}
@@ -230,17 +231,19 @@ class MongoRunLedger(RunEndings):
 
         with suppress(AbandonedError):
             while True:
+                asked_at = time.monotonic()
                 run, session = await in_transaction(self._database, work)
                 if session is not None:
-                    return lease_of(run, session)
+                    return lease_of(run, session, asked_at)
         return None
 
     async def confirm(self, run_id: RunId, worker: str, *, lease_s: float) -> Lease | None:
         """One write, which is the first heartbeat too; whoever comes second finds nothing left to take up."""
         lasting = {"lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]}, "assigned": None}
+        asked_at = time.monotonic()
         async with store_errors():
             run = await self._runs.find_one_and_update(unconfirmed(run_id, worker), [{"$set": lasting}])
-        return lease_of(run, run["assigned"]) if run else None
+        return lease_of(run, run["assigned"], asked_at) if run else None
 
     async def _is_there(self, wanted: Document) -> bool:
         """A look that finds nothing, as most of them do, begins no transaction."""

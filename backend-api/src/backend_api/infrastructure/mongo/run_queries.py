@@ -50,7 +50,7 @@ def started_of(run: Document, model: str) -> RunStarted:
     )
 
 
-def lease_of(run: Document, session: Document) -> Lease:
+def lease_of(run: Document, session: Document, asked_at: float) -> Lease:
     """The lease on a run that was just taken."""
     return Lease(
         run=run_from(run),
@@ -58,6 +58,7 @@ def lease_of(run: Document, session: Document) -> Lease:
         fence=run["fence"],
         expires_at=run["lease_expires_at"],
         resumed=run["attempt"] > 1,
+        asked_at=asked_at,
         options=session_options(session.get("model"), session.get("options") or {}),
         is_named=bool(session.get("title")),
         messages=messages_from(run),
