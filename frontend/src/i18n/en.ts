@@ -97,8 +97,8 @@ export default {
     asks: 'The agent asks before it does this',
     asked: 'The agent asked first',
     of: {
-      asks: 'The agent at work on “{task}” asks before it does this',
-      asked: 'The agent at work on “{task}” asked first',
+      asks: 'The sub-agent at work on “{task}” asks before it does this',
+      asked: 'The sub-agent at work on “{task}” asked first',
     },
     approveOne: 'Approve',
     denyOne: 'Refuse',

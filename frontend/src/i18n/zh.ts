@@ -98,8 +98,8 @@ const zh: typeof en = {
     asks: '智能体想做下面的事，请你决定',
     asked: '智能体先问过你',
     of: {
-      asks: '负责“{task}”的智能体想做下面的事，请你决定',
-      asked: '负责“{task}”的智能体先问过你',
+      asks: '负责“{task}”的子智能体想做下面的事，请你决定',
+      asked: '负责“{task}”的子智能体先问过你',
     },
     approveOne: '批准',
     denyOne: '拒绝',

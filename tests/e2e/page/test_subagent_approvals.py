@@ -18,8 +18,8 @@ from support.page import PHONE, WIDE, chromium, say, transcript
 from support.stack import Stack, run_stack
 
 PATIENT_MS = 60_000
-ASKS = "The agent at work on “write it” asks before it does this"
-ASKED = "The agent at work on “write it” asked first"
+ASKS = "The sub-agent at work on “write it” asks before it does this"
+ASKED = "The sub-agent at work on “write it” asked first"
 COMMAND = "echo once >> seen.txt"
 
 
@@ -64,7 +64,7 @@ async def approved_on_the_page(own: Stack, api: ApiClient) -> None:
         page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
         await page.goto(f"{own.base_url}/s/{session}")
         await say(page, "go")
-        inner = transcript(page).get_by_role("list", name="What the other agent does")
+        inner = transcript(page).get_by_role("list", name="What the sub-agent does")
         card = inner.get_by_role("group", name=ASKS)
         await expect(card.get_by_text(COMMAND).last).to_be_visible(timeout=PATIENT_MS)
         await expect(transcript(page).get_by_text("It is done.")).to_be_visible()

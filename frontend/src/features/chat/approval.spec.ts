@@ -59,7 +59,7 @@ describe('an approval', () => {
   it('says whose work it is for, where another agent asks', () => {
     const props = { item: asked(4), sessionId: 's', task: 'count {the} @:files' }
     render(ApprovalCard, { props, global: { plugins: [i18n] } })
-    expect(screen.getByRole('group', { name: /^The agent at work on “count {the} @:files” asks/ })).toBeTruthy()
+    expect(screen.getByRole('group', { name: /^The sub-agent at work on “count {the} @:files” asks/ })).toBeTruthy()
   })
   it('shows what would be done as text, and decides on one call or on all', async () => {
     const path = 'POST /sessions/s/approvals/a'
