@@ -13,6 +13,7 @@ from backend_api.domain.agent.events import (
     ApprovalCall,
     ApprovalRequested,
     ApprovalResolved,
+    Decided,
     MessageUser,
     RunQueued,
     SessionUpdated,
@@ -140,6 +141,23 @@ async def test_calls_are_decided_one_by_one_and_none_twice(stores: ConversationS
     assert [one.call_id for one in await stored(stores, session_id, ToolFinished)] == ["c1", "c3"]
 
 
+@pytest.mark.parametrize("decision", ["approve", "approve_all", "deny"])
+async def test_a_decision_after_the_deadline_is_refused_before_anybody_looked(
+    stores: ConversationStores, decision: Decided
+) -> None:
+    session_id, lease, _ = await waiting(stores, "c1", "c2", expires_s=-1)
+    before = (await stores.sessions.get(session_id, ANNA)).options
+    for chosen in (None, ["c1"]):
+        with pytest.raises(ApprovalDecidedError, match="c1, c2 denied as nobody decided in time"):
+            await stores.waits.answer(session_id, ANNA, "a", Decision(decision=decision, call_ids=chosen))
+    assert await stores.ledger.claim("w2", lease_s=30, model="m", run_id=lease.run.id) is None
+    assert (await stores.sessions.get(session_id, ANNA)).options == before
+    assert await stores.waits.expire() is not None
+    (told,) = await stored(stores, session_id, ApprovalResolved)
+    assert (told.decision, told.by) == ("deny", "timeout")
+    assert [one.call_id for one in await stored(stores, session_id, ToolFinished)] == ["c1", "c2"]
+
+
 async def test_an_approval_is_its_owners_and_no_question(stores: ConversationStores) -> None:
     session_id, _, _ = await waiting(stores, "c1")
     for user, wait_id, answer, error in (
@@ -197,7 +215,8 @@ COMING = ("approve", "deny", "deadline", "message", "stop")
 
 @pytest.mark.parametrize("order", list(permutations(COMING, 3)), ids="-".join)
 async def test_whatever_comes_at_once_decides_a_call_once(stores: ConversationStores, order: tuple[str, ...]) -> None:
-    session_id, lease, _ = await waiting(stores, "c1", expires_s=-1)
+    # Nothing but the deadline comes after it.
+    session_id, lease, _ = await waiting(stores, "c1", expires_s=-1 if "deadline" in order else 60)
 
     async def happen(what: str) -> None:
         match what:
@@ -293,7 +312,7 @@ async def test_a_stop_ends_the_calls_that_agents_work_on_after_theirs(stores: Co
 async def test_whatever_comes_at_once_decides_each_agents_call_once(
     stores: ConversationStores, order: tuple[str, ...]
 ) -> None:
-    session_id, lease = await waiting_below(stores, expires_s=-1)
+    session_id, lease = await waiting_below(stores, expires_s=-1 if "deadline" in order else 60)
 
     async def happen(what: str) -> None:
         match what:

@@ -47,6 +47,13 @@ class OpenWait:
         """What was decided of an approval."""
         return self.subject.decided if isinstance(self.subject, Approval) else ()
 
+    @property
+    def lapsed(self) -> Sequence[PastDecision]:
+        """What is decided of an approval whose deadline has passed, though nobody recorded it yet."""
+        if not isinstance(self.subject, Approval):
+            return ()
+        return self.subject.resolved(self.id, "timeout", None).rest.decided
+
     def asked(self) -> Recorded:
         """What tells of it."""
         return Recorded(payload=self.subject.asked(self.id, self.deadline))

@@ -215,7 +215,8 @@ class Waits(Protocol):
 
     async def answer(self, session_id: SessionId, user_id: UserId, wait_id: str, answer: Answer) -> Resolved:
         """Raises `SessionNotFoundError`, `QuestionNotFoundError` or `ApprovalNotFoundError`, `QuestionAnsweredError` or
-        `ApprovalDecidedError` where it is over already, and `InvalidError` for an answer it does not allow."""
+        `ApprovalDecidedError` where it is over already or its deadline has passed by the store's clock, and
+        `InvalidError` for an answer it does not allow."""
         ...
 
     async def expire(self) -> Resolved | None:

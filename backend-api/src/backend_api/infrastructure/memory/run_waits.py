@@ -72,6 +72,8 @@ class MemoryWaits:
             run, wait = found
             if wait.id in run.resolved:
                 raise came_too_late(answer, wait.past)
+            if wait.deadline < self._store.clock():
+                raise came_too_late(answer, wait.lapsed)
             return self._end(run, [wait], "user", answer)
 
     async def expire(self) -> Resolved | None:

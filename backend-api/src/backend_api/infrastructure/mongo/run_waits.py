@@ -162,13 +162,21 @@ class MongoWaits:
                 raise SessionNotFoundError("There is no such session.")
             of_session = {"session_id": session_id}
             of_kind = {"waits": {"$elemMatch": {"id": wait_id, "kind": answer.kind}}}
-            run = await self._runs.find_one(of_session | of_kind | {"active": True}, session=transaction)
+            run = await self._timed(transaction, of_session | of_kind | {"active": True})
             if run is None:
                 await self._refuse(transaction, of_session | {"$or": [{"resolved": wait_id}, of_kind]}, wait_id, answer)
             wait = next(wait for wait in waits_of(run) if wait.id == wait_id)
+            if wait.deadline < run["now"]:
+                raise came_too_late(answer, wait.lapsed)
             return await self._end(transaction, run, [wait], "user", answer)
 
         return await in_transaction(self._database, work)
+
+    async def _timed(self, transaction: AsyncClientSession, wanted: Document) -> Document | None:
+        """A run with the store's clock as its `now`."""
+        steps: list[Document] = [{"$match": wanted}, {"$limit": 1}, {"$set": {"now": "$$NOW"}}]
+        cursor = await self._runs.aggregate(steps, session=transaction)
+        return next(iter(await cursor.to_list()), None)
 
     async def _refuse(self, transaction: AsyncClientSession, known: Document, wait_id: str, answer: Answer) -> NoReturn:
         """Say why this can't be answered."""
