@@ -152,7 +152,7 @@ async def test_a_decision_after_the_deadline_is_refused_before_anybody_looked(
             await stores.waits.answer(session_id, ANNA, "a", Decision(decision=decision, call_ids=chosen))
     assert await stores.ledger.claim("w2", lease_s=30, model="m", run_id=lease.run.id) is None
     assert (await stores.sessions.get(session_id, ANNA)).options == before
-    assert await stores.waits.expire() is not None
+    assert await stores.waits.expire(lease.run.id) is not None
     (told,) = await stored(stores, session_id, ApprovalResolved)
     assert (told.decision, told.by) == ("deny", "timeout")
     assert [one.call_id for one in await stored(stores, session_id, ToolFinished)] == ["c1", "c2"]
@@ -225,7 +225,7 @@ async def test_whatever_comes_at_once_decides_a_call_once(stores: ConversationSt
             case "deny":
                 await stores.waits.answer(session_id, ANNA, "a", DENY)
             case "deadline":
-                await stores.waits.expire()
+                await stores.waits.expire(lease.run.id)
             case "message":
                 await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="no", text="no"))
             case _:
@@ -321,7 +321,7 @@ async def test_whatever_comes_at_once_decides_each_agents_call_once(
             case "deny two":
                 await stores.waits.answer(session_id, ANNA, "wait_two", DENY)
             case "deadline":
-                await stores.waits.expire()
+                await stores.waits.expire(lease.run.id)
             case "message":
                 await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="no", text="no"))
             case _:

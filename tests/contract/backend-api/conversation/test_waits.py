@@ -142,22 +142,25 @@ async def test_a_stop_ends_the_run_with_what_it_used(stores: ConversationStores)
 
 
 async def test_a_deadline_passes_by_the_stores_clock(stores: ConversationStores) -> None:
-    await waiting(stores, "late", expires_s=60)
+    _, later = await waiting(stores, "late", expires_s=60)
+    assert await stores.waits.expire(later.run.id) is None
     session_id, lease = await waiting(stores, "a", expires_s=-1)
-    resolved = await stores.waits.expire()
+    assert await stores.waits.due() == [lease.run.id]
+    resolved = await stores.waits.expire(lease.run.id)
     assert resolved is not None
     assert (resolved.run_id, resolved.is_queued) == (lease.run.id, True)
-    assert await stores.waits.expire() is None
+    assert await stores.waits.expire(lease.run.id) is None
+    assert await stores.waits.due() == []
     (answered,) = await stored(stores, session_id, QuestionAnswered)
     assert (answered.answers, answered.by) == (None, "timeout")
 
 
 async def test_an_answer_after_the_deadline_is_refused_before_anybody_looked(stores: ConversationStores) -> None:
-    session_id, _ = await waiting(stores, "a", expires_s=-1)
+    session_id, lease = await waiting(stores, "a", expires_s=-1)
     with pytest.raises(QuestionAnsweredError):
         await stores.waits.answer(session_id, ANNA, "a", RED)
     assert await stored(stores, session_id, QuestionAnswered, ToolFinished) == []
-    assert await stores.waits.expire() is not None
+    assert await stores.waits.expire(lease.run.id) is not None
     assert [one.by for one in await stored(stores, session_id, QuestionAnswered)] == ["timeout"]
 
 
@@ -188,7 +191,7 @@ async def test_whatever_comes_in_whichever_order_or_at_once_ends_a_wait_once(
             case "answer":
                 await stores.waits.answer(session_id, ANNA, "a", RED)
             case "deadline":
-                await stores.waits.expire()
+                await stores.waits.expire(lease.run.id)
             case "message":
                 await say(stores, session_id, "no")
             case _:

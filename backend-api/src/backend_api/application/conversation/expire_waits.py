@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from backend_api.application.conversation.answer_wait import tell
+from backend_api.domain.conversation.entity import RunId
 from backend_api.domain.conversation.ports import SessionStream, Waits
 from backend_api.domain.errors import DomainError
 from backend_api.domain.notifier import Notifier
@@ -24,11 +27,24 @@ class ExpireWaits:
     look_s: float = 5.0
 
     async def expire_until_cancelled(self) -> None:
-        """Until cancelled."""
+        """Until cancelled. A wait that can't be ended now is tried again at the next look, and keeps nobody else's."""
         while True:
-            try:
-                while (resolved := await self.waits.expire()) is not None:
-                    await tell(resolved, self.stream, self.notifier)
-            except DomainError as error:
-                logger.warning("waits could not be looked at", extra={"code": error.code})
+            due: Sequence[RunId] = ()
+            with _logged("waits could not be looked at"):
+                due = await self.waits.due()
+            for run_id in due:
+                with _logged("a wait could not be ended", run_id=run_id):
+                    if (resolved := await self.waits.expire(run_id)) is not None:
+                        await tell(resolved, self.stream, self.notifier)
             await asyncio.sleep(self.look_s)
+
+
+@contextmanager
+def _logged(what: str, **fields: str) -> Generator[None]:
+    """Errors inside are logged, and are over."""
+    try:
+        yield
+    except DomainError as error:
+        logger.warning(what, extra={"code": error.code, **fields})
+    except Exception:
+        logger.exception(what, extra=fields)

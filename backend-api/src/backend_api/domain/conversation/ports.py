@@ -219,8 +219,13 @@ class Waits(Protocol):
         `InvalidError` for an answer it does not allow."""
         ...
 
-    async def expire(self) -> Resolved | None:
-        """End one whose deadline has passed, by the store's clock; None when there is none."""
+    async def due(self) -> Sequence[RunId]:
+        """Runs with a wait whose deadline has passed, by the store's clock."""
+        ...
+
+    async def expire(self, run_id: RunId) -> Resolved | None:
+        """End this run's waits whose deadline has passed; None when there are none. A run whose session is gone, which
+        can't go on, is over."""
         ...
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from backend_api.domain.agent.events import Event, ResolvedBy, RunQueued, SessionUpdated
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Answer, OpenWait, Wait, end
-from backend_api.domain.conversation.entity import Lease, RunStatus, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import came_too_late, nothing_waits_for
 from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.identity.entity import UserId
@@ -76,14 +76,18 @@ class MemoryWaits:
                 raise came_too_late(answer, wait.lapsed)
             return self._end(run, [wait], "user", answer)
 
-    async def expire(self) -> Resolved | None:
-        """Under the lock."""
+    async def due(self) -> list[RunId]:
+        """Any order."""
+        now = self._store.clock()
+        runs = self._store.runs.items()
+        return [run_id for run_id, run in runs if any(wait.deadline < now for wait in run.waits)]
+
+    async def expire(self, run_id: RunId) -> Resolved | None:
+        """Under the lock. The runs of a session go with it."""
         async with self._store.lock:
-            now = self._store.clock()
-            for run in self._store.runs.values():
-                if due := [wait for wait in run.waits if wait.deadline < now]:
-                    return self._end(run, due, "timeout")
-            return None
+            run, now = self._store.runs.get(run_id), self._store.clock()
+            due = [wait for wait in run.waits if wait.deadline < now] if run else []
+            return self._end(run, due, "timeout") if run and due else None
 
     def _end(self, run: RunRow, ended: Sequence[OpenWait], by: ResolvedBy, answer: Answer | None = None) -> Resolved:
         queued = RunQueued(run_id=run.run.id, message_id=None, cause="answer")

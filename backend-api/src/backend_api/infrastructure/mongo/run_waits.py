@@ -30,6 +30,8 @@ from backend_api.infrastructure.mongo.run_queries import held_run, held_session
 from backend_api.infrastructure.mongo.transactions import AbandonedError, in_transaction, store_errors
 
 _IS_DUE: Document = {"status": RunStatus.WAITING.value, "$expr": {"$lt": ["$wait_until", "$$NOW"]}}
+_GONE: Document = {"status": RunStatus.STOPPED.value, "active": None, "waits": [], "wait_until": None, "inbox": []}
+"""What becomes of a run whose session was deleted."""
 
 
 def waits_of(run: Document) -> list[OpenWait]:
@@ -186,17 +188,24 @@ class MongoWaits:
             raise nothing_waits_for(answer)
         raise came_too_late(answer, _past(past[0]["decided"]) if past else ())
 
-    async def expire(self) -> Resolved | None:
+    async def due(self) -> list[RunId]:
         """A look that finds nothing, as most of them do, begins no transaction."""
         async with store_errors():
-            if await self._runs.find_one(_IS_DUE, projection={"_id": 1}) is None:
-                return None
+            found = await self._runs.find(_IS_DUE, projection={"_id": 1}).sort("wait_until", 1).to_list()
+        return [RunId(run["_id"]) for run in found]
+
+    async def expire(self, run_id: RunId) -> Resolved | None:
+        """One transaction."""
 
         async def work(transaction: AsyncClientSession) -> Resolved | None:
-            run = await self._runs.find_one(_IS_DUE, session=transaction)
+            run = await self._timed(transaction, _IS_DUE | {"_id": run_id})
             if run is None:
                 return None
-            due = [wait for wait in waits_of(run) if wait.deadline <= run["wait_until"]]
+            its_session = {"_id": run["session_id"], "active_run_id": run_id}
+            if await self._database["sessions"].find_one(its_session, {"_id": 1}, session=transaction) is None:
+                await self._runs.update_one({"_id": run_id}, {"$set": _GONE}, session=transaction)
+                return None
+            due = [wait for wait in waits_of(run) if wait.deadline < run["now"]]
             return await self._end(transaction, run, due, "timeout")
 
         return await in_transaction(self._database, work)
