@@ -105,12 +105,12 @@ async def open_agent(
             THINK,
             utc_now(now),
             generate_download_url(_link_signer(ports.link_file, settings.user_content_origin or settings.public_url)),
+            *([web_search(search)] if search is not None else []),
+            ask_user(),
         ]
-        if search is not None:
-            local.append(web_search(search))
         sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools)
         table = capabilities(
-            LocalTools(local, ask=[ask_user()]),
+            LocalTools(local),
             TaskTool(),
             sandbox,
             max_tokens=settings.max_token_budget,

@@ -11,7 +11,7 @@ import pytest
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import Notice, ToolCalled, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
-from backend_api.domain.agent.tools import Done, OnResume, Tool, ToolCall, ToolSpec
+from backend_api.domain.agent.tools import Done, Effect, Tool, ToolCall, ToolSpec
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 
@@ -25,9 +25,10 @@ def asks_for(name: str) -> list[Any]:
 class Source:
     """One tool whose name follows the session's options, and what it does."""
 
-    def __init__(self, on_resume: OnResume | None = None) -> None:
+    def __init__(self, effect: Effect = "writes", *, is_slow: bool = False) -> None:
         self.setups: list[Setup] = []
-        self.on_resume: OnResume | None = on_resume
+        self.effect: Effect = effect
+        self.is_slow = is_slow
         self.holds = asyncio.Event()
         self.calls = 0
 
@@ -36,15 +37,14 @@ class Source:
         name = f"up_to_{setup.options.max_turns}"
         return [
             Tool(
-                spec=ToolSpec(name=name, description="", parameters={}, phrase=""),
+                spec=ToolSpec(name=name, description="", parameters={}, phrase="", effect=self.effect),
                 run_call=self.run,
-                on_resume=self.on_resume,
             )
         ]
 
     async def run(self, call: ToolCall) -> Done:
         self.calls += 1
-        if self.calls == 1 and self.on_resume is not None:
+        if self.calls == 1 and self.is_slow:
             await self.holds.wait()
         return Done(success=True, output="ok", tells=[Notice(text=f"told by {call.name}")])
 
@@ -61,11 +61,11 @@ async def test_a_source_is_asked_with_the_options_of_the_opening() -> None:
     assert told.payload == Notice(text="told by up_to_7")
 
 
-@pytest.mark.parametrize(("on_resume", "calls", "success"), [("again", 2, True), ("report", 1, False)])
+@pytest.mark.parametrize(("effect", "calls", "success"), [("reads", 2, True), ("writes", 1, False)])
 async def test_a_call_found_open_is_run_again_or_reported_as_its_tool_says(
-    on_resume: OnResume, calls: int, success: bool
+    effect: Effect, calls: int, success: bool
 ) -> None:
-    stage, source = Stage(), Source(on_resume)
+    stage, source = Stage(), Source(effect, is_slow=True)
     model = ScriptedModel(asks_for("up_to_50"), SAID)
     async with working(worker_for(stage, model, source, name="first")) as task:
         session = await stage.open_session()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,9 +11,12 @@ import pytest
 from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.bootstrap.background_tasks import background_task
+from backend_api.bootstrap.capabilities import capabilities
+from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.events import QuestionAnswered, QuestionAsked, RunStarted, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
 from backend_api.domain.agent.questions import Answers
+from backend_api.domain.agent.subagents import AgentKind
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.tools.ask_user import ask_user
@@ -50,6 +55,24 @@ async def test_an_answer_goes_on_with_the_run_on_another_worker() -> None:
     (result,) = [turn for turn in model.requests[-1].turns if isinstance(turn, ToolTurn)]
     assert (result.success, result.output) == (True, "The person answered:\n\nWhich colour?\n> red")
     assert [one.attempt for one in stage.payloads(session, RunStarted)] == [1, 2]
+
+
+async def test_only_the_agent_that_the_person_talks_to_has_a_tool_that_asks() -> None:
+    table = capabilities(LocalTools([ask_user()]))
+    kinds: list[AgentKind] = ["main", "general", "explore"]
+    found = [await tools_of(table, Setup(now=lambda: datetime.now(UTC), kind=kind)) for kind in kinds]
+    assert [[tool.spec.name for tool in tools] for tools in found] == [["ask_user"], [], []]
+
+
+async def test_a_tool_that_asks_without_saying_that_it_does_is_named_and_the_run_goes_on() -> None:
+    stage, model = Stage(), ScriptedModel(asking(), SAID)
+    unmarked = replace(ask_user(), spec=replace(ask_user().spec, asks_person=False))
+    async with working(worker_for(stage, model, LocalTools([unmarked]))):
+        session = await stage.open_session()
+        finished = await stage.until_finished(await stage.say(session, "go"))
+    (result,) = stage.payloads(session, ToolFinished)
+    assert (finished.status, result.success, "`asks_person`" in result.preview) == ("completed", False, True)
+    assert not stage.payloads(session, QuestionAsked)
 
 
 async def test_a_message_is_read_after_the_question_nobody_answered() -> None:

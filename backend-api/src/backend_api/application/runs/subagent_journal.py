@@ -104,7 +104,7 @@ class SubagentJournal:
 
     def _asked(self, wait: Wait) -> Approval:
         if not isinstance(wait.subject, Approval):
-            raise TypeError("Only the main agent asks questions.")
+            raise TypeError("tools that ask the person are the main agent's alone, see `may_have`")
         return replace(wait.subject, agent_id=self.agent_id)
 
     def _own(self, payload: T) -> T:

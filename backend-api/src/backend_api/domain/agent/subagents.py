@@ -28,4 +28,6 @@ was cut, or that waited, it goes on where that agent was."""
 
 def may_have(kind: AgentKind, tool: ToolSpec) -> bool:
     """Whether an agent of this kind is given a tool."""
+    if tool.asks_person:
+        return kind == "main"
     return kind != "explore" or tool.read_only

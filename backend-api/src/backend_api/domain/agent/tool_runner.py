@@ -26,6 +26,7 @@ GRACE_S = 3.0
 """A tool that ends itself at its deadline says more than one that is cut, so it gets a little longer."""
 
 TOO_LONG = "It was ended because it did not finish {late}. Part of it may have happened."
+NOT_ASKED = "Nothing was asked: {name} is not marked as a tool that asks the person (`asks_person`)."
 NEVER_BEGUN = "Nothing was run: the computer was not available {late}."
 
 
@@ -133,8 +134,10 @@ class ToolRunner:
         if call.called.asks:
             await self.journal.record([ToolStarted(call_id=call.called.call_id)])
         match await self._execute(call.called, call.tool):
-            case Waits(further):
+            case Waits(further) if call.tool.may_wait_for(further):
                 waits += further
+            case Waits():
+                await self._finish(call.called, Done(success=False, output=NOT_ASKED.format(name=call.called.name)))
             case Done() as done:
                 await self._finish(call.called, done)
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from backend_api.domain.agent.events import StoredPayload, ToolCalled
+from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.waits import Wait
 
 Effect = Literal["reads", "writes"]
-"""Calls that read run together; those that write run in order."""
-OnResume = Literal["again", "report"]
-"""What a run that another worker takes over does with a call it finds open: run it again, or report that it may have
+"""Calls that read run together, without approval, and again where a worker that died left them open. Those that write
+run in order, after an approval where the session wants it, and once: of one left open is reported that it may have
 happened."""
 
 
@@ -22,7 +22,8 @@ happened."""
 class ToolSpec:
     """What the loop, the model and the UI know of a tool. `phrase` is a template such as `Running {command}`.
 
-    One that needs no computer runs while that starts.
+    One that needs no computer runs while that starts. Only one that `asks_person` may answer with questions, and only
+    the agent that the person talks to has it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class ToolSpec:
     effect: Effect = "writes"
     dangerous: bool = False
     needs_computer: bool = True
+    asks_person: bool = False
     deadline_ms: int = 60_000
     offer: str = field(init=False, compare=False, repr=False)
     """What a model is told of it, as JSON."""
@@ -42,7 +44,7 @@ class ToolSpec:
 
     @property
     def read_only(self) -> bool:
-        """Whether a call changes nothing, so that it may run beside others and again."""
+        """See `Effect`."""
         return self.effect != "writes"
 
 
@@ -117,9 +119,11 @@ class Tool:
 
     spec: ToolSpec
     run_call: Callable[[ToolCall], Awaitable[Done | Waits]]
-    on_resume: OnResume | None = None
-    """None: again where it changes nothing, else report."""
 
     def may_run_again(self, was_read_only: bool) -> bool:
         """Whether a call that was cut is run again; `was_read_only` as it was recorded, maybe by an earlier version."""
-        return self.on_resume == "again" or (self.on_resume is None and self.spec.read_only and was_read_only)
+        return self.spec.read_only and was_read_only
+
+    def may_wait_for(self, waits: Sequence[Wait]) -> bool:
+        """Whether its calls may have these instead of a result."""
+        return self.spec.asks_person or not any(isinstance(wait.subject, Questions) for wait in waits)

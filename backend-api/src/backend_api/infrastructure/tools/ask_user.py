@@ -42,6 +42,7 @@ def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
             for number, asked in enumerate(arguments.questions, 1)
         ]
         asked = Questions(call_id=call.call_id, questions=questions)
+        # The id is the one that the page answers by.
         return Waits([Wait(id=f"question_{call.call_id}", subject=asked, expires_s=expires_s)])
 
     return local_tool(
@@ -52,5 +53,6 @@ def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
         ),
         arguments=AskUserArguments,
         phrase="Asking you",
+        asks_person=True,
         run_call=run_call,
     )

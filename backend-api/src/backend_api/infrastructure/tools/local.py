@@ -30,6 +30,7 @@ def local_tool(
     run_call: Callable[[ToolCall, A], Awaitable[Done | Waits]],
     effect: Effect = "reads",
     needs_computer: bool = False,
+    asks_person: bool = False,
     deadline_ms: int = 30_000,
 ) -> Tool:
     """A tool whose `run_call` gets validated arguments."""
@@ -52,18 +53,18 @@ def local_tool(
         phrase=phrase,
         effect=effect,
         needs_computer=needs_computer,
+        asks_person=asks_person,
         deadline_ms=deadline_ms,
     )
     return Tool(spec=spec, run_call=run_checked)
 
 
 class LocalTools:
-    """`ToolSource` of tools that every agent has, but for those that `ask` the person: only the one they talk to."""
+    """`ToolSource` of tools that are the same for every agent."""
 
-    def __init__(self, tools: Sequence[Tool], *, ask: Sequence[Tool] = ()) -> None:
+    def __init__(self, tools: Sequence[Tool]) -> None:
         self._tools = tools
-        self._ask = ask
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """Nothing else of the setup matters."""
-        return [*self._tools, *self._ask] if setup.kind == "main" else self._tools
+        """Nothing of the setup matters."""
+        return self._tools
