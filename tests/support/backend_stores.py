@@ -91,13 +91,13 @@ async def add_session(sessions: SessionRepository, user_id: UserId, title: str =
 
 
 def memory_stores(
-    *, runs_per_user: int = 0, waiting_most: int = 0, clock: Callable[[], datetime] = utc_now
+    *, runs_per_user: int = 0, unseen_most: int = 0, clock: Callable[[], datetime] = utc_now
 ) -> ConversationStores:
     """In memory."""
     store = MemoryStore(clock)
     return ConversationStores(
         sessions=MemorySessionRepository(store),
-        ledger=MemoryRunLedger(store, runs_per_user=runs_per_user, waiting_most=waiting_most),
+        ledger=MemoryRunLedger(store, runs_per_user=runs_per_user, unseen_most=unseen_most),
         waits=MemoryWaits(store),
         log=MemoryEventLog(store),
         transcripts=MemoryTranscripts(store),
@@ -108,13 +108,13 @@ def memory_stores(
 
 @asynccontextmanager
 async def mongo_stores(
-    uri: str, name: str, *, runs_per_user: int = 0, waiting_most: int = 0
+    uri: str, name: str, *, runs_per_user: int = 0, unseen_most: int = 0
 ) -> AsyncGenerator[ConversationStores]:
     """On a real mongod."""
     async with connect(uri, name) as database:
         yield ConversationStores(
             sessions=MongoSessionRepository(database),
-            ledger=MongoRunLedger(database, runs_per_user=runs_per_user, waiting_most=waiting_most),
+            ledger=MongoRunLedger(database, runs_per_user=runs_per_user, unseen_most=unseen_most),
             waits=MongoWaits(database),
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),

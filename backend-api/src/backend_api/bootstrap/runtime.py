@@ -84,7 +84,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
         async with open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes:
             ledger = MongoRunLedger(
-                database, runs_per_user=settings.max_runs_per_user, waiting_most=settings.max_waiting_messages
+                database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
             )
             waits = MongoWaits(database)
             ports = AgentPorts(

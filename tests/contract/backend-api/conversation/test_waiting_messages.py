@@ -15,7 +15,7 @@ MOST = 3
 
 @pytest.fixture
 def bounds() -> dict[str, int]:
-    return {"waiting_most": MOST}
+    return {"unseen_most": MOST}
 
 
 async def say(stores: ConversationStores, session_id: SessionId, name: str) -> Accepted:

@@ -239,7 +239,7 @@ class RunActor:
         """False where a message nobody read stands in the way of the end."""
         run, journal = self._lease.run, self._journal
         journal.has_begun.set()
-        journal.hold(ending.said)
+        journal.store_with_end(ending.said)
         with suppress(TimeoutError):
             async with asyncio.timeout(TITLE_GRACE_S):
                 await journal.is_named.wait()

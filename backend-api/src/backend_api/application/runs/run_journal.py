@@ -15,6 +15,7 @@ from backend_api.application import measures
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.run_stream import RunStream
 from backend_api.domain.agent.events import (
+    MAX_PREVIEW_CHARACTERS,
     BodyReference,
     ContextNote,
     ContextOpened,
@@ -30,7 +31,6 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, Thread, shorten
-from backend_api.domain.agent.tool_runner import MAX_PREVIEW_CHARACTERS
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall, Waits
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.agent.waits import Wait
@@ -111,7 +111,7 @@ class RunJournal:
         self._unbegun_calls: set[str] = set()
         self._at_work: dict[str, ToolCall] = {}
         self._open_message: MessageCompleted | None = None
-        self._held: list[StoredPayload] = []
+        self._unstored: list[StoredPayload] = []
         self._preface: list[Recorded] = []
 
     async def conversation(self) -> Conversation:
@@ -143,7 +143,7 @@ class RunJournal:
                 self.usage, self.files = progress.usage, [*progress.files]
                 for one in history.threads.progress(run_id):
                     self._open_calls |= one.open_calls
-                    self._unbegun_calls |= one.held
+                    self._unbegun_calls |= one.needing_approval
                 self.read_seq = history.threads.main.read_seq
                 if not history.ends_with_message and history.started is not None:
                     self.live.show_stored([history.started])
@@ -186,7 +186,11 @@ class RunJournal:
         """Calls of one agent that were recorded as starting and not as ended."""
         progress = self._history.threads.of(agent_id).progress(self.lease.run.id)
         return [
-            OpenCall(called=called, is_held=call_id in progress.held, is_approved=call_id in progress.approved)
+            OpenCall(
+                called=called,
+                needs_approval=call_id in progress.needing_approval,
+                is_approved=call_id in progress.approved,
+            )
             for call_id, called in self._open_calls.items()
             if called.agent_id == agent_id
         ]
@@ -257,7 +261,7 @@ class RunJournal:
 
     def _open(self, reason: str, *, cancelled: bool) -> list[Recorded]:
         message = self._open_message
-        said, self._held = self._held, []
+        said, self._unstored = self._unstored, []
         if message is not None:
             said += [
                 ThinkingCompleted(message_id=identifier, text=text, turn=message.turn, seen_seq=message.seen_seq)
@@ -289,17 +293,17 @@ class RunJournal:
             [written, "\n" if written and not written.endswith("\n") else "", f"{reason} {MAY_HAVE_HAPPENED}"]
         )
 
-    def hold(self, said: Sequence[StoredPayload]) -> None:
+    def store_with_end(self, said: Sequence[StoredPayload]) -> None:
         """What was said last is whole, and is stored with the end of the run or with what cuts it."""
-        self._held += said
+        self._unstored += said
         for payload in said:
             self._note(payload)
 
     @_in_turn
     async def finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
         """End the run; false when a message the model has not read stands in the way."""
-        held, self._held = self._held, []
-        said = self._with_preface([Recorded(payload=payload) for payload in held])
+        unstored, self._unstored = self._unstored, []
+        said = self._with_preface([Recorded(payload=payload) for payload in unstored])
         events = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq, said=said)
         self.has_ended = bool(events)
         if not events and said:

@@ -10,7 +10,7 @@ from datetime import datetime
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.subagent_journal import SubagentJournal
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import SubagentFinished, SubagentKind, SubagentStarted
+from backend_api.domain.agent.events import MAX_PREVIEW_CHARACTERS, SubagentFinished, SubagentKind, SubagentStarted
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import AssistantTurn, ModelError
@@ -18,7 +18,6 @@ from backend_api.domain.agent.subagents import Assignment
 from backend_api.domain.agent.thread import shorten
 from backend_api.domain.agent.tools import Done, ToolCall, Waits
 
-MAX_SUMMARY_CHARACTERS = 2_000
 TOO_LONG = "The agent was ended because it did not finish within {seconds:g} s. Part of it may have happened."
 SILENT = "The agent ended without an answer."
 LoopOf = Callable[[SubagentKind, Journal], Awaitable[AgentLoop]]
@@ -71,7 +70,7 @@ class Subagents:
         output = text if is_done else "\n\n".join(part for part in (text, reason) if part)
         finished = SubagentFinished(
             subagent_id=journal.agent_id,
-            summary=shorten(output, MAX_SUMMARY_CHARACTERS),
+            summary=shorten(output, MAX_PREVIEW_CHARACTERS),
             usage=progress.usage,
             tool_count=progress.calls,
             duration_ms=max(round((self.clock() - (progress.since or self.clock())).total_seconds() * 1000), 0),

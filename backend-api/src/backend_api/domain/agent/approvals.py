@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from backend_api.domain.agent.events import (
+    MAX_PREVIEW_CHARACTERS,
     ApprovalCall,
     ApprovalRequested,
     ApprovalResolved,
@@ -19,7 +20,6 @@ from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.errors import ConflictError, InvalidError
 
 MAX_FEEDBACK_CHARACTERS = 10_000
-PREVIEW_CHARACTERS = 2_000
 _DENIED: dict[ResolvedBy, str] = {
     "user": "User denied this tool call. Nothing was run. Don't repeat it unless they ask for it.",
     "timeout": "User denied this tool call: nobody approved it in time. Nothing was run.",
@@ -135,8 +135,8 @@ class Approval:
     def _result(self, call_id: str, by: ResolvedBy, feedback: str | None) -> Recorded:
         denied = self._denied(call_id, by)
         output = denied.preview + (f"\nThey said: {feedback[:MAX_FEEDBACK_CHARACTERS]}" if feedback else "")
-        finished = replace(denied, preview=output[:PREVIEW_CHARACTERS])
-        return Recorded(payload=finished, output=output if len(output) > PREVIEW_CHARACTERS else None)
+        finished = replace(denied, preview=output[:MAX_PREVIEW_CHARACTERS])
+        return Recorded(payload=finished, output=output if len(output) > MAX_PREVIEW_CHARACTERS else None)
 
     def _denied(self, call_id: str, by: ResolvedBy) -> ToolFinished:
         why = (_DENIED if self.agent_id is None else _DENIED_TO_ANOTHER)[by]

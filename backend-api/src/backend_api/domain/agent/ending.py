@@ -33,7 +33,7 @@ def cut_by_stop(run_id: str, events: Iterable[Event], *, but: Iterable[Recorded]
         progress.apply(event)
 
     def cut(called: ToolCalled) -> ToolFinished:
-        why = _NOT_BEGUN if called.call_id in progress.held else _CUT
+        why = _NOT_BEGUN if called.call_id in progress.needing_approval else _CUT
         return ToolFinished(
             call_id=called.call_id, success=False, preview=why, cancelled=True, agent_id=called.agent_id
         )

@@ -14,6 +14,8 @@ from typing import Any, Literal
 from backend_api.domain.agent.options import ThinkingLevel
 
 VOCABULARY_VERSION = 10
+MAX_PREVIEW_CHARACTERS = 2_000
+"""Of a call's output, or of what an agent said last, in the event itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from backend_api.domain.agent.events import Question, QuestionAnswered, QuestionAsked, ResolvedBy, ToolFinished
+from backend_api.domain.agent.events import (
+    MAX_PREVIEW_CHARACTERS,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    ResolvedBy,
+    ToolFinished,
+)
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.errors import InvalidError
 
 MAX_ANSWER_CHARACTERS = 10_000
-PREVIEW_CHARACTERS = 2_000
 _UNANSWERED: dict[ResolvedBy, str] = {
     "timeout": "The person did not answer in time. Go on without an answer, as well as you can.",
     "message": "The person did not answer, but wrote a message instead: it comes next.",
@@ -57,10 +63,10 @@ class Questions:
         finished = ToolFinished(
             call_id=self.call_id,
             success=bool(answers),
-            preview=output[:PREVIEW_CHARACTERS],
+            preview=output[:MAX_PREVIEW_CHARACTERS],
             cancelled=by == "stop",
         )
-        is_long = len(output) > PREVIEW_CHARACTERS
+        is_long = len(output) > MAX_PREVIEW_CHARACTERS
         return [Recorded(payload=answered), Recorded(payload=finished, output=output if is_long else None)]
 
     def _check(self, answers: Mapping[str, str]) -> None:

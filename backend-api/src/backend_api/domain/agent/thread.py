@@ -65,7 +65,7 @@ class Conversation:
 @dataclass(slots=True)
 class RunProgress:
     """How far an agent has come in a run, as recorded. `open_calls` were recorded as starting and never as ended; of
-    those that ask, the `held` ones never started, and may once they are `approved`. `attempts_without_progress` counts
+    them those `needing_approval` never started, and may once they are `approved`. `attempts_without_progress` counts
     the run's starts since a tool last gave it a result. `usage` of the main agent is the whole run's."""
 
     run_id: str
@@ -73,7 +73,7 @@ class RunProgress:
     usage: Usage = field(default_factory=Usage)
     files: list[str] = field(default_factory=list[str])
     open_calls: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
-    held: set[str] = field(default_factory=set[str])
+    needing_approval: set[str] = field(default_factory=set[str])
     approved: set[str] = field(default_factory=set[str])
     attempts_without_progress: int = 0
     continuations: int = 0
@@ -94,15 +94,15 @@ class RunProgress:
                 self.open_calls[payload.call_id] = payload
                 self.calls += 1
                 if payload.asks:
-                    self.held.add(payload.call_id)
+                    self.needing_approval.add(payload.call_id)
             case ApprovalResolved():
                 if payload.decision != "deny":
                     self.approved.update(payload.call_ids)
             case ToolStarted():
-                self.held.discard(payload.call_id)
+                self.needing_approval.discard(payload.call_id)
             case ToolFinished():
                 self.open_calls.pop(payload.call_id, None)
-                self.held.discard(payload.call_id)
+                self.needing_approval.discard(payload.call_id)
                 if payload.preview != NO_RESULT:
                     self.attempts_without_progress = 0
             case UsageUpdated():

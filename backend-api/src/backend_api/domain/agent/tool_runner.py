@@ -19,7 +19,6 @@ from backend_api.domain.agent.thread import NO_RESULT, shorten
 from backend_api.domain.agent.tools import Done, OpenCall, Tool, Waits
 from backend_api.domain.agent.waits import Wait
 
-MAX_PREVIEW_CHARACTERS = 2_000
 MAX_TOGETHER = 8
 """How many calls of one agent are at work at once; further ones wait their turn."""
 GRACE_S = 3.0
@@ -82,8 +81,8 @@ class ToolRunner:
         again: list[Announced] = []
         for call in dangling:
             called, tool = call.called, tools.get(call.called.name)
-            if call.is_held:
-                again.append(self._held(call, tool, sorted(tools)))
+            if call.needs_approval:
+                again.append(self._judged_again(call, tool, sorted(tools)))
             elif tool is not None and tool.may_run_again(called.read_only):
                 again.append(Announced(called=called, tool=tool))
             else:
@@ -119,7 +118,7 @@ class ToolRunner:
         )
         return Announced(called=called, tool=tool, broken=broken, asks=verdict if isinstance(verdict, Ask) else None)
 
-    def _held(self, call: OpenCall, tool: Tool | None, names: Sequence[str]) -> Announced:
+    def _judged_again(self, call: OpenCall, tool: Tool | None, names: Sequence[str]) -> Announced:
         """A call that was held for approval, judged anew: what is denied meanwhile stays so, approved or not."""
         if tool is None:
             return Announced(called=call.called, tool=None, broken=_no_tool(call.called.name, names))
@@ -158,10 +157,11 @@ class ToolRunner:
             return call.outcome
 
     async def _finish(self, called: ToolCalled, outcome: Done) -> None:
+        """The journal makes the preview of the output."""
         finished = ToolFinished(
             call_id=called.call_id,
             success=outcome.success,
-            preview=shorten(outcome.output, MAX_PREVIEW_CHARACTERS),
+            preview="",
             duration_ms=outcome.duration_ms,
             display=outcome.display,
         )

@@ -105,10 +105,10 @@ class Waits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenCall:
-    """A call without a result. One that `is_held` for approval was never started, and may be once it `is_approved`."""
+    """A call without a result. One that `needs_approval` was never started, and may be once it `is_approved`."""
 
     called: ToolCalled
-    is_held: bool = False
+    needs_approval: bool = False
     is_approved: bool = False
 
 

@@ -48,10 +48,10 @@ from service_kit.observation.spans import current_traceparent
 class MemoryRunLedger:
     """`RunLedger` on a `MemoryStore`."""
 
-    def __init__(self, store: MemoryStore, *, runs_per_user: int = 0, waiting_most: int = 0) -> None:
+    def __init__(self, store: MemoryStore, *, runs_per_user: int = 0, unseen_most: int = 0) -> None:
         self._store = store
         self._runs_per_user = runs_per_user
-        self._waiting_most = waiting_most
+        self._waiting_most = unseen_most
 
     def _has_enough(self, user_id: UserId) -> bool:
         at_work = [row.run for row in self._store.runs.values() if row.run.status == RunStatus.RUNNING]
@@ -226,7 +226,7 @@ class MemoryRunLedger:
     async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
         """Later, unless fenced out."""
         async with self._store.lock:
-            _, run = self._store.held(lease)
+            _, run = self._store.leased(lease)
             if run.run.status != RunStatus.RUNNING:
                 raise LeaseLostError("The run was taken over after an interruption, or it ended.")
             run.expires_at = self._store.clock() + timedelta(seconds=lease_s)
@@ -240,14 +240,14 @@ class MemoryRunLedger:
     async def release(self, lease: Lease) -> None:
         """The lease lapsed a moment ago."""
         async with self._store.lock:
-            _, run = self._store.held(lease)
+            _, run = self._store.leased(lease)
             run.run = replace(run.run, releases=run.run.releases + 1)
             run.expires_at = self._store.clock() - timedelta(milliseconds=1)
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
         """All or nothing."""
         async with self._store.lock:
-            row, run = self._store.held(lease)
+            row, run = self._store.leased(lease)
             run.inbox = [message for message in run.inbox if message.number > taken]
             events = self._store.record(row, run.run.id, items)
             row.model_read = max(row.model_read, *(item.seen_seq for item in items), 0)
@@ -260,7 +260,7 @@ class MemoryRunLedger:
     ) -> list[Event]:
         """A message nobody saw keeps a completed run going, and gets a run of its own after another ending."""
         async with self._store.lock:
-            row, taken = self._store.held(lease)
+            row, taken = self._store.leased(lease)
             if finished.status == "completed" and row.last_user_seq > seen_seq:
                 return []
             is_unseen = row.last_user_seq > max(seen_seq, row.started_seq)

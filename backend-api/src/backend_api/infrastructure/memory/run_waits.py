@@ -17,7 +17,7 @@ from backend_api.infrastructure.memory.store import MemoryStore, RunRow, Session
 
 def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], seen_seq: int | None) -> list[Event]:
     """See `RunLedger.wait`; under the lock."""
-    row, run = store.held(lease)
+    row, run = store.leased(lease)
     is_unread = seen_seq is not None and row.last_user_seq > seen_seq
     if is_unread or any(message.kind == "stop" for message in run.inbox):
         return []

@@ -71,7 +71,7 @@ class MemoryStore:
             raise SessionNotFoundError("There is no such session.")
         return row
 
-    def held(self, lease: Lease) -> tuple[SessionRow, RunRow]:
+    def leased(self, lease: Lease) -> tuple[SessionRow, RunRow]:
         """Raises `LeaseLostError`."""
         session, run = self.sessions.get(lease.run.session_id), self.runs.get(lease.run.id)
         if session is None or run is None or session.session.active_run_id != lease.run.id or run.fence != lease.fence:

@@ -99,6 +99,7 @@ class SessionDocument(Document):
     last_user_message_id: str | None = None
     last_user_origin: dict[str, str] | None = None
     waiting: list[int] = Field(default_factory=list[int])
+    """Numbers of the messages that no model has read."""
     """The numbers of messages that no model has read."""
     computer_told: int | None = None
     """The order of the last change of the sandbox that is stored in the stream; `disk_told` is that of its disk."""

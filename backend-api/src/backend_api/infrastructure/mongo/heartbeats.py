@@ -13,7 +13,7 @@ from backend_api.domain.conversation.entity import InboxMessage, Lease
 from backend_api.domain.conversation.errors import LeaseLostError
 from backend_api.infrastructure.mongo.database import Document
 from backend_api.infrastructure.mongo.run_documents import messages_from
-from backend_api.infrastructure.mongo.run_queries import held_run
+from backend_api.infrastructure.mongo.run_queries import leased_run
 from backend_api.infrastructure.mongo.transactions import store_errors
 
 _SEEN = {"worker": 1, "fence": 1, "status": 1, "inbox": 1}
@@ -63,17 +63,17 @@ class Heartbeats:
         longer = [{"$set": {"lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]}}}]
         if len(leases) == 1:
             run = await self._runs.find_one_and_update(
-                held_run(leases[0]), longer, projection=_SEEN, return_document=ReturnDocument.AFTER
+                leased_run(leases[0]), longer, projection=_SEEN, return_document=ReturnDocument.AFTER
             )
             return {run["_id"]: run} if run else {}
-        await self._runs.update_many({"$or": [held_run(lease) for lease in leases]}, longer)
+        await self._runs.update_many({"$or": [leased_run(lease) for lease in leases]}, longer)
         # A lease that still holds now held when it was renewed: fences only grow.
         looked = self._runs.find({"_id": {"$in": [lease.run.id for lease in leases]}}, _SEEN)
         return {run["_id"]: run async for run in looked}
 
 
 def _tell(beat: _Beat, run: Document | None) -> None:
-    if run is not None and held_run(beat.lease).items() <= run.items():
+    if run is not None and leased_run(beat.lease).items() <= run.items():
         beat.messages.set_result(messages_from(run))
     else:
         beat.messages.set_exception(LeaseLostError("The run was taken over after an interruption, or it ended."))

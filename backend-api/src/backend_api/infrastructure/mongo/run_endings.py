@@ -19,7 +19,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import from_document, insert_recorded, number, read_events
 from backend_api.infrastructure.mongo.run_documents import left_in_inbox, queued_run, run_from
-from backend_api.infrastructure.mongo.run_queries import held_session, more_unread, waiting_after
+from backend_api.infrastructure.mongo.run_queries import leased_session, more_unread, unseen_after
 from backend_api.infrastructure.mongo.run_waits import over, waits_of
 from backend_api.infrastructure.mongo.transactions import in_transaction
 
@@ -35,7 +35,9 @@ class RunEndings:
         # The driver, as in all of the ledger: each message costs these transactions.
         self._database = database
 
-    async def end(self, lease: Lease, finished: RunFinished, seen_seq: int, said: Sequence[Recorded]) -> list[Event]:
+    async def finish(
+        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
+    ) -> list[Event]:
         """End a run; a message nobody saw keeps it going, or gets a run of its own."""
         is_completed = finished.status == RunStatus.COMPLETED.value
         next_run = uuid.uuid4().hex
@@ -43,7 +45,7 @@ class RunEndings:
         unseen = {"$gt": ["$last_user_seq", {"$max": [seen_seq, {"$ifNull": ["$started_seq", 0]}]}]}
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
-            held = held_session(lease)
+            held = leased_session(lease)
             free = held | {"last_user_seq": {"$lte": seen_seq}} if is_completed else held
             session = await self._database["sessions"].find_one_and_update(
                 free,
@@ -54,7 +56,7 @@ class RunEndings:
                             "active_run_id": {"$cond": [unseen, next_run, None]},
                             "status": {"$cond": [unseen, SessionStatus.QUEUED.value, SessionStatus.IDLE.value]},
                             "fence": 0,
-                            "waiting": {"$cond": [unseen, waiting_after(seen_seq), []]},
+                            "waiting": {"$cond": [unseen, unseen_after(seen_seq), []]},
                             "updated_at": "$$NOW",
                             **more_unread([item.payload for item in said]),
                         }
@@ -97,7 +99,7 @@ class RunEndings:
 
         return await in_transaction(self._database, work)
 
-    async def leave_stop(self, session_id: SessionId, user_id: UserId, only: RunId | None) -> Run | None:
+    async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
         """Leave a stop for the owner of the active run, or end it when nobody took it yet."""
 
         async def work(transaction: AsyncClientSession) -> Run | None:
@@ -106,11 +108,11 @@ class RunEndings:
             )
             if session is None:
                 raise SessionNotFoundError("There is no such session.")
-            run_id = session.get("active_run_id")
-            if run_id is None or (only is not None and run_id != only):
+            active = session.get("active_run_id")
+            if active is None or run_id not in (None, active):
                 return None
             run = await self._database["runs"].find_one_and_update(
-                {"_id": run_id},
+                {"_id": active},
                 [left_in_inbox("stop", session["last_seq"])],
                 return_document=ReturnDocument.AFTER,
                 session=transaction,

@@ -16,7 +16,6 @@ from backend_api.domain.agent.events import (
     ContextNote,
     Event,
     MessageUser,
-    RunFinished,
     RunQueued,
     StoredPayload,
 )
@@ -60,16 +59,16 @@ from backend_api.infrastructure.mongo.run_queries import (
     assigned_to,
     begun_by,
     claimable,
-    held_run,
-    held_session,
     lease_of,
+    leased_run,
+    leased_session,
     more_unread,
     started_of,
     taken_by,
     unconfirmed,
+    unseen_after,
     untaken,
     users_with,
-    waiting_after,
 )
 from backend_api.infrastructure.mongo.run_resumes import resume_run
 from backend_api.infrastructure.mongo.run_waits import begin_waiting, end_waits, waits_of
@@ -80,14 +79,14 @@ class MongoRunLedger(RunEndings):
     """`RunLedger`; the clock of leases is the server's (`$$NOW`), so a gateway's clock may jump.
 
     A user with `runs_per_user` at work gets no further one begun, but for those taken in the same moment; 0 is any
-    number. A lapsed run is taken over all the same, as it is one of them. At most `waiting_most` messages of a session
+    number. A lapsed run is taken over all the same, as it is one of them. At most `unseen_most` messages of a session
     wait that no model has read.
     """
 
-    def __init__(self, database: Database, *, runs_per_user: int = 0, waiting_most: int = 0) -> None:
+    def __init__(self, database: Database, *, runs_per_user: int = 0, unseen_most: int = 0) -> None:
         super().__init__(database)
         self._runs_per_user = runs_per_user
-        self._waiting_most = waiting_most
+        self._waiting_most = unseen_most
         self._sessions = database["sessions"]
         self._runs = database["runs"]
         self._heartbeats = Heartbeats(self._runs)
@@ -118,7 +117,7 @@ class MongoRunLedger(RunEndings):
                             "last_user_seq": {"$add": ["$last_seq", 1]},
                             "last_user_message_id": {"$literal": message.message_id},
                             "last_user_origin": {"$literal": origin},
-                            "waiting": {"$concatArrays": [waiting_after(0), [{"$add": ["$last_seq", 1]}]]},
+                            "waiting": {"$concatArrays": [unseen_after(0), [{"$add": ["$last_seq", 1]}]]},
                             **begun,
                             "active_run_id": {"$ifNull": ["$active_run_id", new_run]},
                             "updated_at": "$$NOW",
@@ -285,10 +284,8 @@ class MongoRunLedger(RunEndings):
 
     async def _set(self, lease: Lease, changes: Document) -> None:
         async with store_errors():
-            run = await self._runs.find_one_and_update(
-                held_run(lease), [{"$set": changes}], projection={"inbox": 1}, return_document=ReturnDocument.AFTER
-            )
-        if run is None:
+            changed = await self._runs.update_one(leased_run(lease), [{"$set": changes}])
+        if not changed.matched_count:
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
@@ -299,11 +296,11 @@ class MongoRunLedger(RunEndings):
             return []
         changes = more_unread([item.payload for item in items])
         if seen := max(item.seen_seq for item in items):
-            changes["waiting"] = waiting_after(seen)
+            changes["waiting"] = unseen_after(seen)
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             session = await self._sessions.find_one_and_update(
-                held_session(lease),
+                leased_session(lease),
                 [{"$set": {"last_seq": {"$add": ["$last_seq", len(items)]}, "updated_at": "$$NOW", **changes}}],
                 projection={"last_seq": 1, "updated_at": 1},
                 return_document=ReturnDocument.AFTER,
@@ -317,20 +314,10 @@ class MongoRunLedger(RunEndings):
             await insert_recorded(self._database, transaction, events, items)
             if taken:
                 inbox = {"$set": {"inbox": untaken(taken)}}
-                await self._runs.update_one(held_run(lease), [inbox], session=transaction)
+                await self._runs.update_one(leased_run(lease), [inbox], session=transaction)
             return events
 
         return await in_transaction(self._database, work)
-
-    async def finish(
-        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
-    ) -> list[Event]:
-        """See `RunEndings`."""
-        return await self.end(lease, finished, seen_seq, said)
-
-    async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
-        """See `RunEndings`."""
-        return await self.leave_stop(session_id, user_id, run_id)
 
     async def get(self, run_id: RunId) -> Run | None:
         """One run."""

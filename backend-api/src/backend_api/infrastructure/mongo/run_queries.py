@@ -16,10 +16,11 @@ IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
 
 
 _ACCEPTED = ("last_user_seq", "active_run_id", "updated_at", "model", "options", "title", "waiting", "status")
-ACCEPTED_FIELDS = dict.fromkeys(_ACCEPTED, 1)
 _OF_SESSION = ("model", "options", "title")
-TAKEN_FIELDS = dict.fromkeys(("last_seq", "model", "options", "title", "updated_at"), 1)
+ACCEPTED_FIELDS = dict.fromkeys(_ACCEPTED, 1)
 """What an acceptance reads of the session it changed."""
+TAKEN_FIELDS = dict.fromkeys(("last_seq", "model", "options", "title", "updated_at"), 1)
+"""What a claim reads of the session whose run it took."""
 
 
 def begun_by(claimant: Claimant | None) -> Document:
@@ -65,12 +66,12 @@ def lease_of(run: Document, session: Document, asked_at: float) -> Lease:
     )
 
 
-def held_session(lease: Lease) -> Document:
+def leased_session(lease: Lease) -> Document:
     """The session as long as this lease may write into it."""
     return {"_id": lease.run.session_id, "active_run_id": lease.run.id, "fence": lease.fence}
 
 
-def held_run(lease: Lease) -> Document:
+def leased_run(lease: Lease) -> Document:
     """The run as long as this lease holds it."""
     return {
         "_id": lease.run.id,
@@ -122,6 +123,6 @@ def more_unread(payloads: Sequence[StoredPayload]) -> Document:
     return {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, said]}} if said else {}
 
 
-def waiting_after(seen: Any) -> Document:
+def unseen_after(seen: Any) -> Document:
     """The messages of a session that no model has read, once those up to a number are."""
     return {"$filter": {"input": {"$ifNull": ["$waiting", []]}, "cond": {"$gt": ["$$this", seen]}}}

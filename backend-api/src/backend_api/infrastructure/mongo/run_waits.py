@@ -26,7 +26,7 @@ from backend_api.domain.conversation.ports import Resolved
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_recorded, number
-from backend_api.infrastructure.mongo.run_queries import held_run, held_session
+from backend_api.infrastructure.mongo.run_queries import leased_run, leased_session
 from backend_api.infrastructure.mongo.transactions import AbandonedError, in_transaction, store_errors
 
 _IS_DUE: Document = {"status": RunStatus.WAITING.value, "$expr": {"$lt": ["$wait_until", "$$NOW"]}}
@@ -60,7 +60,7 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
     """See `RunLedger.wait`."""
 
     async def work(transaction: AsyncClientSession) -> list[Event]:
-        held = held_session(lease)
+        held = leased_session(lease)
         session = await database["sessions"].find_one_and_update(
             held if seen_seq is None else held | {"last_user_seq": {"$lte": seen_seq}},
             [_moved(len(waits), status=SessionStatus.WAITING.value, fence=0)],
@@ -80,7 +80,7 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
             "lease_expires_at": None,
         }
         run = await database["runs"].find_one_and_update(
-            held_run(lease) | {"inbox.kind": {"$ne": "stop"}},
+            leased_run(lease) | {"inbox.kind": {"$ne": "stop"}},
             {"$set": stored, "$inc": {"handovers": 1}},
             session=transaction,
         )
