@@ -144,10 +144,10 @@ class DiesAfter(MemoryRunLedger):
             await asyncio.Event().wait()
         return await super().claim(worker, lease_s=lease_s, model=model, run_id=run_id)
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
         if lease.worker == "worker_1" and self.has_died.is_set():
             await asyncio.Event().wait()
-        events = await super().record(lease, items, taken=taken)
+        events = await super().record(lease, items, handled=handled)
         if lease.worker == "worker_1" and len(self._store_.sessions[lease.run.session_id].events) >= self._number:
             self.has_died.set()
             await asyncio.Event().wait()

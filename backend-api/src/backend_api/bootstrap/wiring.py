@@ -39,7 +39,7 @@ DRAIN_S = 6.0
 """Runs may take so long to come to the end of their present step; then they are cut."""
 
 
-def settle_memory() -> None:
+def tune_garbage_collection() -> None:
     """What is loaded by now stays: the collector need not walk it again and again while answers stream."""
     gc.collect()
     gc.freeze()
@@ -89,7 +89,7 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
                 background_task(announced.listen(), "announced-slots"),
                 working(worker, closing),
             ):
-                settle_memory()
+                tune_garbage_collection()
                 yield use_cases
 
     return wire

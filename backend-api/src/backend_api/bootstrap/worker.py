@@ -15,7 +15,7 @@ from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.listening import listen, server_for
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, SettingsError, load_settings, resolve_hosts
-from backend_api.bootstrap.wiring import settle_memory, working
+from backend_api.bootstrap.wiring import tune_garbage_collection, working
 from backend_api.infrastructure.tool_api.remote_spans import SERVICE as SANDBOX_SERVICE
 from backend_api.interfaces.http.worker_app import build_worker_app
 from service_kit.cancellation import let_cancellation_through
@@ -50,7 +50,7 @@ async def _work(planned: Plan, hosts: list[str]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, closing.begin)
     async with open_runtime(planned) as runtime, _answering(planned.settings, hosts, runtime):
         worker = runtime.agent.worker
-        settle_memory()
+        tune_garbage_collection()
         async with working(worker, closing):
             logger.info("worker started", extra={"worker": worker.name})
             await ended.wait()

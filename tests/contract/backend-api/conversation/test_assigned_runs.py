@@ -26,7 +26,7 @@ async def test_its_worker_takes_it_up_with_all_that_a_claim_tells(stores: Conver
     assert [event.payload.type for event in accepted.events] == ["message.user", "run.queued", "run.started"]
     lease = await confirm(stores, accepted.run_id)
     assert lease is not None
-    assert (lease.worker, lease.fence, lease.resumed, lease.messages) == ("w1", 1, False, ())
+    assert (lease.worker, lease.fence, lease.has_begun_before, lease.messages) == ("w1", 1, False, ())
     assert lease.is_named
     assert lease.options.max_turns == 3
     ended = RunFinished(run_id=lease.run.id, status="completed")
@@ -50,7 +50,7 @@ async def test_one_that_was_not_taken_up_in_time_is_claimed_by_any_worker_and_by
         _, accepted = await assigned(stores, lease_s=-1)
         claimed = await stores.ledger.claim(claimant, lease_s=30, model="m", run_id=accepted.run_id)
         assert claimed is not None
-        assert (claimed.fence, claimed.resumed) == (2, True)
+        assert (claimed.fence, claimed.has_begun_before) == (2, True)
         assert await confirm(stores, accepted.run_id) is None
 
 

@@ -40,7 +40,7 @@ async def test_a_message_that_interrupts_waits_for_the_owner_until_it_is_taken(s
     assert (message.kind, message.seq) == ("redirect", redirect.seq)
     assert await stores.ledger.renew(lease, lease_s=30) == (message,)
     cut = Recorded(payload=MessageCompleted(message_id="a", text="b", partial=True))
-    (event,) = await stores.ledger.record(lease, [cut], taken=message.number)
+    (event,) = await stores.ledger.record(lease, [cut], handled=message.number)
     assert event.seq == redirect.seq + 1
     assert await heard(stores, lease) == []
 
@@ -49,7 +49,7 @@ async def test_messages_are_taken_without_an_event_too(stores: ConversationStore
     session_id, lease = await at_work(stores)
     await say(stores, session_id, "no, that", interrupt=True)
     (message,) = await stores.ledger.renew(lease, lease_s=30)
-    assert await stores.ledger.record(lease, [], taken=message.number) == []
+    assert await stores.ledger.record(lease, [], handled=message.number) == []
     assert await heard(stores, lease) == []
 
 
@@ -58,7 +58,7 @@ async def test_a_later_redirect_stands_for_an_earlier_one_and_survives_its_takin
     await say(stores, session_id, "one", interrupt=True)
     (first,) = await stores.ledger.renew(lease, lease_s=30)
     two = await say(stores, session_id, "two", interrupt=True)
-    await stores.ledger.record(lease, [], taken=first.number)
+    await stores.ledger.record(lease, [], handled=first.number)
     assert await heard(stores, lease) == [("redirect", two.seq)]
 
 
@@ -102,7 +102,7 @@ async def test_what_was_not_taken_is_told_to_the_next_owner_and_only_to_the_owne
     with pytest.raises(LeaseLostError):
         await stores.ledger.renew(lapsed, lease_s=30)
     with pytest.raises(LeaseLostError):
-        await stores.ledger.record(lapsed, [], taken=lease.messages[-1].number)
+        await stores.ledger.record(lapsed, [], handled=lease.messages[-1].number)
     assert len(await heard(stores, lease)) == 2
 
 
@@ -122,7 +122,7 @@ async def test_a_run_that_was_given_back_is_claimed_at_once_and_the_first_owner_
     taken = await stores.ledger.claim("w2", lease_s=30, model="m")
     assert taken is not None
     assert (taken.run.id, taken.run.attempt, taken.run.releases) == (lease.run.id, 2, 1)
-    assert (taken.run.worker, taken.resumed) == ("w2", True)
+    assert (taken.run.worker, taken.has_begun_before) == ("w2", True)
     for late in (stores.ledger.release(lease), stores.ledger.renew(lease, lease_s=30)):
         with pytest.raises(LeaseLostError):
             await late

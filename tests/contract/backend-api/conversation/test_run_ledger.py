@@ -71,7 +71,12 @@ async def test_a_run_is_leased_in_the_moment_it_is_queued(stores: ConversationSt
     accepted = await stores.ledger.accept(session_id, ANNA, said("hello"), claimant=CLAIMANT)
     lease = accepted.lease
     assert lease is not None
-    assert (lease.run.id, lease.worker, lease.run.attempt, lease.resumed) == (accepted.run_id, "here", 1, False)
+    assert (lease.run.id, lease.worker, lease.run.attempt, lease.has_begun_before) == (
+        accepted.run_id,
+        "here",
+        1,
+        False,
+    )
     assert await types(stores, session_id) == ["message.user", "run.queued", "run.started"]
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.RUNNING
     assert await stores.ledger.claim("elsewhere", lease_s=30, model="m") is None
@@ -97,7 +102,7 @@ async def test_a_lease_given_at_once_lapses_like_any_other(stores: ConversationS
     taken = await stores.ledger.claim("elsewhere", lease_s=30, model="m")
     assert lease is not None
     assert taken is not None
-    assert (taken.run.id, taken.resumed) == (lease.run.id, True)
+    assert (taken.run.id, taken.has_begun_before) == (lease.run.id, True)
     with pytest.raises(LeaseLostError):
         await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="late", text="late"))])
 
@@ -139,7 +144,7 @@ async def test_a_queued_run_is_claimed_by_one_of_many_workers(stores: Conversati
     claims = await asyncio.gather(*(stores.ledger.claim(f"w{n}", lease_s=30, model="m") for n in range(8)))
     leases = [lease for lease in claims if lease is not None]
     assert [lease.run.id for lease in leases] == [accepted.run_id]
-    assert not leases[0].resumed
+    assert not leases[0].has_begun_before
     assert await types(stores, session_id) == ["message.user", "run.queued", "run.started"]
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.RUNNING
 
@@ -151,7 +156,7 @@ async def test_a_lapsed_lease_is_taken_over_and_fences_the_first_worker(stores: 
     second = await stores.ledger.claim("w2", lease_s=30, model="m")
     assert first is not None
     assert second is not None
-    assert (second.resumed, second.run.attempt, second.fence > first.fence) == (True, 2, True)
+    assert (second.has_begun_before, second.run.attempt, second.fence > first.fence) == (True, 2, True)
     answer = Recorded(payload=MessageCompleted(message_id="a", text="late"))
     with pytest.raises(LeaseLostError):
         await stores.ledger.record(first, [answer])

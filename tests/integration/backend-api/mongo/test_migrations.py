@@ -90,7 +90,7 @@ async def test_a_run_that_was_at_work_in_a_former_version_goes_on(
     async with mongo_stores(mongo_server.uri, mongo_database_name) as stores:
         lease = await stores.ledger.claim("w", lease_s=30, model="m")
         assert lease is not None
-        assert lease.resumed
+        assert lease.has_begun_before
         stage = Stage(ledger=stores.ledger, log=stores.log)  # type: ignore[arg-type]
         stage.sessions = stores.sessions  # type: ignore[assignment]
         worker = worker_for(stage, ScriptedModel([TextPart("Done."), FinishPart("stop")]))

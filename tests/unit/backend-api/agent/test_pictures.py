@@ -157,7 +157,7 @@ def test_an_opening_is_due_once_there_are_too_many_and_keeps_the_last(size: int,
     assert not PROJECTION.is_due(conversation(*begin, *shots(1, most, size=size)))
     full = conversation(*begin, *shots(1, most + 1, size=size))
     assert PROJECTION.is_due(full)
-    anew = PROJECTION.settle(full, opened(vision=True))
+    anew = PROJECTION.limit(full, opened(vision=True))
     assert 1 <= anew.pictures < most
     assert not PROJECTION.is_due(full.reopened(anew))
     assert told(full.reopened(anew)).count(LEFT_OUT) == most + 1 - anew.pictures
@@ -168,12 +168,12 @@ def test_all_that_the_model_has_not_seen_yet_is_kept_as_far_as_a_request_takes_i
     body = BodyReference(size=9, media_type="image/png")
     results = [ToolFinished(call_id=call.call_id, success=True, preview="", body=body) for call in calls]
     found = conversation(opened(vision=True), *shots(1, MOST), *calls, *results)
-    assert PROJECTION.settle(found, opened(vision=True)).pictures == 8
-    assert PROJECTION.settle(found, opened(vision=False)).pictures == 0
+    assert PROJECTION.limit(found, opened(vision=True)).pictures == 8
+    assert PROJECTION.limit(found, opened(vision=False)).pictures == 0
 
 
 def test_what_was_left_out_never_comes_back() -> None:
     refused = conversation(*shots(1, 3), opened(vision=True, pictures=0), *shots(4, 1))
-    assert PROJECTION.settle(refused, opened(vision=True)).pictures == 1
+    assert PROJECTION.limit(refused, opened(vision=True)).pictures == 1
     blind = conversation(*shots(1, 3), opened(vision=False))
-    assert PROJECTION.settle(blind, opened(vision=True)).pictures == 3
+    assert PROJECTION.limit(blind, opened(vision=True)).pictures == 3

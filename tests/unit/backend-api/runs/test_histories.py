@@ -49,9 +49,9 @@ class AwayLedger(MemoryRunLedger):
 
     is_away = False
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
         self._answer()
-        return await super().record(lease, items, taken=taken)
+        return await super().record(lease, items, handled=handled)
 
     async def finish(self, lease: Lease, finished: RunFinished, **rest: Any) -> list[Event]:
         self._answer()

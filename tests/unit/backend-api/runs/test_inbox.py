@@ -118,12 +118,12 @@ class SlowLedger(WatchedLedger):
         super().__init__(store)
         self.begun, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
         if not self.begun.is_set() and any(isinstance(item.payload, ToolCalled) for item in items):
             self.begun.set()
             asyncio.get_running_loop().call_later(WRITE_GRACE_S + 0.3, self.go_on.set)
             await self.go_on.wait()
-        return await super().record(lease, items, taken=taken)
+        return await super().record(lease, items, handled=handled)
 
 
 async def test_a_redirect_during_a_slow_write_records_nothing_twice() -> None:

@@ -46,7 +46,7 @@ class Source:
         self.calls += 1
         if self.calls == 1 and self.is_slow:
             await self.holds.wait()
-        return Done(success=True, output="ok", tells=[Notice(text=f"told by {call.name}")])
+        return Done(success=True, output="ok", events=[Notice(text=f"told by {call.name}")])
 
 
 async def test_a_source_is_asked_with_the_options_of_the_opening() -> None:

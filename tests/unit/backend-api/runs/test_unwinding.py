@@ -95,9 +95,9 @@ class FailingLedger(WatchedLedger):
 
     is_away = False
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
         self._check()
-        return await super().record(lease, items, taken=taken)
+        return await super().record(lease, items, handled=handled)
 
     async def finish(self, lease: Lease, finished: RunFinished, **rest: Any) -> list[Event]:
         self._check()
@@ -135,11 +135,11 @@ class SlowResult(WatchedLedger):
         super().__init__(store)
         self.begun, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
         if any(isinstance(item.payload, ToolFinished) for item in items):
             self.begun.set()
             await self.go_on.wait()
-        return await super().record(lease, items, taken=taken)
+        return await super().record(lease, items, handled=handled)
 
 
 async def test_a_call_whose_result_is_being_stored_while_its_agent_is_cut_gets_no_second_one() -> None:

@@ -142,7 +142,7 @@ class RunActor:
 
     async def _handle(self, messages: Sequence[InboxMessage], work: asyncio.Task[None] | None) -> bool:
         """Do what the inbox asks for; answers whether the work was cut and is to begin anew."""
-        journal, taken = self._journal, messages[-1].number
+        journal, handled = self._journal, messages[-1].number
         await journal.load()
         stopped_up_to, is_redirected = 0, False
         for message in messages:
@@ -155,7 +155,7 @@ class RunActor:
                 case _:
                     assert_never(message.kind)
         if not stopped_up_to and not is_redirected:
-            await journal.record([], taken=taken)
+            await journal.record([], handled=handled)
             return False
         if work is not None:
             work.cancel()
@@ -165,13 +165,13 @@ class RunActor:
         if stopped_up_to:
             await self._stop(stopped_up_to)
             return False
-        await self._redirect(taken, work)
+        await self._redirect(handled, work)
         return True
 
-    async def _redirect(self, taken: int, work: asyncio.Task[None] | None) -> None:
+    async def _redirect(self, handled: int, work: asyncio.Task[None] | None) -> None:
         """Store what was cut as far as it came; the work that begins anew reads the new message."""
         journal = self._journal
-        await journal.cut(REDIRECTED, taken=taken)
+        await journal.cut(REDIRECTED, handled=handled)
         if work is not None and not work.done():
             await asyncio.wait({work}, timeout=STOP_GRACE_S)
             await _cut([work], UNWIND_S)
@@ -290,7 +290,7 @@ async def _cut(tasks: Collection[asyncio.Task[Any]], within_s: float) -> None:
 def _observed(lease: Lease) -> Generator[None]:
     """Logs, trace and measures of all that one worker does for a run: the same trace whoever drives it."""
     run = lease.run
-    if not lease.resumed and run.started_at is not None:
+    if not lease.has_begun_before and run.started_at is not None:
         measures.RUN_WAKE_SECONDS.observe(max((run.started_at - run.created_at).total_seconds(), 0.0))
     attributes = {"session.id": run.session_id, "run.id": run.id, "run.attempt": run.attempt, "worker": lease.worker}
     with (

@@ -213,8 +213,8 @@ class RunJournal:
         with _observed(call):
             yield call
 
-    async def record(self, payloads: Sequence[StoredPayload], *, taken: int = 0) -> None:
-        await self.record_items([Recorded(payload=payload) for payload in payloads], taken=taken)
+    async def record(self, payloads: Sequence[StoredPayload], *, handled: int = 0) -> None:
+        await self.record_items([Recorded(payload=payload) for payload in payloads], handled=handled)
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
         body = None
@@ -223,12 +223,12 @@ class RunJournal:
         items = [_result(finished, outcome.output, body)]
         if outcome.changed_paths:
             items.append(Recorded(payload=FilesChanged(paths=outcome.changed_paths, origin="agent")))
-        await self.record_items([*items, *(Recorded(payload=payload) for payload in outcome.tells)])
+        await self.record_items([*items, *(Recorded(payload=payload) for payload in outcome.events)])
 
     @_in_turn
-    async def record_items(self, items: Sequence[Recorded], *, taken: int = 0) -> None:
+    async def record_items(self, items: Sequence[Recorded], *, handled: int = 0) -> None:
         """Store these in one step."""
-        await self._write(items, taken)
+        await self._write(items, handled)
 
     def open_message(self, message: MessageCompleted, preface: Sequence[Recorded] = ()) -> None:
         self._preface, self._open_message, self.read_seq = [*preface], message, message.seen_seq
@@ -240,10 +240,10 @@ class RunJournal:
         await self._close_open(reason, *extra, cancelled=cancelled)
 
     @_in_turn
-    async def cut(self, reason: str, *, taken: int) -> None:
-        """Close what is open; with it go the inbox's messages up to the number `taken`, which led to this. What is
+    async def cut(self, reason: str, *, handled: int) -> None:
+        """Close what is open; with it go the inbox's messages up to the number `handled`, which led to this. What is
         still at work is cancelled, should it want to store anything, until `is_cut` is taken back."""
-        await self._close_open(reason, cancelled=True, taken=taken)
+        await self._close_open(reason, cancelled=True, handled=handled)
         self.is_cut = True
 
     @_in_turn
@@ -253,11 +253,11 @@ class RunJournal:
         if calls:
             await self._write([self._cut_result(call.called, reason, cancelled=True) for call in calls], 0)
 
-    async def _close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, taken: int = 0) -> None:
+    async def _close_open(self, reason: str, *extra: StoredPayload, cancelled: bool = False, handled: int = 0) -> None:
         items = self._open(reason, cancelled=cancelled) + [Recorded(payload=payload) for payload in extra]
         self._open_message = None
-        if items or taken:
-            await self._write(items, taken)
+        if items or handled:
+            await self._write(items, handled)
 
     def _open(self, reason: str, *, cancelled: bool) -> list[Recorded]:
         message = self._open_message
@@ -326,10 +326,10 @@ class RunJournal:
             measures.LEASES_LOST.inc()
             logger.warning("run lost to another worker", extra={"run_id": self.lease.run.id})
 
-    async def _write(self, items: Sequence[Recorded], taken: int) -> None:
+    async def _write(self, items: Sequence[Recorded], handled: int) -> None:
         self.has_begun.set()
         items = self._with_preface(items)
-        events = await self._ledger.record(self.lease, items, taken=taken)
+        events = await self._ledger.record(self.lease, items, handled=handled)
         for item in items:
             self._note(item.payload)
         if events:

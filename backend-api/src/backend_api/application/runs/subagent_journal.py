@@ -76,8 +76,8 @@ class SubagentJournal:
         await self._run.record_items(items)
 
     async def record_result(self, finished: ToolFinished, outcome: Done) -> None:
-        tells = [self._own(payload) for payload in outcome.tells]
-        await self._run.record_result(self._own(finished), replace(outcome, tells=tells))
+        events = [self._own(payload) for payload in outcome.events]
+        await self._run.record_result(self._own(finished), replace(outcome, events=events))
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
         """The run waits once all of its agents that can work have."""

@@ -75,4 +75,4 @@ class Subagents:
             tool_count=progress.calls,
             duration_ms=max(round((self.clock() - (progress.since or self.clock())).total_seconds() * 1000), 0),
         )
-        return Done(success=is_done, output=output, tells=[finished])
+        return Done(success=is_done, output=output, events=[finished])

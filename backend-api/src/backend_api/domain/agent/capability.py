@@ -87,12 +87,12 @@ ALLOW = Allow()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
     """What of the history the model is sent. `apply` is pure, and makes the same of a turn until the next opening;
-    `is_due` says that an opening is to leave something out; `settle` writes what it leaves out into one. All read the
+    `is_due` says that an opening is to leave something out; `limit` writes what it leaves out into one. All read the
     log alone, and never how much time has passed or what another process knows."""
 
     apply: Callable[[Conversation], Conversation]
     is_due: Callable[[Conversation], bool] = lambda _: False
-    settle: Callable[[Conversation, ContextOpened], ContextOpened] = lambda _, opened: opened
+    limit: Callable[[Conversation, ContextOpened], ContextOpened] = lambda _, opened: opened
 
 
 async def _no_tools(_: Setup) -> Sequence[Tool]:
@@ -140,11 +140,11 @@ class Capabilities:
         """Whether less of the history is to be sent from now on."""
         return any(projection.is_due(conversation) for one in self.all for projection in one.projections)
 
-    def settled(self, conversation: Conversation, opened: ContextOpened) -> ContextOpened:
+    def limited(self, conversation: Conversation, opened: ContextOpened) -> ContextOpened:
         """The opening with what it leaves out of the history before it."""
         for one in self.all:
             for projection in one.projections:
-                opened = projection.settle(conversation, opened)
+                opened = projection.limit(conversation, opened)
         return opened
 
     def project(self, conversation: Conversation) -> Conversation:

@@ -108,7 +108,7 @@ class AgentLoop:
         is_due = is_refused or self.capabilities.is_opening_due(conversation)
         if opened := self.opening.after(conversation.opened, is_due=is_due):
             if not is_refused:
-                opened = self.capabilities.settled(conversation, opened)
+                opened = self.capabilities.limited(conversation, opened)
             body = Body(content=self.opening.body(), media_type=BODY_MEDIA_TYPE)
             preface.append(Recorded(payload=opened, body=body))
             conversation = conversation.reopened(opened)

@@ -84,7 +84,7 @@ class ToolCall:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
     """What the model reads (`output`) and what the UI shows; `body` is the whole kept beside (bytes, media type), and
-    what it `tells` is stored in the transaction of the result."""
+    its `events` are stored in the transaction of the result."""
 
     success: bool
     output: str
@@ -92,7 +92,7 @@ class Done:
     body: bytes | None = None
     body_media_type: str = "text/plain"
     changed_paths: list[str] = field(default_factory=list[str])
-    tells: Sequence[StoredPayload] = ()
+    events: Sequence[StoredPayload] = ()
     duration_ms: int = 0
 
 

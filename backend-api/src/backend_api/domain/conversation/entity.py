@@ -105,15 +105,15 @@ class InboxMessage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """The right to write into a run's session: law 3. `fence` grows with every claim; a writer with an older one is
-    refused. `resumed` is true when another worker held the run before; `asked_at` is when this process asked for the
-    lease, in seconds of its monotonic clock: it was granted no earlier, and may be believed that long. `options` are
-    the session's own; `is_named` whether the session has a title; `messages` is what lies in its inbox."""
+    refused. `has_begun_before` is true where a worker held the run before; `asked_at` is when this process asked for
+    the lease, in seconds of its monotonic clock: it was granted no earlier, and may be believed that long. `options`
+    are the session's own; `is_named` whether the session has a title; `messages` is what lies in its inbox."""
 
     run: Run
     worker: str
     fence: int
     expires_at: datetime
-    resumed: bool
+    has_begun_before: bool
     asked_at: float
     options: Options = NO_OPTIONS
     is_named: bool = False

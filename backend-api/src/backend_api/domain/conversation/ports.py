@@ -177,8 +177,8 @@ class RunLedger(Protocol):
         """Heartbeat; answers what lies in the run's inbox, in order. Raises `LeaseLostError`."""
         ...
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
-        """Store events of the run, and take its inbox's messages up to the number `taken` out.
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+        """Store events of the run, and take its inbox's messages up to the number `handled` out.
         Raises `LeaseLostError` when fenced out; nothing is written then."""
         ...
 

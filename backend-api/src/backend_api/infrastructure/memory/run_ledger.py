@@ -51,7 +51,7 @@ class MemoryRunLedger:
     def __init__(self, store: MemoryStore, *, runs_per_user: int = 0, unseen_most: int = 0) -> None:
         self._store = store
         self._runs_per_user = runs_per_user
-        self._waiting_most = unseen_most
+        self._unseen_most = unseen_most
 
     def _has_enough(self, user_id: UserId) -> bool:
         at_work = [row.run for row in self._store.runs.values() if row.run.status == RunStatus.RUNNING]
@@ -71,9 +71,9 @@ class MemoryRunLedger:
             row = self._store.own(session_id, user_id)
             if message.client_message_id is not None and message.client_message_id in row.accepted:
                 return replace(row.accepted[message.client_message_id], duplicate=True, events=(), lease=None)
-            waiting = sum(isinstance(event.payload, MessageUser) for event in row.events[row.model_read :])
-            if 0 < self._waiting_most <= waiting:
-                raise TooManyWaitingError.of(self._waiting_most)
+            unseen = sum(isinstance(event.payload, MessageUser) for event in row.events[row.model_read :])
+            if 0 < self._unseen_most <= unseen:
+                raise TooManyWaitingError.of(self._unseen_most)
             active = row.session.active_run_id
             run_id = active or RunId(uuid.uuid4().hex)
             events = self._store.store(row, run_id, [message])
@@ -190,7 +190,7 @@ class MemoryRunLedger:
             worker=taken.worker,
             fence=taken.fence,
             expires_at=expires_at,
-            resumed=taken.run.attempt > 1,
+            has_begun_before=taken.run.attempt > 1,
             asked_at=time.monotonic(),
             options=session_options(row.session.model, row.session.options),
             is_named=bool(row.session.title),
@@ -244,11 +244,11 @@ class MemoryRunLedger:
             run.run = replace(run.run, releases=run.run.releases + 1)
             run.expires_at = self._store.clock() - timedelta(milliseconds=1)
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
         """All or nothing."""
         async with self._store.lock:
             row, run = self._store.leased(lease)
-            run.inbox = [message for message in run.inbox if message.number > taken]
+            run.inbox = [message for message in run.inbox if message.number > handled]
             events = self._store.record(row, run.run.id, items)
             row.model_read = max(row.model_read, *(item.seen_seq for item in items), 0)
             self._count_said(row, [item.payload for item in items])

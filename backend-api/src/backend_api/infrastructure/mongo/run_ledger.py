@@ -66,8 +66,8 @@ from backend_api.infrastructure.mongo.run_queries import (
     started_of,
     taken_by,
     unconfirmed,
+    unhandled,
     unseen_after,
-    untaken,
     users_with,
 )
 from backend_api.infrastructure.mongo.run_resumes import resume_run
@@ -86,7 +86,7 @@ class MongoRunLedger(RunEndings):
     def __init__(self, database: Database, *, runs_per_user: int = 0, unseen_most: int = 0) -> None:
         super().__init__(database)
         self._runs_per_user = runs_per_user
-        self._waiting_most = unseen_most
+        self._unseen_most = unseen_most
         self._sessions = database["sessions"]
         self._runs = database["runs"]
         self._heartbeats = Heartbeats(self._runs)
@@ -148,8 +148,8 @@ class MongoRunLedger(RunEndings):
             await insert_events(self._database, transaction, events)
             if session["status"] == SessionStatus.WAITING.value:
                 events += await self._wake(transaction, run_id, message)
-            if 0 < self._waiting_most < len(session["waiting"]):
-                raise TooManyWaitingError.of(self._waiting_most)
+            if 0 < self._unseen_most < len(session["waiting"]):
+                raise TooManyWaitingError.of(self._unseen_most)
             return Accepted(
                 message_id=message.message_id,
                 run_id=RunId(run_id),
@@ -288,11 +288,11 @@ class MongoRunLedger(RunEndings):
         if not changed.matched_count:
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
 
-    async def record(self, lease: Lease, items: Sequence[Recorded], *, taken: int = 0) -> list[Event]:
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
         """The fence is checked by the same write that takes the numbers."""
         if not items:
-            if taken:
-                await self._set(lease, {"inbox": untaken(taken)})
+            if handled:
+                await self._set(lease, {"inbox": unhandled(handled)})
             return []
         changes = more_unread([item.payload for item in items])
         if seen := max(item.seen_seq for item in items):
@@ -312,8 +312,8 @@ class MongoRunLedger(RunEndings):
             payloads = [item.payload for item in items]
             events = number(lease.run.session_id, first, session["updated_at"], lease.run.id, payloads)
             await insert_recorded(self._database, transaction, events, items)
-            if taken:
-                inbox = {"$set": {"inbox": untaken(taken)}}
+            if handled:
+                inbox = {"$set": {"inbox": unhandled(handled)}}
                 await self._runs.update_one(leased_run(lease), [inbox], session=transaction)
             return events
 

@@ -58,7 +58,7 @@ def lease_of(run: Document, session: Document, asked_at: float) -> Lease:
         worker=run["worker"],
         fence=run["fence"],
         expires_at=run["lease_expires_at"],
-        resumed=run["attempt"] > 1,
+        has_begun_before=run["attempt"] > 1,
         asked_at=asked_at,
         options=session_options(session.get("model"), session.get("options") or {}),
         is_named=bool(session.get("title")),
@@ -81,9 +81,9 @@ def leased_run(lease: Lease) -> Document:
     }
 
 
-def untaken(taken: int) -> Document:
+def unhandled(handled: int) -> Document:
     """What is left of the inbox."""
-    return {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$gt": ["$$this.number", taken]}}}
+    return {"$filter": {"input": {"$ifNull": ["$inbox", []]}, "cond": {"$gt": ["$$this.number", handled]}}}
 
 
 def claimable(run_id: RunId | None, *, but_not_of: list[str]) -> Document:

@@ -44,7 +44,7 @@ def _is_due(conversation: Conversation) -> bool:
     return len(shown) > MOST or sum(_size(conversation.turns[index]) for index in shown) > MOST_BYTES
 
 
-def _settle(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
+def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
     """Keep the last ones, of those the model has not seen yet as many as a request takes. What was left out before
     stays so, as it may be what a provider refused."""
     if not conversation.pictures or not opened.vision:
@@ -87,4 +87,4 @@ def _size(turn: Turn) -> int:
             return 0
 
 
-PICTURES = Capability(name="pictures", projections=[Projection(apply=_apply, is_due=_is_due, settle=_settle)])
+PICTURES = Capability(name="pictures", projections=[Projection(apply=_apply, is_due=_is_due, limit=_limit)])
