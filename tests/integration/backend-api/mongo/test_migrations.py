@@ -58,8 +58,10 @@ async def thread_of(log: EventLog, session: str) -> Thread:
 
 
 def as_told(turn: Turn) -> Any:
-    """Without what a thought has got since."""
+    """Without what thoughts and results have got since."""
     fields = asdict(turn)
+    for name in ("pictures", "note"):
+        fields.pop(name, None)
     for thought in fields.get("thinking", ()):
         assert thought.pop("offset") == 0
     return json.loads(json.dumps([type(turn).__name__, fields]))
