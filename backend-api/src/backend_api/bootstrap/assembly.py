@@ -160,7 +160,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
         users=ports.users,
         create_session=CreateSession(ports.sessions, rules, limiter, limits),
-        update_session=UpdateSession(ports.sessions, ports.log, ports.stream, rules),
+        update_session=UpdateSession(ports.sessions, ports.stream, rules),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
         sessions=ports.sessions,
         read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.sandboxes),

@@ -72,11 +72,11 @@ async def test_everything_that_changes_a_session_is_told(gateways: list[Gateway]
         ("session.deleted", {}),
     ]
     assert {frame.data["session_id"] for frame in frames} == {session_id}
-    # Each says how new it is, as far as it changed: what the agent does by its event, what the user chose by its time.
+    # Each says how new it is, as far as it changed: what the stream tells by its event, the rest by its time.
     seqs = [frame.data["last_seq"] for frame in frames[1:-1] if "last_seq" in frame.data]
     times = [frame.data["updated_at"] for frame in frames[1:-1] if "updated_at" in frame.data]
     assert (seqs, times) == (sorted(set(seqs)), sorted(times))
-    assert len(seqs) == 5
+    assert len(seqs) == 6
     assert seqs[-1] == read.json()["last_seq"]
     assert frames[1].data["updated_at"] <= frames[-2].data["updated_at"]
     assert "last_seq" not in frames[-2].data

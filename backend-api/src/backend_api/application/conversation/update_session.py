@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend_api.application.conversation.session_rules import OptionRules, check_title
-from backend_api.domain.agent.events import SessionUpdated
 from backend_api.domain.conversation.entity import Session, SessionId
-from backend_api.domain.conversation.ports import EventLog, SessionRepository, SessionStream
+from backend_api.domain.conversation.ports import SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
 
 
@@ -20,7 +19,6 @@ class UpdateSession:
     """
 
     sessions: SessionRepository
-    log: EventLog
     stream: SessionStream
     rules: OptionRules
 
@@ -31,14 +29,10 @@ class UpdateSession:
             return await self.sessions.get(session_id, user_id)
         if changes.get("options") or "model" in changes:
             await self._check(session_id, user_id, changes)
-        changed = await self.sessions.update(session_id, user_id, changes)
-        shown = {key: value for key, value in changes.items() if key in ("title", "model")}
-        if "options" in changes:
-            shown["options"] = changed.options
-        if shown:
-            events = await self.log.append(session_id, [SessionUpdated(**shown)])
-            await self.stream.append(session_id, events)
-        return await self.sessions.get(session_id, user_id)
+        changed = await self.sessions.change(session_id, user_id, changes)
+        if changed.events:
+            await self.stream.append(session_id, changed.events)
+        return changed.session
 
     async def _check(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> None:
         """What would come of it. Two changes at the same moment may make a pair that neither would be allowed; the run

@@ -33,6 +33,7 @@ from backend_api.domain.conversation.entity import (
     SessionId,
 )
 from backend_api.domain.conversation.live_text import TextKey
+from backend_api.domain.conversation.session_changes import Changed
 from backend_api.domain.identity.entity import UserId
 
 
@@ -57,6 +58,11 @@ class SessionRepository(Protocol):
 
     async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
         """Set title, model, pinned, archived, and single options; an option of None is taken back."""
+        ...
+
+    async def change(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Changed:
+        """`update`, and in the same transaction store the event that tells what the session is then. What changes
+        nothing stores nothing."""
         ...
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:

@@ -12,12 +12,11 @@ from backend_api.domain.agent.recorded import Body
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import Entry, SessionPage
+from backend_api.domain.conversation.session_changes import Changed, differing, told
 from backend_api.domain.conversation.usage import total_usage
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.newest_first import newest_first
 from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
-
-_CHANGEABLE = frozenset({"title", "model", "pinned", "archived"})
 
 
 class MemorySessionRepository:
@@ -46,13 +45,21 @@ class MemorySessionRepository:
         return SessionPage(items=items, next_cursor=next_cursor)
 
     async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
-        """Only what a user may change."""
+        """Without telling the stream."""
         row = self._store.own(session_id, user_id)
-        wanted = {key: value for key, value in changes.items() if key in _CHANGEABLE}
-        options = row.session.options | changes.get("options", {})
-        kept = {name: value for name, value in options.items() if value is not None}
-        row.session = replace(row.session, **wanted, options=kept, updated_at=self._store.clock())
+        if values := differing(row.session, changes):
+            row.session = replace(row.session, **values, updated_at=self._store.clock())
         return row.session
+
+    async def change(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Changed:
+        """Under the lock."""
+        async with self._store.lock:
+            row = self._store.own(session_id, user_id)
+            values = differing(row.session, changes)
+            await self.update(session_id, user_id, changes)
+            events = self._store.store(row, None, told(values))
+            row.session = replace(row.session, last_seq=len(row.events))
+            return Changed(session=row.session, events=events)
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
         """With its runs."""

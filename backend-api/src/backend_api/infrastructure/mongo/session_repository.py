@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from pymongo import ReturnDocument
+from pymongo.asynchronous.client_session import AsyncClientSession
+
 from backend_api.domain.conversation.entity import RunId, Session, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import SessionPage
-from backend_api.domain.errors import ConflictError
+from backend_api.domain.conversation.session_changes import Changed, differing, told
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.deletions import remove_contents
 from backend_api.infrastructure.mongo.documents import SessionDocument, find_one_and_update
+from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.newest_first import newest_first
-from backend_api.infrastructure.mongo.transactions import store_errors
-
-_CHANGEABLE = frozenset({"title", "model", "pinned", "archived"})
-_MERGE_ATTEMPTS = 50
+from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 
 
 class MongoSessionRepository:
@@ -25,6 +26,7 @@ class MongoSessionRepository:
 
     def __init__(self, database: Database) -> None:
         # Every request of a session reads it: the driver takes an eighth less time than Beanie for that.
+        self._database = database
         self._sessions = database["sessions"]
 
     async def add(self, session: Session, *, at_most: int = 0) -> None:
@@ -64,25 +66,39 @@ class MongoSessionRepository:
         return SessionPage(items=items, next_cursor=next_cursor)
 
     async def update(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
-        """Set only what a user may change. Options are set as a whole, for that is how the feed tells of them, and only
-        over those that were read, so that two changes at the same moment both hold."""
-        wanted = {key: value for key, value in changes.items() if key in _CHANGEABLE}
-        owned = {"_id": session_id, "user_id": user_id}
-        if not changes.get("options"):
-            return session_from(await self._set(owned, wanted))
-        for _ in range(_MERGE_ATTEMPTS):
-            present = (await self.get(session_id, user_id)).options
-            merged = {name: value for name, value in (present | changes["options"]).items() if value is not None}
-            # A session without the field is one without options.
-            unchanged = {"$or": [{"options": present}, *([{"options": {"$exists": False}}] if not present else [])]}
-            if (document := await self._set(owned | unchanged, wanted | {"options": merged})) is not None:
-                return session_from(document)
-        raise ConflictError("The options were changed by other requests at the same time. Try again.")
+        """Without telling the stream."""
+        return (await self._change(session_id, user_id, changes, is_told=False)).session
 
-    async def _set(self, wanted: Document, values: Document) -> SessionDocument | None:
-        change: Document = {"$currentDate": {"updated_at": True}} | ({"$set": values} if values else {})
-        async with store_errors():
-            return await find_one_and_update(SessionDocument, wanted, change)
+    async def change(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Changed:
+        """See `SessionRepository`."""
+        return await self._change(session_id, user_id, changes, is_told=True)
+
+    async def _change(
+        self, session_id: SessionId, user_id: UserId, changes: dict[str, Any], *, is_told: bool
+    ) -> Changed:
+        """One transaction, so that of two changes at the same moment both hold and the later one is told last."""
+        owned = {"_id": session_id, "user_id": user_id}
+
+        async def work(transaction: AsyncClientSession) -> Changed:
+            found = await self._sessions.find_one(owned, session=transaction)
+            present = session_from(SessionDocument.model_validate(found) if found else None)
+            values = differing(present, changes)
+            if not values:
+                return Changed(session=present, events=[])
+            payloads = told(values) if is_told else []
+            stored = await self._sessions.find_one_and_update(
+                owned,
+                {"$set": values, "$inc": {"last_seq": len(payloads)}, "$currentDate": {"updated_at": True}},
+                return_document=ReturnDocument.AFTER,
+                session=transaction,
+            )
+            session = session_from(SessionDocument.model_validate(stored) if stored else None)
+            events = number(session_id, session.last_seq, session.updated_at, None, payloads)
+            if events:
+                await insert_events(self._database, transaction, events)
+            return Changed(session=session, events=events)
+
+        return await in_transaction(self._database, work)
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
         """Disown first, which fences every writer; then remove what it holds; the rest is up to `MongoDeletions`."""

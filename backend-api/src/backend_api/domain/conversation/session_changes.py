@@ -1,0 +1,36 @@
+"""What a wish to change a session comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from backend_api.domain.agent.events import Event, SessionUpdated
+from backend_api.domain.conversation.entity import Session
+
+_CHANGEABLE = ("title", "model", "pinned", "archived")
+_TOLD = ("title", "model", "options")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """A session as it is then, and what its stream tells of the change."""
+
+    session: Session
+    events: Sequence[Event]
+
+
+def differing(session: Session, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that change, with their new values. Options are wanted one by one, None taking one back, and change
+    as a whole, for that is how the feed tells of them."""
+    values = {name: wanted[name] for name in _CHANGEABLE if name in wanted}
+    merged: dict[str, Any] = session.options | (wanted.get("options") or {})
+    values["options"] = {name: value for name, value in merged.items() if value is not None}
+    return {name: value for name, value in values.items() if value != getattr(session, name)}
+
+
+def told(values: Mapping[str, Any]) -> list[SessionUpdated]:
+    """What the stream tells of fields that changed, if anything."""
+    shown = {name: values[name] for name in _TOLD if name in values}
+    return [SessionUpdated(**shown)] if shown else []

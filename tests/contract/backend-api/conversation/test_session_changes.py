@@ -1,0 +1,87 @@
+"""What the stream tells of a session is what the session is: one suite for memory and MongoDB."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.events import MessageUser, SessionUpdated
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.errors import SessionNotFoundError
+from support.backend_stores import ANNA, BERT, ConversationStores
+
+
+async def told(stores: ConversationStores, session_id: SessionId) -> list[SessionUpdated]:
+    events = await stores.log.read(session_id, after=0, limit=1_000)
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert (await stores.sessions.get(session_id, ANNA)).last_seq == len(events)
+    return [event.payload for event in events if isinstance(event.payload, SessionUpdated)]
+
+
+async def test_a_change_answers_and_stores_what_the_session_is_then(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
+    before = (await stores.sessions.get(session_id, ANNA)).last_seq
+    await stores.sessions.change(session_id, ANNA, {"options": {"max_turns": 5}})
+    changed = await stores.sessions.change(session_id, ANNA, {"title": "a", "options": {"enable_approval": True}})
+    options = {"max_turns": 5, "enable_approval": True}
+    assert (changed.session.title, changed.session.options, changed.session.last_seq) == ("a", options, before + 2)
+    assert changed.session == await stores.sessions.get(session_id, ANNA)
+    (event,) = changed.events
+    assert (event.seq, event.run_id) == (before + 2, None)
+    assert await told(stores, session_id) == [
+        SessionUpdated(options={"max_turns": 5}),
+        SessionUpdated(title="a", options=options),
+    ]
+
+
+async def test_of_changes_at_once_the_last_that_is_told_is_true(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    for _ in range(30):
+        flags = (stores.sessions.change(session_id, ANNA, {"options": {"enable_approval": one}}) for one in (1, 2, 3))
+        names = (stores.sessions.change(session_id, ANNA, {"title": title}) for title in ("a", "b"))
+        await asyncio.gather(*flags, *names)
+        session = await stores.sessions.get(session_id, ANNA)
+        changes = await told(stores, session_id)
+        assert [one.options for one in changes if one.options is not None][-1] == session.options
+        assert [one.title for one in changes if one.title is not None][-1] == session.title
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"title": "a"},
+        {"model": "m"},
+        {"options": {"max_turns": 5}},
+        {"options": {}},
+        {"options": {"enable_approval": None}},
+        {"pinned": True, "archived": False},
+        {"title": "a", "model": "m", "options": {"max_turns": 5, "enable_thinking": None}, "pinned": True},
+    ],
+    ids=str,
+)
+async def test_a_change_that_changes_nothing_stores_nothing(
+    stores: ConversationStores, changes: dict[str, Any]
+) -> None:
+    session_id = await stores.session()
+    as_it_is = {"title": "a", "model": "m", "options": {"max_turns": 5}, "pinned": True}
+    first = await stores.sessions.change(session_id, ANNA, as_it_is)
+    again = await stores.sessions.change(session_id, ANNA, changes)
+    assert (again.session, again.events) == (first.session, [])
+    assert len(await told(stores, session_id)) == 1
+
+
+async def test_pinning_is_told_by_the_feed_alone(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    changed = await stores.sessions.change(session_id, ANNA, {"pinned": True, "archived": True})
+    assert (changed.session.pinned, changed.session.archived, changed.events) == (True, True, [])
+    assert await told(stores, session_id) == []
+
+
+async def test_a_session_is_changed_by_its_owner_alone(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    with pytest.raises(SessionNotFoundError):
+        await stores.sessions.change(session_id, BERT, {"title": "b"})
+    assert await told(stores, session_id) == []
