@@ -85,3 +85,32 @@ async def test_a_patch_merges_options_and_null_takes_one_back(gateway: Gateway) 
     assert await patched({"max_turns": None}) == {}
     events = (await gateway.client.get(f"{url}/events?format=json", headers=anna)).json()["items"]
     assert [event["options"] for event in events] == [{"max_turns": 5}, {}]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_turns", True),
+        ("max_turns", "7"),
+        ("max_turns", 7.0),
+        ("enable_approval", "yes"),
+        ("enable_approval", 1),
+        ("enable_thinking", "off"),
+        ("denied_tools", "shell_exec"),
+    ],
+)
+async def test_a_value_of_another_type_is_refused_and_not_read_as_one(gateway: Gateway, name: str, value: Any) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    body = {"options": {name: value}}
+    for method, url in (("POST", "/api/sessions"), ("PATCH", f"/api/sessions/{session_id}")):
+        answer = await gateway.client.request(method, url, json=body, headers=anna)
+        assert answer.status_code == 422, answer.text
+        assert [error["field"] for error in answer.json()["errors"]] == [f"body.options.{name}"]
+    for other in ({"pinned": 1}, {"archived": "true"}, {"title": 7}):
+        answer = await gateway.client.patch(f"/api/sessions/{session_id}", json=other, headers=anna)
+        assert answer.status_code == 422, answer.text
+    message = {"text": "hello", "interrupt": "no"}
+    answer = await gateway.client.post(f"/api/sessions/{session_id}/messages", json=message, headers=anna)
+    assert answer.status_code == 422, answer.text
+    assert (await gateway.client.get(f"/api/sessions/{session_id}", headers=anna)).json()["last_seq"] == 0

@@ -153,6 +153,10 @@ async def test_frames_that_ask_for_what_is_not_there_get_a_typed_error_and_the_s
             ({"type": "options", "model": "unknown"}, "invalid", "body.model"),
             ({"type": "options", "magic": True}, "invalid", "options.magic"),
             ({"type": "options", "enable_plan_mode": True}, "invalid", "options.enable_plan_mode"),
+            ({"type": "options", "max_turns": True}, "invalid", "options.max_turns"),
+            ({"type": "options", "max_turns": "7"}, "invalid", "options.max_turns"),
+            ({"type": "options", "enable_approval": "yes"}, "invalid", "options.enable_approval"),
+            ({"type": "interrupt", "text": "x", "interrupt": False}, "invalid", "interrupt.interrupt"),
             ({"type": "message", "text": "x", "attachments": ["none"]}, "invalid", "body.attachments.0"),
             ({"type": "dance"}, "invalid", "frame"),
             ({"type": "auth", "token": "x"}, "token_invalid", None),
@@ -168,6 +172,32 @@ async def test_frames_that_ask_for_what_is_not_there_get_a_typed_error_and_the_s
         accepted = await ask(socket, type="message", text="\U0001f600" * 100_000)
         assert (await ask(socket, type="cancel"))["run_id"] == accepted["run_id"]
         assert (await ask(socket, type="interrupt", text="no, this"))["frame"] == "interrupt"
+
+
+async def test_null_takes_the_model_back_and_what_changes_nothing_is_not_told(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    url = f"/api/sessions/{session_id}"
+    model = (await gateway.client.get("/api/models", headers=anna)).json()[-1]["id"]
+    async with websockets.connect(address(gateway, session_id), additional_headers=anna) as socket:
+        for frame in (
+            {"model": model, "max_turns": 5},
+            {"model": model},
+            {"max_turns": 5, "enable_approval": None},
+            {},
+            {"model": None},
+            {"model": None, "max_turns": 5},
+        ):
+            await socket.send(json.dumps({"type": "options"} | frame))
+        assert (await ask(socket, type="ping"))["type"] == "pong"
+        session = (await gateway.client.get(url, headers=anna)).json()
+    assert (session["model"], session["options"]) == (None, {"max_turns": 5})
+    page = (await gateway.client.get(f"{url}/events?format=json", headers=anna)).json()
+    changes = [event for event in page["items"] if event["type"] == "session.updated"]
+    assert [(change.get("model"), change.get("options")) for change in changes] == [
+        (model, {"max_turns": 5}),
+        (None, None),
+    ]
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -11,9 +11,10 @@ from backend_api.application.conversation.event_json import format_time
 
 
 class RequestBody(BaseModel):
-    """A body of a request."""
+    """A body of a request. Values are of the type that is documented: no text is read as a number, and no number as
+    yes or no."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class AnswerBody(BaseModel):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend_api.application.conversation.send_message import Message
 from backend_api.domain.agent.questions import Answers
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
@@ -29,10 +28,7 @@ async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user
         case CancelFrame():
             return {"type": "accepted", "frame": "cancel", "run_id": await calls.stop_run(session_id, user_id)}
         case OptionsFrame():
-            changes: dict[str, Any] = {"options": frame.changes()}
-            if frame.model is not None:
-                changes["model"] = frame.model
-            await calls.update_session(session_id, user_id, changes)
+            await calls.update_session(session_id, user_id, frame.changes())
             return None
         case ApprovalFrame():
             await calls.answer_wait(session_id, user_id, frame.approval_id, frame.decided())
@@ -48,13 +44,6 @@ async def _say(
     frame: MessageFrame | InterruptFrame, calls: UseCases, session_id: SessionId, user_id: UserId
 ) -> dict[str, Any]:
     said = frame.message()
-    if isinstance(frame, InterruptFrame):
-        said = Message(
-            text=said.text,
-            attachments=said.attachments,
-            client_message_id=said.client_message_id,
-            interrupt=True,
-        )
     accepted = await calls.send_message(session_id, user_id, said)
     return {
         "type": "accepted",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, StringConstraints, TypeAdapter
+from pydantic import Discriminator, Field, StringConstraints, TypeAdapter, field_validator
+from pydantic_core import PydanticCustomError
 
 from backend_api.interfaces.http.schemas import RequestBody
 from backend_api.interfaces.http.session_schemas import Answers, DecisionBody, Identifier, MessageBody, OptionsBody
@@ -22,9 +23,17 @@ class MessageFrame(MessageBody):
 
 
 class InterruptFrame(MessageBody):
-    """A message that cuts the turn of the run at work."""
+    """A message that cuts the turn of the run at work. One that does not is a message frame."""
 
     type: Literal["interrupt"]
+    interrupt: bool = True
+
+    @field_validator("interrupt")
+    @classmethod
+    def _cuts(cls, value: bool) -> bool:
+        if not value:
+            raise PydanticCustomError("contradiction", "An interrupt frame interrupts. Send a message frame instead.")
+        return value
 
 
 class CancelFrame(RequestBody):
@@ -43,14 +52,16 @@ class AnswerFrame(RequestBody):
 
 
 class OptionsFrame(OptionsBody):
-    """Only what is given changes; null takes an option back."""
+    """Only what is given changes; null takes an option, or the model, back."""
 
     type: Literal["options"]
     model: str | None = Field(default=None, max_length=200)
 
     def changes(self) -> dict[str, Any]:
-        """The options among it."""
-        return self.model_dump(exclude={"type", "model"}, exclude_unset=True)
+        """Of the session."""
+        options = self.model_dump(exclude={"type", "model"}, exclude_unset=True)
+        model = {"model": self.model} if "model" in self.model_fields_set else {}
+        return model | ({"options": options} if options else {})
 
 
 class PingFrame(RequestBody):
