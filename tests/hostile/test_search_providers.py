@@ -101,4 +101,4 @@ async def test_a_search_that_is_stopped_ends_at_once_with_its_connection(build: 
         await asyncio.wait({searching})
         await asyncio.wait_for(running.left.wait(), 5)
         assert searching.cancelled()
-        assert time.monotonic() - began < 0.5
+        assert time.monotonic() - began < 3, "the search went on until its deadline"
