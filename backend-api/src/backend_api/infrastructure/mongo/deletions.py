@@ -15,6 +15,8 @@ from backend_api.infrastructure.mongo.documents import (
 )
 from backend_api.infrastructure.mongo.transactions import store_errors
 
+_REMOVED_S = 300.0
+"""All that a session ever said is more than is deleted in a moment."""
 DUE_S = 30.0
 """Longer than a call to the manager that was on its way when the session was deleted is repeated."""
 
@@ -38,7 +40,7 @@ class MongoDeletions:
         return Deleted(session_id=SessionId(found.id), user_id=UserId(found.owner or ""))
 
     async def finish(self, session_id: SessionId) -> None:
-        async with store_errors():
+        async with store_errors(within_s=_REMOVED_S):
             await remove_contents(session_id)
             await SessionDocument.find_one({"_id": session_id, "user_id": ""}).delete()
 

@@ -145,13 +145,13 @@ async def read_up_to(cursor: AsyncCursor[Document], most: int | None) -> tuple[l
         return await cursor.to_list(), False
     documents: list[Document] = []
     left: int = most
-    async with cursor:
-        async for document in cursor:
-            left -= len(document["data"].encode()) * (1 + document.get("parts", 0))
-            left -= len(document.get("output") or "")
-            if left < 0 and documents:
-                return documents, True
-            documents.append(document)
+    async for document in cursor:
+        left -= len(document["data"].encode()) * (1 + document.get("parts", 0))
+        left -= len(document.get("output") or "")
+        if left < 0 and documents:
+            await cursor.close()
+            return documents, True
+        documents.append(document)
     return documents, False
 
 

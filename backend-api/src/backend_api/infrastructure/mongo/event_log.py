@@ -84,7 +84,7 @@ class MongoEventLog:
         self, session_id: SessionId, seq: Document, direction: int, limit: int, most: int | None
     ) -> list[Event]:
         batch = limit if most is None else max(1, min(limit, most // _USUAL_BYTES))
-        async with self._pages, store_errors():
+        async with store_errors(), self._pages:
             cursor = (
                 self._database["events"]
                 .find({"session_id": session_id, "seq": seq}, _SHOWN, batch_size=batch)

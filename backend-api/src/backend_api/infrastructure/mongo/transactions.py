@@ -30,8 +30,11 @@ from backend_api.infrastructure.mongo.database import Database, forget_connectio
 DURABLE = WriteConcern("majority")
 """Waits for the journal of a majority: nothing shown is lost with a server."""
 
-_DEADLINE_S = 10.0
+DEADLINE_S = 10.0
+"""What a request waits for the database at most: one that hangs, though its machine answers, is not waited for."""
+_ABORT_S = 1.0
 _ASK_AGAIN_S = 0.1
+_SILENT = "The database does not answer. Try again in a moment."
 _Result = TypeVar("_Result")
 _WRITE_CONFLICT = 112
 _written: ContextVar[list[Event] | None] = ContextVar("written", default=None)
@@ -54,14 +57,27 @@ def giving_way() -> Generator[None]:
 
 
 @asynccontextmanager
-async def store_errors() -> AsyncGenerator[None]:
-    """Connection troubles and time-outs of the driver become `StoreUnavailableError`."""
+async def store_errors(*, within_s: float = DEADLINE_S) -> AsyncGenerator[None]:
+    """Connection troubles and time-outs of the driver become `StoreUnavailableError`, as does what is not done within
+    `within_s` seconds: the driver itself waits for a server that hangs without end."""
+    deadline = asyncio.timeout(within_s)
+    try:
+        async with deadline, _driver_errors():
+            yield
+    except TimeoutError as error:
+        if not deadline.expired():
+            raise
+        raise StoreUnavailableError(_SILENT) from error
+
+
+@asynccontextmanager
+async def _driver_errors() -> AsyncGenerator[None]:
     try:
         yield
     except DuplicateKeyError:
         raise
     except (ConnectionFailure, ExecutionTimeout) as error:
-        raise StoreUnavailableError("The database does not answer. Try again in a moment.") from error
+        raise StoreUnavailableError(_SILENT) from error
 
 
 async def in_transaction(database: Database, work: Callable[[AsyncClientSession], Awaitable[_Result]]) -> _Result:
@@ -71,7 +87,7 @@ async def in_transaction(database: Database, work: Callable[[AsyncClientSession]
     """
     outcome = "failed"
     try:
-        async with asyncio.timeout(_DEADLINE_S), store_errors(), database.client.start_session() as session:
+        async with asyncio.timeout(DEADLINE_S), _driver_errors(), database.client.start_session() as session:
             attempt = 0
             while True:
                 try:
@@ -108,11 +124,28 @@ def wrote(events: Sequence[Event]) -> None:
 async def _attempt(session: AsyncClientSession, work: Callable[[AsyncClientSession], Awaitable[_Result]]) -> _Result:
     written: list[Event] = []
     _written.set(written)
-    async with await session.start_transaction(read_concern=ReadConcern("snapshot"), write_concern=DURABLE):
+    await session.start_transaction(read_concern=ReadConcern("snapshot"), write_concern=DURABLE)
+    try:
         result = await work(session)
         await _commit(session)
+    except BaseException:
+        await _abort(session)
+        raise
     count_stored(written)
     return result
+
+
+async def _abort(session: AsyncClientSession) -> None:
+    """A server that hangs is not waited for: it ends by itself what was begun (docs/decisions/0007)."""
+    if not session.in_transaction:
+        return
+    aborting = asyncio.ensure_future(session.abort_transaction())
+    try:
+        await asyncio.wait({aborting}, timeout=_ABORT_S)
+    finally:
+        if not aborting.done():
+            aborting.cancel()
+            await asyncio.wait({aborting})
 
 
 async def _commit(session: AsyncClientSession) -> None:
