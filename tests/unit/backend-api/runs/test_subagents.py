@@ -133,6 +133,33 @@ async def test_a_stop_ends_it_and_closes_what_it_has_at_work_before_the_call_it_
     ended = stage.payloads(session, ToolFinished)
     assert [(one.agent_id is None, one.cancelled) for one in ended] == [(False, True), (True, True)]
     assert {one.call_id for one in ended} == {one.call_id for one in stage.payloads(session, ToolCalled)}
+    (started,) = stage.payloads(session, SubagentStarted)
+    (finished,) = stage.payloads(session, SubagentFinished)
+    assert finished.subagent_id == started.subagent_id
+    assert (finished.usage.input, finished.tool_count, "topped" in finished.summary) == (10, 1, True)
+
+
+async def test_a_stop_that_another_worker_hears_ends_what_the_first_one_began() -> None:
+    store = MemoryStore()
+    ledger = DiesAfter(store, 10_000)
+    stage = Stage(store, ledger=ledger)
+    session = await stage.open_session(title="named")
+
+    async def die() -> None:
+        ledger.has_died.set()
+        await asyncio.Event().wait()
+
+    model = Acting(hand_on("it"), look_and_tell)
+    async with working(worker_for(stage, model, Tools(looking(read_only=False, before=die)))):
+        run = await stage.say(session, "go")
+        await asyncio.wait_for(ledger.has_died.wait(), 10)
+        await stage.stop(session)
+        stage.lapse(run)
+        async with working(worker_for(stage, model, Tools(looking()), name="worker_2")):
+            assert (await stage.until_finished(run)).status == "stopped"
+    (finished,) = stage.payloads(session, SubagentFinished)
+    assert [finished.subagent_id] == [one.subagent_id for one in stage.payloads(session, SubagentStarted)]
+    assert (finished.usage.input, finished.tool_count) == (10, 1)
 
 
 async def test_a_model_that_fails_for_it_is_the_result_of_the_call() -> None:

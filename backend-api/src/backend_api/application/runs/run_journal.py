@@ -13,6 +13,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from backend_api.application import measures
 from backend_api.application.runs.histories import History
+from backend_api.application.runs.open_agents import OpenAgents
 from backend_api.application.runs.run_stream import RunStream
 from backend_api.domain.agent.events import (
     MAX_PREVIEW_CHARACTERS,
@@ -109,6 +110,7 @@ class RunJournal:
         self._history = history or History(lease.run.session_id)
         self._open_calls: dict[str, ToolCalled] = {}
         self._unbegun_calls: set[str] = set()
+        self._agents = OpenAgents()
         self._at_work: dict[str, ToolCall] = {}
         self._open_message: MessageCompleted | None = None
         self._unstored: list[StoredPayload] = []
@@ -144,6 +146,7 @@ class RunJournal:
                 for one in history.threads.progress(run_id):
                     self._open_calls |= one.open_calls
                     self._unbegun_calls |= one.needing_approval
+                self._agents.load(history.threads, run_id)
                 self.read_seq = history.threads.main.read_seq
                 if not history.ends_with_message and history.started is not None:
                     self.live.show_stored([history.started])
@@ -328,7 +331,7 @@ class RunJournal:
 
     async def _write(self, items: Sequence[Recorded], handled: int) -> None:
         self.has_begun.set()
-        items = self._with_preface(items)
+        items = self._agents.with_ends(self._with_preface(items), self._at_work)
         events = await self._ledger.record(self.lease, items, handled=handled)
         for item in items:
             self._note(item.payload)
@@ -342,6 +345,7 @@ class RunJournal:
 
     def _note(self, payload: StoredPayload) -> None:
         self.live.close(payload)
+        self._agents.note(payload)
         match payload:
             case ToolCalled(call_id=call_id, agent_id=agent_id):
                 self._open_calls[call_id] = payload

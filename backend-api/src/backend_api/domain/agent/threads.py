@@ -41,6 +41,10 @@ class Threads:
         """The thread of an agent; an empty one where nothing is known of it."""
         return self.main if agent_id is None else self._others.get(agent_id) or Thread()
 
+    def others(self) -> list[str]:
+        """The agents that work for the main one."""
+        return list(self._others)
+
     def progress(self, run_id: str) -> Iterator[RunProgress]:
         """Of all agents in a run, those that work for another one first."""
         for thread in (*self._others.values(), self.main):
