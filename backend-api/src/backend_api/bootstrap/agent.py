@@ -114,6 +114,7 @@ async def open_agent(
             TaskTool(),
             sandbox,
             max_tokens=settings.max_token_budget,
+            max_output_tokens=settings.max_output_tokens,
         )
         services = RunServices(
             ledger=ports.ledger,

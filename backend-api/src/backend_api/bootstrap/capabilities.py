@@ -16,7 +16,9 @@ from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capability, ToolSource
 
 
-def capabilities(*sources: ToolSource, max_tokens: int = 200_000) -> tuple[Capability, ...]:
+def capabilities(
+    *sources: ToolSource, max_tokens: int = 200_000, max_output_tokens: int = 16_384
+) -> tuple[Capability, ...]:
     """The deployment's, with the tools of these sources."""
     return (
         IDENTITY,
@@ -29,6 +31,6 @@ def capabilities(*sources: ToolSource, max_tokens: int = 200_000) -> tuple[Capab
         DAY,
         DENIED_TOOLS,
         APPROVAL,
-        budget(max_tokens=max_tokens),
+        budget(max_tokens=max_tokens, max_output_tokens=max_output_tokens),
         CONTINUATION,
     )

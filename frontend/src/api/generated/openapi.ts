@@ -79,7 +79,7 @@ export interface OptionsBody {
    */
   thinking_effort?: ('high' | 'max') | null
   /**
-   * Maximum model calls of a run; null: the server's default.
+   * Maximum model calls of a run, its sub-agents' included; null: the server's default.
    */
   max_turns?: number | null
   /**
@@ -301,7 +301,7 @@ export interface OptionsBody1 {
    */
   thinking_effort?: ('high' | 'max') | null
   /**
-   * Maximum model calls of a run; null: the server's default.
+   * Maximum model calls of a run, its sub-agents' included; null: the server's default.
    */
   max_turns?: number | null
   /**

@@ -6,12 +6,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from backend_api.application import measures
+from backend_api.application.runs.answering import Answering
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.open_agents import OpenAgents
 from backend_api.application.runs.run_stream import RunStream
@@ -111,6 +112,7 @@ class RunJournal:
         self._open_calls: dict[str, ToolCalled] = {}
         self._unbegun_calls: set[str] = set()
         self._agents = OpenAgents()
+        self.answers_below = Answering()
         self._at_work: dict[str, ToolCall] = {}
         self._open_message: MessageCompleted | None = None
         self._unstored: list[StoredPayload] = []
@@ -120,7 +122,11 @@ class RunJournal:
         thread = await self.thread()
         conversation = thread.conversation(self.lease.run.id)
         self.seen_seq = conversation.seen_seq
-        return conversation
+        return replace(conversation, turns_of_others=self.answers_below.begun)
+
+    def turns(self) -> int:
+        """Model calls that the run began, of all its agents."""
+        return self._history.threads.main.progress(self.lease.run.id).last_turn + self.answers_below.begun
 
     async def thread(self, agent_id: str | None = None) -> Thread:
         """Of one agent, as recorded by now. Raises `DrainedError` where the run is to be given back."""
@@ -143,6 +149,7 @@ class RunJournal:
             if not self.loaded.is_set():
                 progress = history.threads.main.progress(run_id)
                 self.usage, self.files = progress.usage, [*progress.files]
+                self.answers_below.begun += progress.turns_below
                 for one in history.threads.progress(run_id):
                     self._open_calls |= one.open_calls
                     self._unbegun_calls |= one.needing_approval
@@ -181,6 +188,13 @@ class RunJournal:
     def counted(self, used: Usage) -> UsageUpdated:
         self.usage = combine(self.usage, used)
         return UsageUpdated(usage=self.usage)
+
+    def answering(self) -> AbstractContextManager[None]:
+        # What works for it waits while it is asked, and it while those are.
+        return nullcontext()
+
+    async def other_answered(self) -> None:
+        await self.answers_below.one_over()
 
     def dangling_calls(self) -> list[OpenCall]:
         return self.open_calls_of(None)

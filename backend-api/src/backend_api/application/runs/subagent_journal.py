@@ -62,7 +62,12 @@ class SubagentJournal:
         thread, run_id = await self._run.thread(self.agent_id), self._run.lease.run.id
         self.usage = thread.progress(run_id).usage
         # It stands under the budget of the run.
-        return replace(thread.conversation(run_id), usage=self._run.usage)
+        return replace(
+            thread.conversation(run_id),
+            usage=self._run.usage,
+            turns_of_others=max(self._run.turns() - thread.progress(run_id).last_turn, 0),
+            others_at_work=self._run.answers_below.at_work,
+        )
 
     async def begin(self, started: SubagentStarted) -> None:
         """Record its task, unless another worker did."""
@@ -87,6 +92,12 @@ class SubagentJournal:
     def counted(self, used: Usage) -> UsageUpdated:
         self.usage = combine(self.usage, used)
         return replace(self._run.counted(used), agent_usage=self.usage)
+
+    def answering(self) -> AbstractContextManager[None]:
+        return self._run.answers_below.one()
+
+    async def other_answered(self) -> None:
+        await self._run.other_answered()
 
     def dangling_calls(self) -> list[OpenCall]:
         return self._run.open_calls_of(self.agent_id)

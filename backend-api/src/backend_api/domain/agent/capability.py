@@ -80,6 +80,12 @@ class Deny:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Later:
+    """The next turn may begin once an answer that another agent of the run is at is over, and is judged anew then."""
+
+
+LATER = Later()
 Verdict = Allow | Ask | Deny
 ALLOW = Allow()
 
@@ -102,9 +108,9 @@ async def _no_tools(_: Setup) -> Sequence[Tool]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
     """`sections` of the system prompt and `tools`, both frozen at an opening; `notes` told before an answer;
-    `projections` of the history; a `gate` that judges each call; a `brake` that may end the run before a turn; a
-    `closing` that may go on with an answer. The order of capabilities is that of what they say, and of two tools of one
-    name the first one's counts."""
+    `projections` of the history; a `gate` that judges each call; a `brake` that may end the run before a turn, or put
+    the turn off; a `closing` that may go on with an answer. The order of capabilities is that of what they say, and of
+    two tools of one name the first one's counts."""
 
     name: str
     tools: Callable[[Setup], Awaitable[Sequence[Tool]]] = _no_tools
@@ -112,7 +118,7 @@ class Capability:
     sections: Callable[[Setup], Sequence[str]] = lambda _: ()
     notes: Callable[[Setup], Sequence[ContextNote]] = lambda _: ()
     projections: Sequence[Projection] = ()
-    brake: Callable[[Setup, Conversation], Ending | None] = lambda _setup, _conversation: None
+    brake: Callable[[Setup, Conversation], Ending | Later | None] = lambda _setup, _conversation: None
     closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] = lambda _conversation, _answer: None
 
 
@@ -154,8 +160,8 @@ class Capabilities:
                 conversation = projection.apply(conversation)
         return conversation
 
-    def brake(self, conversation: Conversation) -> Ending | None:
-        """The ending if the next turn may not begin."""
+    def brake(self, conversation: Conversation) -> Ending | Later | None:
+        """The ending if the next turn may not begin, or that it may not yet."""
         return next((ending for one in self.all if (ending := one.brake(self.setup, conversation))), None)
 
     def closing(self, conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:

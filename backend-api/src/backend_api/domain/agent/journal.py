@@ -69,6 +69,15 @@ class Journal(Protocol):
         """What is to be recorded of a turn that used so much: added to the run's usage, whoever of its agents did."""
         ...
 
+    def answering(self) -> AbstractContextManager[None]:
+        """While the model is asked, until what that used is counted: the run's other agents see it in their
+        `conversation`."""
+        ...
+
+    async def other_answered(self) -> None:
+        """Until an answer that another agent of the run is at is over."""
+        ...
+
     def dangling_calls(self) -> list[OpenCall]:
         """Calls of this agent in this run, recorded as starting and never as ended, as of the last `conversation`."""
         ...

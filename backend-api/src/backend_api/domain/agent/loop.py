@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from backend_api.domain.agent.answer import Answer
-from backend_api.domain.agent.capability import Capabilities, GiveUp, GoOn
+from backend_api.domain.agent.capability import Capabilities, GiveUp, GoOn, Later
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import Usage
@@ -61,11 +61,19 @@ class AgentLoop:
 
     async def _turn(self, conversation: Conversation) -> Ending | list[Wait]:
         """One answer and its calls; what those wait for, or the end."""
-        if ending := self.capabilities.brake(conversation):
-            return ending
-        answer = await self._ask(conversation)
+        match self.capabilities.brake(conversation):
+            case Ending() as ending:
+                return ending
+            case Later():
+                await self.journal.other_answered()
+                return []
+            case None:
+                pass
+        with self.journal.answering():
+            answer = await self._ask(conversation)
+            used = self.journal.counted(answer.total)
         announced = self.tools.announce(answer.calls, turn=answer.turn, seen_seq=answer.seen_seq)
-        said = [*answer.payloads(), self.journal.counted(answer.total)]
+        said = [*answer.payloads(), used]
         if not announced and answer.reason != "refusal":
             return Ending(status="completed", said=tuple(said))
         await self.journal.record([*said, *(announcement.called for announcement in announced)])

@@ -17,8 +17,9 @@ ThinkingLevel = Literal["off", "high", "max"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """None: not chosen. `max_turns` counts the model's answers in a run; calls of `denied_tools` are not run, and with
-    `enable_approval` those that change something only once a person approves them."""
+    """None: not chosen. `max_turns` counts the model's answers in a run, to whichever agent; calls of
+    `denied_tools` are not run, and with `enable_approval` those that change something only once a person approves
+    them."""
 
     model: str | None = None
     max_turns: int | None = None

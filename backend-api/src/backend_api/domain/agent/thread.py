@@ -42,9 +42,10 @@ NO_RESULT = (
 class Conversation:
     """What the model reads next. `seen_seq` is the last user message in it, `next_turn` the number of the run's next
     model call, `is_answered` whether the run's last step already is a whole answer to all of it, `usage` what the run
-    used so far, `continuations` how often it went on with an answer. `opened` is what stands before it, `opened_at` the
-    number of turns there were then, and `notes` what the model was told last of each kind. `pictures` are the indices
-    of the turns that have some."""
+    used so far, `turns_of_others` how many model calls its other agents began and `others_at_work` how many of those
+    are not over, `continuations` how often it went on with an answer. `opened` is what stands before it, `opened_at`
+    the number of turns there were then, and `notes` what the model was told last of each kind. `pictures` are the
+    indices of the turns that have some."""
 
     turns: list[Turn]
     seen_seq: int
@@ -52,6 +53,8 @@ class Conversation:
     is_answered: bool
     usage: Usage = field(default_factory=Usage)
     continuations: int = 0
+    turns_of_others: int = 0
+    others_at_work: int = 0
     opened: ContextOpened | None = None
     opened_at: int = 0
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -66,7 +69,8 @@ class Conversation:
 class RunProgress:
     """How far an agent has come in a run, as recorded. `open_calls` were recorded as starting and never as ended; of
     them those `needing_approval` never started, and may once they are `approved`. `attempts_without_progress` counts
-    the run's starts since a tool last gave it a result. `usage` of the main agent is the whole run's."""
+    the run's starts since a tool last gave it a result. `usage` of the main agent is the whole run's, and `turns_below`
+    counts the answers of those that work for it."""
 
     run_id: str
     last_turn: int = 0
@@ -78,6 +82,7 @@ class RunProgress:
     attempts_without_progress: int = 0
     continuations: int = 0
     calls: int = 0
+    turns_below: int = 0
     since: datetime | None = None
 
     def apply(self, event: Event) -> None:
@@ -119,6 +124,7 @@ class RunProgress:
                 self.attempts_without_progress = 0
             case UsageUpdated():
                 self.usage = event.payload.usage
+                self.turns_below += 1
             case _:
                 pass
 

@@ -44,7 +44,10 @@ class OptionsBody(RequestBody):
         default=None, description="How much the model thinks, with enable_thinking: true; null: the server's default."
     )
     max_turns: int | None = Field(
-        default=None, ge=1, le=500, description="Maximum model calls of a run; null: the server's default."
+        default=None,
+        ge=1,
+        le=500,
+        description="Maximum model calls of a run, its sub-agents' included; null: the server's default.",
     )
 
     denied_tools: list[ToolName] | None = Field(

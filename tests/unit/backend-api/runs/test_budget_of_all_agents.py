@@ -1,0 +1,95 @@
+"""A run's bounds are those of all of its agents together, also of those that ask at once and of other workers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from backend_api.domain.agent.events import SubagentFinished, SubagentStarted, ToolFinished
+from backend_api.domain.agent.model import ToolTurn
+from backend_api.infrastructure.memory.store import MemoryStore
+from support.acting import STOP, USED, Acting, DiesAfter, Tools, hand_on, look_and_tell, looking
+from support.stage import Stage, worker_for, working
+
+TASKS = [f"task {number}" for number in range(20)]
+
+
+async def test_answers_of_all_agents_count_and_the_last_one_is_the_main_ones() -> None:
+    stage, model = Stage(), Acting(hand_on(*TASKS), look_and_tell)
+    session = await stage.open_session(title="named", max_turns=10)
+    async with working(worker_for(stage, model, Tools(looking()))):
+        end = await stage.until_finished(await stage.say(session, "go"))
+    assert end.status == "completed"
+    assert len(model.requests) == 10
+    told = [turn.output for turn in model.of(None)[-1].turns if isinstance(turn, ToolTurn)]
+    assert len(told) == len(TASKS)
+    assert "limit of 10 turns (max_turns)." in told[-1]
+    assert "Send a message" not in "".join(told)
+    assert len(stage.payloads(session, SubagentStarted)) == len(stage.payloads(session, SubagentFinished))
+
+
+async def test_one_turn_is_none_for_another_agent() -> None:
+    stage, model = Stage(), Acting(hand_on(*TASKS), look_and_tell)
+    session = await stage.open_session(title="named", max_turns=1)
+    async with working(worker_for(stage, model, Tools(looking()))):
+        end = await stage.until_finished(await stage.say(session, "go"))
+    assert (end.status, len(model.requests)) == ("failed", 1)
+    assert end.reason == "The run reached its limit of 1 turns (max_turns). Send a message to go on."
+
+
+async def test_tokens_that_answers_at_once_could_use_are_not_spent_twice() -> None:
+    stage, model = Stage(), Acting(hand_on(*TASKS), look_and_tell)
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, Tools(looking()), max_tokens=50, max_output_tokens=20)):
+        end = await stage.until_finished(await stage.say(session, "go"))
+    assert end.status == "failed"
+    assert "MAX_TOKEN_BUDGET" in (end.reason or "")
+    assert (len(model.requests), end.usage.input + end.usage.output) == (5, 55)
+    ended = [one for one in stage.payloads(session, ToolFinished) if one.agent_id is None]
+    assert len(ended) == len(TASKS)
+    assert "MAX_TOKEN_BUDGET" in ended[-1].preview
+
+
+async def test_answers_are_asked_for_at_once_as_long_as_all_of_them_fit() -> None:
+    both = asyncio.Barrier(2)
+
+    def meeting(task: str, number: int) -> list[Any]:
+        async def meet() -> None:
+            async with asyncio.timeout(10):
+                await both.wait()
+
+        return [meet, *look_and_tell(task, 2)]
+
+    stage, model = Stage(), Acting(hand_on("one", "two"), meeting)
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, Tools(looking()), max_tokens=1_000, max_output_tokens=200)):
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+
+
+async def test_one_whose_model_fails_holds_up_no_other() -> None:
+    def failing(task: str, number: int) -> list[Any]:
+        return [ValueError("odd")] if task == TASKS[0] else [USED, STOP]
+
+    stage, model = Stage(), Acting(hand_on(*TASKS[:3]), failing)
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, Tools(looking()), max_tokens=1_000, max_output_tokens=900)):
+        async with asyncio.timeout(10):
+            end = await stage.until_finished(await stage.say(session, "go"))
+    assert end.status in ("failed", "completed")
+
+
+async def test_another_worker_counts_what_the_first_one_recorded() -> None:
+    for number in range(8, 20, 3):
+        store = MemoryStore()
+        ledger = DiesAfter(store, number)
+        stage, model = Stage(store, ledger=ledger), Acting(hand_on(*TASKS[:4]), look_and_tell)
+        session = await stage.open_session(title="named", max_turns=7)
+        async with working(worker_for(stage, model, Tools(looking()))):
+            run = await stage.say(session, "go")
+            async with asyncio.timeout(10):
+                await ledger.has_died.wait()
+            stage.lapse(run)
+            async with working(worker_for(stage, model, Tools(looking()), name="worker_2")):
+                end = await stage.until_finished(run)
+        assert end.status == "completed"
+        assert 10 < end.usage.input <= 70
