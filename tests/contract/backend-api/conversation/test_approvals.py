@@ -24,7 +24,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.questions import Answers
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait
+from backend_api.domain.agent.waits import Wait, WaitRefusedError
 from backend_api.domain.conversation.entity import Lease, RunStatus, SessionId
 from backend_api.domain.conversation.errors import (
     ApprovalNotFoundError,
@@ -293,7 +293,8 @@ async def test_a_wait_of_another_agent_is_stored_whatever_was_said_since(stores:
     assert lease is not None
     await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="n", text="how far?"))
     wait = Wait(id="a", subject=Approval(calls=[], agent_id="agent_c"), expires_s=60)
-    assert await stores.ledger.wait(lease, [wait], seen_seq=accepted.seq) == []
+    with pytest.raises(WaitRefusedError):
+        await stores.ledger.wait(lease, [wait], seen_seq=accepted.seq)
     assert await stores.ledger.wait(lease, [wait], seen_seq=None)
 
 

@@ -24,7 +24,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait
+from backend_api.domain.agent.waits import Wait, WaitRefusedError
 from backend_api.domain.conversation.entity import Accepted, Lease, RunStatus, SessionId
 from backend_api.domain.conversation.errors import (
     LeaseLostError,
@@ -165,17 +165,19 @@ async def test_an_answer_after_the_deadline_is_refused_before_anybody_looked(sto
 
 
 async def test_nothing_waits_where_a_message_or_a_stop_came_first(stores: ConversationStores) -> None:
-    for comes in ("message", "stop"):
+    for coming in (["message"], ["stop"], ["message", "stop"]):
         session_id = await stores.session()
         accepted = await say(stores, session_id, "hello")
         lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
         assert lease is not None
-        if comes == "message":
+        if "message" in coming:
             await say(stores, session_id, "wait")
-        else:
+        if "stop" in coming:
             await stores.ledger.request_stop(session_id, ANNA)
         wait = Wait(id="a", subject=Questions(call_id="c", questions=[COLOUR]), expires_s=60)
-        assert await stores.ledger.wait(lease, [wait], seen_seq=accepted.seq) == []
+        with pytest.raises(WaitRefusedError) as refused:
+            await stores.ledger.wait(lease, [wait], seen_seq=accepted.seq)
+        assert refused.value.by == coming[-1]
         assert not await stored(stores, session_id, QuestionAsked)
         await stores.ledger.renew(lease, lease_s=30)
 

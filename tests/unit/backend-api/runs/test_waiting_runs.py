@@ -17,11 +17,12 @@ from backend_api.domain.agent.events import QuestionAnswered, QuestionAsked, Run
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
 from backend_api.domain.agent.questions import Answers
 from backend_api.domain.agent.subagents import AgentKind
+from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.local import LocalTools
-from support.scripted import ScriptedModel
+from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
 
 SAID = [TextPart("Well."), FinishPart("stop")]
@@ -102,6 +103,32 @@ async def test_a_stop_ends_a_run_that_waits() -> None:
     await stage.stop(session)
     assert stage.run(run_id).status == RunStatus.STOPPED
     assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize("tool", ["asks", "is approved"])
+async def test_a_stop_that_comes_before_the_wait_is_stored_is_told_as_one(tool: str) -> None:
+    stage, box = Stage(), HandlerBox()
+    box.add("write", never)
+    session = await stage.open_session(enable_approval=True)
+
+    async def stop() -> None:
+        # Nobody is notified of it.
+        await stage.ledger.request_stop(session, USER)
+
+    called = ToolCallPart(ToolRequest(call_id="x", name="write", arguments={}))
+    calls = asking() if tool == "asks" else [called, FinishPart("tool_calls")]
+    tools = LocalTools([ask_user()]) if tool == "asks" else box
+    model = ScriptedModel([stop, *calls], SAID)
+    async with working(worker_for(stage, model, tools)):
+        run_id = await stage.say(session, "go")
+        await until(lambda: stage.run(run_id).status.is_end)
+    (result,) = stage.payloads(session, ToolFinished)
+    assert result.preview.startswith("Stopped before it was")
+    assert result.cancelled
+
+
+async def never(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+    raise AssertionError
 
 
 @pytest.mark.parametrize("times", [5])

@@ -35,7 +35,7 @@ from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, Thread, shorten
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall, Waits
 from backend_api.domain.agent.usage import combine
-from backend_api.domain.agent.waits import Wait
+from backend_api.domain.agent.waits import Wait, WaitRefusedError
 from backend_api.domain.conversation.entity import Lease
 from backend_api.domain.conversation.live_text import MESSAGE, OUTPUT, THINKING
 from backend_api.domain.conversation.ports import EventLog, RunLedger
@@ -168,22 +168,24 @@ class RunJournal:
         return self._history.threads.main.progress(self.lease.run.id).attempts_without_progress
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
-        if await self._wait(waits):
+        try:
+            await self._wait(waits)
+        except WaitRefusedError as refused:
+            by = refused.by
+        else:
             return True
         # What an agent below waits for comes back when the call it works on is settled. Unless that is all there is:
         # no message stands in its way then, but a stop.
         own = [wait for wait in waits if wait.agent_id is None] or waits
-        await self.record([result for wait in own for result in wait.subject.not_begun()])
+        await self.record([result for wait in own for result in wait.subject.not_begun(by)])
         return False
 
     @_in_turn
-    async def _wait(self, waits: Sequence[Wait]) -> bool:
+    async def _wait(self, waits: Sequence[Wait]) -> None:
         reads = any(wait.agent_id is None for wait in waits)
         events = await self._ledger.wait(self.lease, waits, seen_seq=self.seen_seq if reads else None)
-        if events:
-            self.has_ended = True
-            self.live.show_stored(events)
-        return bool(events)
+        self.has_ended = True
+        self.live.show_stored(events)
 
     def counted(self, used: Usage) -> UsageUpdated:
         self.usage = combine(self.usage, used)

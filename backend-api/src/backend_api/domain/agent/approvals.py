@@ -87,9 +87,9 @@ class Approval:
     decided: Sequence[PastDecision] = ()
     kind: Literal["approval"] = "approval"
 
-    def not_begun(self) -> list[ToolFinished]:
+    def not_begun(self, by: ResolvedBy) -> list[ToolFinished]:
         """The results of its calls where a message or a stop came before it was asked for."""
-        return [self._denied(call.call_id, "message") for call in self.calls]
+        return [self._denied(call.call_id, by) for call in self.calls]
 
     def asked(self, wait_id: str, deadline: datetime) -> ApprovalRequested:
         """What tells of it."""

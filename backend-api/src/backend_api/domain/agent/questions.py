@@ -42,9 +42,9 @@ class Questions:
     questions: Sequence[Question]
     kind: Literal["question"] = "question"
 
-    def not_begun(self) -> list[ToolFinished]:
+    def not_begun(self, by: ResolvedBy) -> list[ToolFinished]:
         """The result of its call where a message or a stop came before it was asked."""
-        return [ToolFinished(call_id=self.call_id, success=False, preview=_UNANSWERED["message"])]
+        return [ToolFinished(call_id=self.call_id, success=False, preview=_UNANSWERED[by], cancelled=by == "stop")]
 
     def asked(self, wait_id: str, deadline: datetime) -> QuestionAsked:
         """What tells of it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Literal
 
 from backend_api.domain.agent.approvals import Approval, Decision, PastDecision
 from backend_api.domain.agent.events import ResolvedBy
@@ -12,6 +13,7 @@ from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.recorded import Recorded
 
 Subject = Questions | Approval
+RefusedBy = Literal["message", "stop"]
 Answer = Answers | Decision
 
 
@@ -31,6 +33,14 @@ class Wait:
     def begun(self, at: datetime) -> OpenWait:
         """As it is stored."""
         return OpenWait(id=self.id, subject=self.subject, deadline=at + timedelta(seconds=self.expires_s))
+
+
+class WaitRefusedError(Exception):
+    """A run does not wait, as a message it has not read or a stop came before; nothing was written."""
+
+    def __init__(self, by: RefusedBy) -> None:
+        super().__init__(f"A {by} came before the wait.")
+        self.by: RefusedBy = by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

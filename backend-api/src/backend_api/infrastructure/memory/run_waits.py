@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from backend_api.domain.agent.events import Event, ResolvedBy, RunQueued, SessionUpdated
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Answer, OpenWait, Wait, end
+from backend_api.domain.agent.waits import Answer, OpenWait, Wait, WaitRefusedError, end
 from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import came_too_late, nothing_waits_for
 from backend_api.domain.conversation.ports import Resolved
@@ -19,8 +19,10 @@ def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], seen_
     """See `RunLedger.wait`; under the lock."""
     row, run = store.leased(lease)
     is_unread = seen_seq is not None and row.last_user_seq > seen_seq
-    if is_unread or any(message.kind == "stop" for message in run.inbox):
-        return []
+    if any(message.kind == "stop" for message in run.inbox):
+        raise WaitRefusedError("stop")
+    if is_unread:
+        raise WaitRefusedError("message")
     begun = [wait.begun(store.clock()) for wait in waits]
     run.waits = [wait.kept() for wait in begun]
     run.expires_at, run.fence = None, run.fence + 1

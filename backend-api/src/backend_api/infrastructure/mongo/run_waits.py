@@ -14,7 +14,7 @@ from backend_api.domain.agent.approvals import Approval, PastDecision
 from backend_api.domain.agent.events import ApprovalCall, Event, Question, ResolvedBy, RunQueued, SessionUpdated
 from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Answer, Ended, OpenWait, Subject, Wait, end
+from backend_api.domain.agent.waits import Answer, Ended, OpenWait, Subject, Wait, WaitRefusedError, end
 from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import (
     LeaseLostError,
@@ -27,7 +27,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_recorded, number
 from backend_api.infrastructure.mongo.run_queries import leased_run, leased_session
-from backend_api.infrastructure.mongo.transactions import AbandonedError, in_transaction, store_errors
+from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
 
 _IS_DUE: Document = {"status": RunStatus.WAITING.value, "$expr": {"$lt": ["$wait_until", "$$NOW"]}}
 _GONE: Document = {"status": RunStatus.STOPPED.value, "active": None, "waits": [], "wait_until": None, "inbox": []}
@@ -69,7 +69,9 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
         )
         if session is None:
             if await database["sessions"].find_one(held, projection={"_id": 1}, session=transaction):
-                return []
+                stopped = leased_run(lease) | {"inbox.kind": "stop"}
+                found = await database["runs"].find_one(stopped, projection={"_id": 1}, session=transaction)
+                raise WaitRefusedError("stop" if found else "message")
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
         begun = [wait.begun(session["updated_at"]) for wait in waits]
         stored: Document = {
@@ -85,14 +87,11 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
             session=transaction,
         )
         if run is None:
-            raise AbandonedError
+            raise WaitRefusedError("stop")
         items = [wait.asked() for wait in begun]
         return await _store(database, transaction, session, lease.run.id, items)
 
-    try:
-        return await in_transaction(database, work)
-    except AbandonedError:
-        return []
+    return await in_transaction(database, work)
 
 
 async def end_waits(
