@@ -77,6 +77,7 @@ async def test_a_run_is_leased_in_the_moment_it_is_queued(stores: ConversationSt
         1,
         False,
     )
+    assert not lease.taken_over
     assert await types(stores, session_id) == ["message.user", "run.queued", "run.started"]
     assert (await stores.sessions.get(session_id, ANNA)).status == SessionStatus.RUNNING
     assert await stores.ledger.claim("elsewhere", lease_s=30, model="m") is None
@@ -102,7 +103,7 @@ async def test_a_lease_given_at_once_lapses_like_any_other(stores: ConversationS
     taken = await stores.ledger.claim("elsewhere", lease_s=30, model="m")
     assert lease is not None
     assert taken is not None
-    assert (taken.run.id, taken.has_begun_before) == (lease.run.id, True)
+    assert (taken.run.id, taken.has_begun_before, taken.taken_over) == (lease.run.id, True, True)
     with pytest.raises(LeaseLostError):
         await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="late", text="late"))])
 

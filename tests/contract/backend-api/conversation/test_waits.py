@@ -91,6 +91,7 @@ async def test_a_run_that_waits_has_no_worker_and_goes_on_with_the_answer(stores
     again = await stores.ledger.claim("w2", lease_s=30, model="m")
     assert again is not None
     assert (again.run.id, again.run.attempt - again.run.releases) == (lease.run.id, 1)
+    assert not again.taken_over
 
 
 async def test_an_answer_is_checked_and_counts_once(stores: ConversationStores) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from backend_api.application import measures
 from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.bootstrap.background_tasks import background_task
@@ -95,6 +96,21 @@ async def test_a_deadline_goes_on_without_an_answer() -> None:
         assert await goes_on(stage, model, run_id) == "completed"
     assert [one.by for one in stage.payloads(session, QuestionAnswered)] == ["timeout"]
     assert not stage.payloads(session, ToolFinished)[0].success
+
+
+async def test_a_run_that_goes_on_after_a_wait_was_not_taken_over_and_one_whose_worker_is_gone_was() -> None:
+    def taken_over() -> float:
+        return measures.REGISTRY.get_sample_value("agent_run_takeovers_total") or 0.0
+
+    stage, model, before = Stage(), ScriptedModel(asking(), SAID), taken_over()
+    session, run_id = await ask(stage, model)
+    await stage.say(session, "never mind")
+    assert await goes_on(stage, model, run_id) == "completed"
+    assert taken_over() == before
+    run_id = await stage.say(session, "and now?")
+    assert await stage.ledger.claim("dead", lease_s=-1, model="m", run_id=run_id) is not None
+    assert await goes_on(stage, model, run_id) == "completed"
+    assert taken_over() == before + 1
 
 
 async def test_a_stop_ends_a_run_that_waits() -> None:

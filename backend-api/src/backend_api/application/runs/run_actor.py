@@ -292,6 +292,8 @@ def _observed(lease: Lease) -> Generator[None]:
     run = lease.run
     if not lease.has_begun_before and run.started_at is not None:
         measures.RUN_WAKE_SECONDS.observe(max((run.started_at - run.created_at).total_seconds(), 0.0))
+    if lease.taken_over:
+        measures.RUN_TAKEOVERS.inc()
     attributes = {"session.id": run.session_id, "run.id": run.id, "run.attempt": run.attempt, "worker": lease.worker}
     with (
         working_for(request_id=run.request_id, session_id=run.session_id, run_id=run.id),

@@ -16,7 +16,8 @@ def count_stored(events: Sequence[Event]) -> None:
         if isinstance(payload, RunQueued):
             measures.RUNS_QUEUED.inc()
         elif isinstance(payload, RunStarted):
-            (measures.RUNS_STARTED if payload.attempt == 1 else measures.RUN_TAKEOVERS).inc()
+            if payload.attempt == 1:
+                measures.RUNS_STARTED.inc()
         elif isinstance(payload, RunFinished):
             measures.RUNS_ENDED.labels(payload.status).inc()
             measures.RUN_SECONDS.labels(payload.status).observe(payload.duration_ms / 1000)

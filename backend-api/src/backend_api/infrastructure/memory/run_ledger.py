@@ -159,7 +159,7 @@ class MemoryRunLedger:
             return None
 
     def _take(self, row: SessionRow, taken: RunRow, claimant: Claimant) -> tuple[Lease, list[Event]]:
-        now = self._store.clock()
+        now, taken_over = self._store.clock(), taken.run.status == RunStatus.RUNNING
         taken.run = replace(
             taken.run,
             status=RunStatus.RUNNING,
@@ -181,7 +181,7 @@ class MemoryRunLedger:
         if taken.run.attempt == 1:
             row.started_seq = len(row.events)
         row.session = replace(row.session, status=SessionStatus.RUNNING)
-        return self._lease(row, taken, taken.expires_at), events
+        return replace(self._lease(row, taken, taken.expires_at), taken_over=taken_over), events
 
     @staticmethod
     def _lease(row: SessionRow, taken: RunRow, expires_at: datetime) -> Lease:

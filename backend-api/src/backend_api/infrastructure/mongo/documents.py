@@ -130,6 +130,7 @@ class RunDocument(Document):
     assigned: dict[str, Any] | None = None
     """What its worker, in another process, must know of the session when it confirms the lease."""
     handovers: int = 0
+    taken_over: bool = False
     inbox: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
     inbox_last: int = 0
     waits: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])

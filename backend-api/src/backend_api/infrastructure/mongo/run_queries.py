@@ -60,6 +60,7 @@ def lease_of(run: Document, session: Document, asked_at: float) -> Lease:
         expires_at=run["lease_expires_at"],
         has_begun_before=run["attempt"] > 1,
         asked_at=asked_at,
+        taken_over=run.get("taken_over", False),
         options=session_options(session.get("model"), session.get("options") or {}),
         is_named=bool(session.get("title")),
         messages=messages_from(run),
@@ -112,6 +113,7 @@ def taken_by(worker: str, lease_s: float) -> dict[str, Any]:
         "fence": {"$add": ["$fence", 1]},
         "attempt": {"$add": ["$attempt", 1]},
         "assigned": None,
+        "taken_over": {"$eq": ["$status", RunStatus.RUNNING.value]},
         "lease_expires_at": {"$add": ["$$NOW", round(lease_s * 1000)]},
         "started_at": {"$ifNull": ["$started_at", "$$NOW"]},
     }
