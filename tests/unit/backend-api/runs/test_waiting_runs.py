@@ -14,7 +14,7 @@ from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capability import Setup, tools_of
-from backend_api.domain.agent.events import QuestionAnswered, QuestionAsked, RunStarted, ToolFinished
+from backend_api.domain.agent.events import Notice, QuestionAnswered, QuestionAsked, RunStarted, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
 from backend_api.domain.agent.questions import Answers
 from backend_api.domain.agent.subagents import AgentKind
@@ -111,6 +111,20 @@ async def test_a_run_that_goes_on_after_a_wait_was_not_taken_over_and_one_whose_
     assert await stage.ledger.claim("dead", lease_s=-1, model="m", run_id=run_id) is not None
     assert await goes_on(stage, model, run_id) == "completed"
     assert taken_over() == before + 1
+
+
+async def test_that_another_model_answers_is_said_once() -> None:
+    stage, model = Stage(), ScriptedModel(asking(), SAID)
+    session = await stage.open_session()
+    await stage.sessions.update(session, USER, {"model": "gone"})
+    async with working(worker_for(stage, model, LocalTools([ask_user()]))):
+        run_id = await stage.say(session, "go")
+        await until(lambda: stage.run(run_id).status == RunStatus.WAITING)
+        await stage.say(session, "never mind")
+        assert (await stage.until_finished(run_id)).status == "completed"
+        await stage.until_finished(await stage.say(session, "more"))
+    (notice,) = stage.payloads(session, Notice)
+    assert "no model gone" in notice.text
 
 
 async def test_a_stop_ends_a_run_that_waits() -> None:

@@ -92,6 +92,9 @@ class RunServices:
             return self.catalogue.choose(lease.options.model)
         except UnknownModelError as error:
             chosen = self.catalogue.choose(None)
-            text = f"{error.detail} {chosen.info.label} answers instead."
-            await journal.record([Notice(text=text, code=error.code, params={"model": chosen.info.label})])
+            # Said once: whoever goes on with what that model was opened with has been told.
+            opened = (await journal.conversation()).opened
+            if opened is None or opened.model != chosen.info.id:
+                text = f"{error.detail} {chosen.info.label} answers instead."
+                await journal.record([Notice(text=text, code=error.code, params={"model": chosen.info.label})])
             return chosen
