@@ -92,7 +92,7 @@ async def test_an_answer_that_drips_ends_at_the_deadline(build: Build, monkeypat
         await asyncio.wait_for(running.left.wait(), 5)
 
 
-async def test_a_search_that_is_stopped_ends_at_once_with_its_connection(build: Build) -> None:
+async def test_a_search_that_is_stopped_ends_long_before_its_deadline_with_its_connection(build: Build) -> None:
     async with provider(b"x", 0.05) as running, search_http() as http:
         searching = asyncio.create_task(build(http, running.address).search("q", limit=5))
         await asyncio.wait_for(running.asked.wait(), 5)

@@ -95,7 +95,7 @@ def _call_all(
         deadline=None,
         database=None,
         phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck.__members__.values()),
+        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType] - its iteration leaves out what is deprecated
         report_multiple_bugs=False,
     )
     @given(case=cases)

@@ -73,6 +73,8 @@ async def test_the_address_leads_to_the_panel_again_beside_the_conversation_and_
             page = await browser.new_page(viewport=viewport, locale="en")
             await page.goto(f"{stack.base_url}/s/{session}?panel=files")
             await expect(page.get_by_role("region", name="Files")).to_be_visible()
+            # A link decides nothing for the other conversations.
+            assert await page.evaluate("Object.keys(localStorage).filter((key) => /panel$/.test(key))") == []
             await page.get_by_role("tab", name="Terminal").click()
             await page.wait_for_url(f"**/s/{session}?panel=terminal")
             await page.reload()

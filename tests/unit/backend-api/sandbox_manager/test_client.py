@@ -246,6 +246,33 @@ async def test_starting_ready_and_failed_are_told_once() -> None:
     assert len(stage.stream.published) == 3
 
 
+async def test_a_start_that_is_over_when_its_place_was_looked_up_is_no_start_any_more() -> None:
+    stage, manager = Stage(), Manager(STARTING, READY)
+    session = await stage.open_session()
+    looking, looked, released = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        if "wait_ms" in request.url.params:
+            await released.wait()
+        elif request.method == "GET":
+            looking.set()
+            await looked.wait()
+        return manager.answer(request)
+
+    async def announce(session_id: SessionId, event: SandboxUpdated) -> None:
+        await stage.stream.append(session_id, await stage.log.append(session_id, [event]))
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+    client = SandboxManagerClient(http, announce=announce, clock=lambda: manager.now)
+    first = asyncio.create_task(client.ensure(session, "u"))
+    await asyncio.wait_for(looking.wait(), 5)
+    released.set()
+    await client.ensure(session, "u")  # waits for the first one's start and announces that it is ready
+    looked.set()
+    await first
+    assert [event.status for event in stage.payloads(session, SandboxUpdated)] == ["ready"]
+
+
 async def test_a_start_that_is_cancelled_leaves_the_line_before_the_next_one_stands_in_it() -> None:
     stage, manager, release = Stage(), Manager(WireStatus.QUEUED), asyncio.Event()
     session = await stage.open_session()

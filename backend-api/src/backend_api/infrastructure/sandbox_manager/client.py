@@ -128,6 +128,8 @@ class SandboxManagerClient:
             now = SandboxUpdated(status="starting")
             with contextlib.suppress(SandboxUnavailableError):
                 now = SandboxUpdated(status="starting", queue_position=(await self.status(session_id)).queue_position)
+            if starting.done():
+                return  # the next one may have announced that it is ready
             if now != last:
                 self._announced.pop(session_id, None)
                 await self._announce(session_id, now)
