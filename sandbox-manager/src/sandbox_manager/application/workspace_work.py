@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -81,7 +82,7 @@ class WorkspaceWork:
         A block whose hold lapsed, or may have, is cut and raises `EngineUnavailableError`: whoever has the workspace
         next mends what it left.
         """
-        owner = f"{self.owner}/{snapshot_id}/{kind}"
+        owner = self._new_owner(f"{snapshot_id}/{kind}")
 
         def begin(now: Workspace) -> Workspace:
             work = Work(kind=kind, snapshot_id=snapshot_id, owner=owner, until=self.clock.now() + self.lease)
@@ -97,32 +98,19 @@ class WorkspaceWork:
         if await self.is_elsewhere(session_id):
             raise ElsewhereError
         await self.settle(session_id, user_id)
-        limit = asyncio.timeout_at(asyncio.get_running_loop().time() + self.lease.total_seconds())
+        began = asyncio.get_running_loop().time()
         held = await self.change(session_id, user_id, begin)
-        renewing = asyncio.create_task(self._renew(session_id, user_id, owner, limit), name=f"workspace-{session_id}")
-
-        async def end() -> None:
-            await _cancel(renewing)
-            await self.change(session_id, user_id, lambda now: now.ended(owner))
-
-        try:
-            async with limit:
-                try:
-                    yield held
-                except BaseException:
-                    if not limit.expired():
-                        if kind is WorkKind.RESTORE:
-                            await self.archives.mend(session_id, user_id)
-                        await end()
-                    raise
-                else:
-                    await end()
-        except TimeoutError as error:
-            if limit.expired():
-                raise EngineUnavailableError(_LOST) from error
-            raise
-        finally:
-            await _cancel(renewing)
+        async with self._kept(session_id, user_id, owner, began) as keeping:
+            try:
+                yield held
+            except BaseException:
+                if not keeping.limit.expired():
+                    if kind is WorkKind.RESTORE:
+                        await self.archives.mend(session_id, user_id)
+                    await keeping.end()
+                raise
+            else:
+                await keeping.end()
 
     async def settle(self, session_id: str, user_id: str) -> None:
         """Finish what a manager that died began; what goes on is left alone.
@@ -133,15 +121,17 @@ class WorkspaceWork:
         work, now = known.work, self.clock.now()
         if work is None or work.until > now:
             return
-        mending = replace(work, owner=f"{self.owner}/mend", until=now + self.lease)
+        began = asyncio.get_running_loop().time()
+        mending = replace(work, owner=self._new_owner("mend"), until=now + self.lease)
         if not await self.records.save(replace(known, work=mending)):
             return
-        _log.warning("interrupted workspace work mended", extra={"session_id": session_id, "kind": work.kind.value})
-        if work.kind is WorkKind.RESTORE:
-            await self.archives.mend(session_id, user_id)
-        if work.kind is WorkKind.PACK and all(one.id != work.snapshot_id for one in known.snapshots):
-            await self.archives.drop(session_id, user_id, work.snapshot_id)
-        await self.change(session_id, user_id, lambda now: now.ended(mending.owner))
+        async with self._kept(session_id, user_id, mending.owner, began) as keeping:
+            _log.warning("interrupted workspace work mended", extra={"session_id": session_id, "kind": work.kind.value})
+            if work.kind is WorkKind.RESTORE:
+                await self.archives.mend(session_id, user_id)
+            if work.kind is WorkKind.PACK and all(one.id != work.snapshot_id for one in known.snapshots):
+                await self.archives.drop(session_id, user_id, work.snapshot_id)
+            await keeping.end()
 
     async def ready_to_start(self, identity: Identity) -> None:
         """Return once no restore goes on; the caller sets the deadline."""
@@ -154,8 +144,39 @@ class WorkspaceWork:
             else:
                 await asyncio.sleep(_LOOK_S)
 
+    def _new_owner(self, what: str) -> str:
+        """Of one call: what an earlier one still does neither renews nor ends the hold of the next."""
+        return f"{self.owner}/{what}/{secrets.token_hex(8)}"
+
+    @contextlib.asynccontextmanager
+    async def _kept(self, session_id: str, user_id: str, owner: str, began: float) -> AsyncGenerator[_Keeping]:
+        """Renew the hold, asked for at `began` of the loop's time, until the block has returned.
+
+        Once it lapsed, or may have, the block is cancelled, and raises `EngineUnavailableError`.
+        """
+        limit = asyncio.timeout_at(began + self.lease.total_seconds())
+        renewing = asyncio.create_task(self._renew(session_id, user_id, owner, limit), name=f"workspace-{session_id}")
+
+        async def end() -> None:
+            await _cancel(renewing)
+            await self.change(session_id, user_id, lambda now: now.ended(owner))
+
+        try:
+            async with limit:
+                yield _Keeping(limit, end)
+        except TimeoutError as error:
+            if limit.expired():
+                raise EngineUnavailableError(_LOST) from error
+            raise
+        finally:
+            await _cancel(renewing)
+
     async def _renew(self, session_id: str, user_id: str, owner: str, limit: asyncio.Timeout) -> None:
-        """Move the limit with each renewal; one that is not known to be stored moves nothing."""
+        """Move the limit with each renewal; one that is not known to be stored moves nothing.
+
+        A block that was cancelled may take minutes to return, and is at the files until then: it is renewed for as
+        long, unless another manager has the workspace.
+        """
 
         def renewed(now: Workspace) -> Workspace:
             if now.work is None or now.work.owner != owner:
@@ -168,12 +189,25 @@ class WorkspaceWork:
             began = loop.time()
             try:
                 await self.change(session_id, user_id, renewed)
+            except _LostError:
+                if not limit.expired():
+                    limit.reschedule(began)
+                return
             except DomainError:
                 continue
-            except _LostError:
-                limit.reschedule(began)
-                return
-            limit.reschedule(began + self.lease.total_seconds())
+            except Exception:  # noqa: BLE001 - whatever it was, the files are still worked at
+                _log.exception("workspace work not renewed", extra={"session_id": session_id})
+                continue
+            if not limit.expired():
+                limit.reschedule(began + self.lease.total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class _Keeping:
+    """`limit` has expired when the hold was lost, or may have been; `end` gives it back."""
+
+    limit: asyncio.Timeout
+    end: Callable[[], Awaitable[None]]
 
 
 class _LostError(Exception):
