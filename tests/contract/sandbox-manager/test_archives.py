@@ -13,6 +13,8 @@ from support.sandboxes import START_S, new_identity, run_inside, spec_of
 
 pytestmark = pytest.mark.timeout(180)
 BOUNDS = ArchiveBounds(max_bytes=50_000_000)
+HUGE = ArchiveBounds(max_bytes=1 << 40)
+STOPPED_S = 20
 
 
 async def start(lab: Lab, identity: Identity) -> Started:
@@ -62,6 +64,26 @@ async def test_names_that_are_no_text_come_back_byte_for_byte_or_are_refused_in_
     new = new_identity(old.session_id, generation=2)
     read = r"cd /workspace; ls | wc -l; cat $'caf\xe9' $'\xff\xfe/\x80'"
     assert "2\nwordsmore" in await run_inside(await start(real_lab, new), new, read)
+
+
+async def test_a_caller_that_is_cancelled_leaves_no_program_at_work(real_lab: Lab) -> None:
+    """It packs for minutes: whoever has the files next must not meet it there."""
+    old = new_identity()
+    archives, who = real_lab.runtime.archives, (old.session_id, old.user_id)
+    started = await start(real_lab, old)
+    assert "exit=0" in await run_inside(started, old, "cd /workspace; truncate -s 60G large")
+    packing = asyncio.create_task(archives.pack(*who, "one", HUGE))
+    done, _ = await asyncio.wait({packing}, timeout=3)
+    assert not done
+
+    packing.cancel()
+    async with asyncio.timeout(STOPPED_S):
+        await asyncio.wait({packing})
+
+    assert packing.cancelled()
+    assert "exit=0" in await run_inside(started, old, "cd /workspace; rm large; echo first > small")
+    await archives.drop(*who, "one")
+    await archives.pack(*who, "two", BOUNDS)
 
 
 async def test_nothing_is_packed_of_a_session_without_files_or_with_too_many(lab: Lab) -> None:

@@ -135,6 +135,7 @@ class WorkspaceArchives(Protocol):
     """Files of workspaces as a whole, beside the runtime that runs sandboxes on them.
 
     One call a session at a time is the caller's to see to. Every call may raise `EngineUnavailableError`.
+    One that is cancelled is broken off, and is no longer at the files when it returns.
     """
 
     async def pack(self, session_id: str, user_id: str, snapshot_id: str, bounds: ArchiveBounds) -> Packed:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncGenerator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, TypeVar
+
+_log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
@@ -20,14 +23,34 @@ class Threads:
         self._pool = pool
 
     async def run_call(self, call: Callable[[], _T]) -> _T:
-        future = asyncio.get_running_loop().run_in_executor(self._pool, call)
+        return await self._run(call, None)
+
+    async def run_program(self, call: Callable[[], _T], stop: Callable[[], None]) -> _T:
+        """Of a cancelled caller the call is taken back, or where it has begun made to end by `stop` in another thread,
+        which may come at any time from then on."""
+        return await self._run(call, stop)
+
+    async def _run(self, call: Callable[[], _T], stop: Callable[[], None] | None) -> _T:
+        begun = self._pool.submit(call)
+        future = asyncio.wrap_future(begun)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
+            if stop is not None:
+                await _end(begun, stop)
             await asyncio.wait({future})
             if not future.cancelled():
                 future.exception()
             raise
+
+
+async def _end(begun: Future[_T], stop: Callable[[], None]) -> None:
+    if begun.cancel():
+        return
+    try:
+        await asyncio.get_running_loop().run_in_executor(None, stop)
+    except Exception:  # noqa: BLE001 - its end is waited for all the same
+        _log.exception("a program that is waited for can't be stopped")
 
 
 class Pools(NamedTuple):

@@ -7,6 +7,7 @@ sandbox ever mounts. It has no network, no way out of the two, and only the righ
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 from sandbox_manager.domain.errors import EngineUnavailableError, StartFailedError
@@ -72,25 +73,37 @@ class DockerArchives:
         return f"{self._options.stack}-archive-{whose.session_id}"
 
     async def _run(self, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> dict[str, Any]:
-        output = await self._pools.packing.run_call(lambda: self._program(verb, whose, snapshot_id, bounds))
+        call = _Call()
+        output = await self._pools.packing.run_program(
+            lambda: self._program(call, verb, whose, snapshot_id, bounds), lambda: self._stop(call)
+        )
         return archiving.answer(output)
 
-    def _program(self, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> str:
+    def _program(self, call: _Call, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> str:
         name, stack = self._name(whose), self._options.stack
         try:
             self._engine.remove_container(name)  # what a manager that died had begun
             for volume in (self._workspace(whose), self._archives(whose)):
                 self._engine.create_volume(volume, naming.workspace_labels(whose, stack))
-            self._engine.create_container(name, self._config(verb, whose, snapshot_id, bounds))
-            self._engine.start_container(name)
-            if self._engine.wait(name, archiving.DEADLINE_S) != 0:
-                _log.error("archive program failed", extra={"verb": verb, "output": self._engine.last_errors(name)})
+            call.container = self._engine.create_container(name, self._config(verb, whose, snapshot_id, bounds))
+            if call.is_stopped:
+                raise EngineUnavailableError("The work at these files was stopped; try again.")
+            self._engine.start_container(call.container)
+            if self._engine.wait(call.container, archiving.DEADLINE_S) != 0:
+                output = self._engine.last_errors(call.container)
+                _log.error("archive program failed", extra={"verb": verb, "output": output})
                 return ""
-            return self._engine.last_errors(name)
+            return self._engine.last_errors(call.container)
         except StartFailedError as error:
             raise EngineUnavailableError(error.detail) from error
         finally:
-            self._engine.remove_container(name)
+            # By its id, as the name may be that of another manager's by now.
+            self._engine.remove_container(call.container or name)
+
+    def _stop(self, call: _Call) -> None:
+        call.is_stopped = True
+        if call.container is not None:
+            self._engine.remove_container(call.container)
 
     def _config(self, verb: str, whose: Identity, snapshot_id: str, bounds: ArchiveBounds) -> dict[str, Any]:
         mounts = [
@@ -126,6 +139,15 @@ class DockerArchives:
                 "Mounts": mounts,
             },
         }
+
+
+@dataclass(slots=True)
+class _Call:
+    """Of the program. One thread sets `container`, then looks whether it `is_stopped`; one that stops it sets that
+    first, so that one of the two sees the other."""
+
+    container: str | None = None
+    is_stopped: bool = False
 
 
 def _identity(session_id: str, user_id: str) -> Identity:

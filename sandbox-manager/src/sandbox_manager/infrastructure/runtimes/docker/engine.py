@@ -209,10 +209,11 @@ class Engine:
                 if "is not connected" not in str(error.explanation).lower() and not isinstance(error, NotFound):
                     raise
 
-    def create_container(self, name: str, config: Json) -> None:
+    def create_container(self, name: str, config: Json) -> str:
+        """Its id."""
         with engine_errors():
             try:
-                self._api.create_container_from_config(config, name)
+                return str(self._api.create_container_from_config(config, name)["Id"])
             except NotFound as error:
                 raise StartFailedError(
                     f"The image {config['Image']} is missing; build it with ./build.sh.", retryable=False

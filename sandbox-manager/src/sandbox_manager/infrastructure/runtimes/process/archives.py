@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import signal
 import subprocess
+import threading
 from pathlib import Path
 
 from sandbox_manager.domain.errors import EngineUnavailableError
@@ -18,6 +21,7 @@ from sandbox_manager.infrastructure.runtimes.threads import Pools
 _log = logging.getLogger(__name__)
 
 _LINKS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_LATE = "The files could not be packed or unpacked in time; try again."
 _RIGHTS = ("DAC_OVERRIDE", "CHOWN", "FOWNER")
 
 
@@ -55,7 +59,8 @@ class ProcessArchives:
         inside = ("/workspace", "/archives") if self._isolated else (str(workspace), str(archives))
         program = [str(self._options.python), *archiving.arguments(verb, *inside, snapshot_id, bounds)]
         command = [*self._walls(workspace, archives), "--", *program] if self._isolated else program
-        return archiving.answer(await self._pools.packing.run_call(lambda: _output(command, archives)))
+        running = _Program(command, archives)
+        return archiving.answer(await self._pools.packing.run_program(running.output, running.stop))
 
     def _walls(self, workspace: Path, archives: Path) -> list[str]:
         # As root without a user namespace, so that files keep their owners; else as the one user there is.
@@ -75,12 +80,58 @@ class ProcessArchives:
         return [*walls, "--bind", str(archives), "/archives", "--chdir", "/", "--cap-drop", "ALL", *rights]
 
 
-def _output(command: list[str], archives: Path) -> str:
-    archives.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=archiving.DEADLINE_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EngineUnavailableError("The files could not be packed or unpacked in time; try again.") from error
-    if done.returncode != 0:
-        _log.error("archive program failed", extra={"output": done.stderr[-2000:]})
-    return done.stdout
+class _Program:
+    """One call of the archive program, in a process group of its own."""
+
+    def __init__(self, command: list[str], archives: Path) -> None:
+        self._command, self._archives = command, archives
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._is_stopped = False
+
+    def output(self) -> str:
+        """What it printed. Raises `EngineUnavailableError`, also when it was stopped."""
+        try:
+            self._archives.mkdir(mode=0o700, parents=True, exist_ok=True)
+            output, errors = self._ended(self._begun())
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise EngineUnavailableError(_LATE) from error
+        if self._is_stopped:
+            raise EngineUnavailableError(_LATE)
+        if errors is not None:
+            _log.error("archive program failed", extra={"output": errors[-2000:]})
+        return output
+
+    def stop(self) -> None:
+        """From any thread, at any time: what it began is killed, and it begins nothing more."""
+        with self._lock:
+            self._is_stopped = True
+            if self._process is not None:
+                _kill_group(self._process)
+
+    def _begun(self) -> subprocess.Popen[str]:
+        with self._lock:
+            if self._is_stopped:
+                raise EngineUnavailableError(_LATE)
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(self._command, stdout=pipe, stderr=pipe, text=True, process_group=0)
+            return self._process
+
+    def _ended(self, process: subprocess.Popen[str]) -> tuple[str, str | None]:
+        """What it printed, and its errors if it failed."""
+        try:
+            output, errors = process.communicate(timeout=archiving.DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            _kill_group(process)
+            process.communicate()  # until all of the group let go of the output
+            raise
+        finally:
+            with self._lock:
+                self._process = None
+        return output, errors if process.returncode != 0 else None
+
+
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

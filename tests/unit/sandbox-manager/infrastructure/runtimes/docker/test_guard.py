@@ -42,12 +42,13 @@ class RecordingEngine:
             return {"State": {"Running": False}} if name in self.left else None
         return {"State": {"Running": not self.ends_early, "ExitCode": 1}, **attached(name, "first")}
 
-    def create_container(self, name: str, config: Json) -> None:
+    def create_container(self, name: str, config: Json) -> str:
         assert config["HostConfig"]["CapAdd"] == ["NET_ADMIN"]
         if name in self.left:
             raise StartFailedError("The container name is already in use", retryable=False)
         self.left.add(name)
         self.set.append((name, config["Entrypoint"][1]))
+        return name
 
     def start_container(self, name: str) -> None:
         if self.ends_early:

@@ -37,7 +37,8 @@ class StuckEngine(Engine):
 
     def create_volume(self, name: str, labels: dict[str, str], *, same_as: str | None = None) -> None: ...
 
-    def create_container(self, name: str, config: Json) -> None: ...
+    def create_container(self, name: str, config: Json) -> str:
+        return name
 
     def start_container(self, name: str) -> None: ...
 
