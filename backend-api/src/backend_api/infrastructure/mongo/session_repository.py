@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any
 
@@ -12,6 +13,7 @@ from backend_api.domain.conversation.entity import RunId, Session, SessionId, Se
 from backend_api.domain.conversation.errors import SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import SessionPage
 from backend_api.domain.conversation.session_changes import Changed, differing, told
+from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.deletions import remove_contents
@@ -19,6 +21,11 @@ from backend_api.infrastructure.mongo.documents import SessionDocument, find_one
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.newest_first import newest_first
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
+
+logger = logging.getLogger(__name__)
+
+_REMOVED_AT_ONCE_S = 5.0
+"""What whoever deletes a session waits for what it holds to be gone; most hold little."""
 
 
 class MongoSessionRepository:
@@ -114,7 +121,12 @@ class MongoSessionRepository:
             )
             if found is None:
                 raise SessionNotFoundError("There is no such session.")
-            await remove_contents(session_id)
+        try:
+            async with store_errors(within_s=_REMOVED_AT_ONCE_S):
+                await remove_contents(session_id)
+        except StoreUnavailableError:
+            # It is deleted all the same: whoever were told otherwise would find no session to delete.
+            logger.warning("contents not yet removed with their session", extra={"session_id": session_id})
 
 
 def session_from(document: SessionDocument | None) -> Session:
