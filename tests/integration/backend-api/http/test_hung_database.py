@@ -12,8 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import pytest
 
+from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.mongo.transactions import DEADLINE_S
+from support.backend_stores import mongo_stores
 from support.gateway import run_gateway
 from support.servers import Server, run_mongod
 
@@ -77,3 +80,15 @@ async def test_every_request_is_answered_and_what_was_sent_meanwhile_is_stored_o
             assert [event.seq for event in stored] == list(range(1, len(stored) + 1))
             found = await gateway.client.get("/api/sessions", headers=anna)
             assert found.status_code == 200
+
+
+async def test_how_far_the_silent_streams_are_is_not_waited_for(tmp_path: Path) -> None:
+    with run_mongod(tmp_path) as mongo:
+        async with mongo_stores(mongo.uri, "app") as stores:
+            session = await stores.session()
+            with hanging(mongo):
+                began = time.monotonic()
+                with pytest.raises(StoreUnavailableError):
+                    await stores.log.heads([session])
+                assert time.monotonic() - began < DEADLINE_S / 2
+            assert await stores.log.heads([session]) == {session: 0}

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog
+from backend_api.domain.errors import UnavailableError
 
 
 class SessionHeads:
@@ -20,6 +21,7 @@ class SessionHeads:
         self._every_s = every_s
         self._followed: Counter[SessionId] = Counter()
         self._heads: dict[SessionId, int] = {}
+        self._failure: UnavailableError | None = None
         self._asked_at = 0.0
         self._asking = asyncio.Lock()
 
@@ -38,14 +40,25 @@ class SessionHeads:
     async def look(self, session_id: SessionId) -> int | None:
         """Number of the last stored event, as of `every_s` ago at most; None when there is no such session any more.
 
-        Raises an `UnavailableError` while the store is away.
+        Raises an `UnavailableError` while the store is away: after a failure, to everybody for `every_s`.
         """
-        if self._is_old() or session_id not in self._heads:
+        if self._is_to_be_asked(session_id):
             async with self._asking:
-                if self._is_old() or session_id not in self._heads:
-                    self._heads = await self._log.heads(list(self._followed))
-                    self._asked_at = time.monotonic()
+                if self._is_to_be_asked(session_id):
+                    await self._ask()
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
         return self._heads.get(session_id)
 
-    def _is_old(self) -> bool:
-        return time.monotonic() - self._asked_at >= self._every_s
+    async def _ask(self) -> None:
+        try:
+            self._heads = await self._log.heads(list(self._followed))
+            self._failure = None
+        except UnavailableError as error:
+            # Whoever waited for this answer has it: each asking again would wait for the time of all before it.
+            self._failure = error
+        self._asked_at = time.monotonic()
+
+    def _is_to_be_asked(self, session_id: SessionId) -> bool:
+        is_known = self._failure is not None or session_id in self._heads
+        return not is_known or time.monotonic() - self._asked_at >= self._every_s

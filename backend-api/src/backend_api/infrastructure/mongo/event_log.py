@@ -19,6 +19,7 @@ from backend_api.infrastructure.mongo.transactions import in_transaction, store_
 
 PAGES_AT_ONCE = 4
 """The driver holds up to 16 MB of what a page is read from, however little is taken of it."""
+_HEADS_S = 1.0
 _USUAL_BYTES = 2000
 _SHOWN = {"output": False}
 """What the model read is nobody else's to read."""
@@ -95,8 +96,8 @@ class MongoEventLog:
             return await read_events(self._database, documents)
 
     async def heads(self, session_ids: Sequence[SessionId]) -> dict[SessionId, int]:
-        """By primary key, in few round trips."""
-        async with store_errors():
+        """By primary key, in few round trips, or not at all: all streams that are silent wait for it."""
+        async with store_errors(within_s=_HEADS_S):
             cursor = self._database["sessions"].find(
                 {"_id": {"$in": session_ids}, "user_id": {"$ne": ""}}, projection={"last_seq": 1}
             )
