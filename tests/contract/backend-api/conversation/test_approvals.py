@@ -15,8 +15,11 @@ from backend_api.domain.agent.events import (
     ApprovalResolved,
     Decided,
     MessageUser,
+    RunFinished,
     RunQueued,
     SessionUpdated,
+    SubagentFinished,
+    SubagentStarted,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -259,8 +262,16 @@ async def waiting_below(stores: ConversationStores, *, expires_s: float = 60.0) 
         ToolCalled(call_id=name, name="write", arguments={}, phrase="", asks=True, agent_id=f"agent_task_{name}")
         for name in names
     ]
-    recorded = [Recorded(payload=payload) for payload in (UsageUpdated(usage=Usage(input=1)), *above, *below)]
-    await stores.ledger.record(lease, recorded)
+    agents = [
+        SubagentStarted(subagent_id=f"agent_task_{name}", kind="general", task=name, parent_call_id=f"task_{name}")
+        for name in names
+    ]
+    used = [
+        UsageUpdated(usage=Usage(input=2 + number), agent_usage=Usage(input=1 + number), agent_id=f"agent_task_{name}")
+        for number, name in enumerate(names)
+    ]
+    payloads = (UsageUpdated(usage=Usage(input=1)), *above, *agents, *used, *below)
+    await stores.ledger.record(lease, [Recorded(payload=payload) for payload in payloads])
     waits = [
         Wait(
             id=f"wait_{name}",
@@ -307,6 +318,32 @@ async def test_a_stop_ends_the_calls_that_agents_work_on_after_theirs(stores: Co
     assert [one.agent_id for one in results] == ["agent_task_two", "agent_task_one", None, None]
     assert all(one.cancelled for one in results)
     assert ["may have happened" in one.preview for one in results] == [False, False, True, True]
+
+
+async def test_a_stop_ends_each_agent_right_after_the_call_it_works_on(stores: ConversationStores) -> None:
+    session_id, lease = await waiting_below(stores, expires_s=-1)
+    await stores.waits.expire(lease.run.id)
+    again = await stores.ledger.claim("w2", lease_s=30, model="m", run_id=lease.run.id)
+    assert again is not None
+    # The one agent is done, the other one waits again.
+    told = [
+        ToolFinished(call_id="task_one", success=True, preview="found"),
+        SubagentFinished(subagent_id="agent_task_one", summary="found"),
+    ]
+    await stores.ledger.record(again, [Recorded(payload=payload) for payload in told])
+    wait = Wait(id="again", subject=Approval(calls=[], agent_id="agent_task_two"), expires_s=60)
+    await stores.ledger.wait(again, [wait], seen_seq=None)
+    await stores.ledger.request_stop(session_id, ANNA)
+    one, two = await stored(stores, session_id, SubagentFinished)
+    assert one == told[1]
+    assert two == SubagentFinished(
+        subagent_id="agent_task_two",
+        summary="Stopped before it ended. Part of it may have happened.",
+        usage=Usage(input=2),
+        tool_count=1,
+    )
+    *_, result, end, finished = await stored(stores, session_id, ToolFinished, SubagentFinished, RunFinished)
+    assert (result.call_id, end, finished.usage) == ("task_two", two, Usage(input=3))
 
 
 @pytest.mark.parametrize("order", list(permutations(ENDINGS, 3)), ids="-".join)

@@ -14,7 +14,6 @@ from typing import Concatenate, ParamSpec, TypeVar
 from backend_api.application import measures
 from backend_api.application.runs.answering import Answering
 from backend_api.application.runs.histories import History
-from backend_api.application.runs.open_agents import OpenAgents
 from backend_api.application.runs.run_stream import RunStream
 from backend_api.domain.agent.events import (
     MAX_PREVIEW_CHARACTERS,
@@ -31,6 +30,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.domain.agent.open_agents import OpenAgents
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, Thread, shorten
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall, Waits

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from backend_api.domain.agent.events import Event, RunEnd, StoredPayload, ToolCalled, ToolFinished
+from backend_api.domain.agent.open_agents import OpenAgents
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.thread import RunProgress
 
@@ -25,12 +26,14 @@ class Ending:
     said: tuple[StoredPayload, ...] = ()
 
 
-def cut_by_stop(run_id: str, events: Iterable[Event], *, but: Iterable[Recorded]) -> list[Recorded]:
-    """The results of the calls that are open in a run which is stopped while nobody has it; `events` are those
-    of calls, and `but` has the results of some. A call ends after those of the agent that works on it."""
-    progress = RunProgress(run_id)
+def cut_by_stop(run_id: str, events: Iterable[Event], so_far: Sequence[Recorded]) -> list[Recorded]:
+    """What is recorded of a run which is stopped while nobody has it: `so_far`, then the results of the other calls
+    that are open, and the end of each agent right after the call it works on. `events` are those of the run's calls
+    and agents. A call ends after those of the agent that works on it."""
+    progress, agents = RunProgress(run_id), OpenAgents()
     for event in events:
         progress.apply(event)
+        agents.note(event.payload)
 
     def cut(called: ToolCalled) -> ToolFinished:
         why = _NOT_BEGUN if called.call_id in progress.needing_approval else _CUT
@@ -38,7 +41,7 @@ def cut_by_stop(run_id: str, events: Iterable[Event], *, but: Iterable[Recorded]
             call_id=called.call_id, success=False, preview=why, cancelled=True, agent_id=called.agent_id
         )
 
-    ended = {item.payload.call_id for item in but if isinstance(item.payload, ToolFinished)}
+    ended = {item.payload.call_id for item in so_far if isinstance(item.payload, ToolFinished)}
     calls = [called for call_id, called in progress.open_calls.items() if call_id not in ended]
     calls.sort(key=lambda called: called.agent_id is None)
-    return [Recorded(payload=cut(called)) for called in calls]
+    return [*agents.with_ends([*so_far, *(Recorded(payload=cut(called)) for called in calls)], {})]

@@ -312,8 +312,7 @@ class MemoryRunLedger:
         taken.resolved |= {wait.id: wait for wait in what.over}
         taken.waits = []
         events = [event for event in row.events if event.run_id == taken.run.id]
-        cut = cut_by_stop(taken.run.id, events, but=what.recorded)
-        self._store.record(row, taken.run.id, [*what.recorded, *cut])
+        self._store.record(row, taken.run.id, cut_by_stop(taken.run.id, events, what.recorded))
         reason = "Stopped by the user." if taken.run.attempt else "Stopped by the user before it began."
         mine = (event.payload for event in reversed(row.events) if event.run_id == taken.run.id)
         usage = next((payload.usage for payload in mine if isinstance(payload, UsageUpdated)), Usage())

@@ -23,7 +23,10 @@ from backend_api.infrastructure.mongo.run_queries import leased_session, more_un
 from backend_api.infrastructure.mongo.run_waits import over, waits_of
 from backend_api.infrastructure.mongo.transactions import in_transaction
 
-OF_CALLS = ["tool.called", "tool.started", "tool.finished"]
+_OF_CALLS = ["tool.called", "tool.started", "tool.finished", "subagent.started", "subagent.finished", "usage.updated"]
+"""And of the agents that work on them."""
+_NEEDED = {"output": False}
+"""What the models read is most of it, and ends nothing."""
 STOPPED_BEFORE_START = "Stopped by the user before it began."
 STOPPED = "Stopped by the user."
 
@@ -130,7 +133,7 @@ class RunEndings:
         items = [*what.recorded]
         if run["attempt"]:
             events = await self._of_last_calls(transaction, session_id, run["_id"])
-            items += cut_by_stop(run["_id"], events, but=what.recorded)
+            items = cut_by_stop(run["_id"], events, what.recorded)
         session = await self._database["sessions"].find_one_and_update(
             {"_id": session_id},
             [
@@ -165,12 +168,12 @@ class RunEndings:
         return run_from(closed or run)
 
     async def _of_last_calls(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> list[Event]:
-        """The events of the calls of the main agent's last turn, and of all below them."""
+        """The events of the calls of the main agent's last turn, and of all below them and the agents there."""
         events, of_run = self._database["events"], {"session_id": session_id, "run_id": run_id}
         turn = of_run | {"type": "usage.updated", "agent_id": None}
         last = await events.find_one(turn, sort=[("seq", -1)], projection={"seq": 1}, session=transaction)
-        wanted = {"type": {"$in": OF_CALLS}, "seq": {"$gt": last["seq"] if last else 0}}
-        found = events.find(of_run | wanted, sort=[("seq", 1)], session=transaction)
+        wanted = {"type": {"$in": _OF_CALLS}, "seq": {"$gt": last["seq"] if last else 0}}
+        found = events.find(of_run | wanted, _NEEDED, sort=[("seq", 1)], session=transaction)
         return await read_events(self._database, await found.to_list())
 
     async def _used(self, transaction: AsyncClientSession, session_id: SessionId, run_id: str) -> Usage:

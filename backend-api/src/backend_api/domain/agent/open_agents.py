@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from backend_api.domain.agent.events import (
-    StoredPayload,
+    Payload,
     SubagentFinished,
     SubagentStarted,
     ToolCalled,
@@ -39,7 +39,7 @@ class OpenAgents:
             progress = threads.of(agent_id).progress(run_id)
             self._open.setdefault(agent_id, _Work(progress.usage, progress.calls))
 
-    def note(self, payload: StoredPayload) -> None:
+    def note(self, payload: Payload) -> None:
         """This was stored."""
         match payload:
             case SubagentStarted(subagent_id=agent_id):
