@@ -49,6 +49,31 @@ async def test_of_changes_at_once_the_last_that_is_told_is_true(stores: Conversa
         assert [one.title for one in changes if one.title is not None][-1] == session.title
 
 
+async def test_only_a_session_without_a_title_is_named(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    named = await stores.sessions.name(session_id, ANNA, "first")
+    assert (named.session.title, [event.payload for event in named.events]) == (
+        "first",
+        [SessionUpdated(title="first")],
+    )
+    again = await stores.sessions.name(session_id, ANNA, "second")
+    assert (again.session, again.events) == (named.session, [])
+    assert await told(stores, session_id) == [SessionUpdated(title="first")]
+    with pytest.raises(SessionNotFoundError):
+        await stores.sessions.name(session_id, BERT, "b")
+
+
+async def test_a_title_that_the_user_sets_at_the_same_moment_stays(stores: ConversationStores) -> None:
+    for _ in range(30):
+        session_id = await stores.session()
+        await asyncio.gather(
+            stores.sessions.name(session_id, ANNA, "first line"),
+            stores.sessions.change(session_id, ANNA, {"title": "mine"}),
+        )
+        assert (await stores.sessions.get(session_id, ANNA)).title == "mine"
+        assert [one.title for one in await told(stores, session_id)][-1] == "mine"
+
+
 @pytest.mark.parametrize(
     "changes",
     [

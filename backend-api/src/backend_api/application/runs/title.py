@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 from backend_api.application.runs.run_journal import RunJournal
-from backend_api.domain.agent.events import SessionUpdated
 from backend_api.domain.conversation.ports import SessionRepository
 from backend_api.domain.errors import DomainError
 
@@ -23,11 +22,10 @@ async def name_session(journal: RunJournal, sessions: SessionRepository) -> None
     await journal.has_begun.wait()
     run = journal.lease.run
     try:
-        session = await sessions.get(run.session_id, run.user_id)
-        title = title_of(journal.first_message())
-        if not session.title and title:
-            await sessions.update(run.session_id, run.user_id, {"title": title})
-            await journal.record([SessionUpdated(title=title)])
+        if title := title_of(journal.first_message()):
+            named = await sessions.name(run.session_id, run.user_id, title)
+            if named.events:
+                journal.live.show_stored(named.events)
     except DomainError as error:
         logger.info("session was not named", extra={"run_id": run.id, "code": error.code})
     finally:

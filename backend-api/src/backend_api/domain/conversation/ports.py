@@ -65,6 +65,10 @@ class SessionRepository(Protocol):
         nothing stores nothing."""
         ...
 
+    async def name(self, session_id: SessionId, user_id: UserId, title: str) -> Changed:
+        """`change` the title of a session that has none; any other one is left alone."""
+        ...
+
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
         """Remove the session with its events, bodies and runs, and leave the wish to remove its sandbox."""
         ...

@@ -54,12 +54,21 @@ class MemorySessionRepository:
     async def change(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Changed:
         """Under the lock."""
         async with self._store.lock:
-            row = self._store.own(session_id, user_id)
-            values = differing(row.session, changes)
-            await self.update(session_id, user_id, changes)
-            events = self._store.store(row, None, told(values))
-            row.session = replace(row.session, last_seq=len(row.events))
-            return Changed(session=row.session, events=events)
+            return await self._change(session_id, user_id, changes)
+
+    async def name(self, session_id: SessionId, user_id: UserId, title: str) -> Changed:
+        """Under the lock."""
+        async with self._store.lock:
+            session = self._store.own(session_id, user_id).session
+            return await self._change(session_id, user_id, {} if session.title else {"title": title})
+
+    async def _change(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Changed:
+        row = self._store.own(session_id, user_id)
+        values = differing(row.session, changes)
+        await self.update(session_id, user_id, changes)
+        events = self._store.store(row, None, told(values))
+        row.session = replace(row.session, last_seq=len(row.events))
+        return Changed(session=row.session, events=events)
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
         """With its runs."""

@@ -80,8 +80,18 @@ class MongoSessionRepository:
         """See `SessionRepository`."""
         return await self._change(session_id, user_id, changes, is_told=True)
 
+    async def name(self, session_id: SessionId, user_id: UserId, title: str) -> Changed:
+        """See `SessionRepository`."""
+        return await self._change(session_id, user_id, {"title": title}, is_told=True, if_unnamed=True)
+
     async def _change(
-        self, session_id: SessionId, user_id: UserId, changes: dict[str, Any], *, is_told: bool
+        self,
+        session_id: SessionId,
+        user_id: UserId,
+        changes: dict[str, Any],
+        *,
+        is_told: bool,
+        if_unnamed: bool = False,
     ) -> Changed:
         """One transaction, so that of two changes at the same moment both hold and the later one is told last."""
         owned = {"_id": session_id, "user_id": user_id}
@@ -90,7 +100,7 @@ class MongoSessionRepository:
             found = await self._sessions.find_one(owned, session=transaction)
             present = session_from(SessionDocument.model_validate(found) if found else None)
             values = differing(present, changes)
-            if not values:
+            if not values or (if_unnamed and present.title):
                 return Changed(session=present, events=[])
             payloads = told(values) if is_told else []
             stored = await self._sessions.find_one_and_update(
