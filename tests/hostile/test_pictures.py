@@ -28,26 +28,39 @@ EVIL = {
     "more pixels than a provider takes": png(8_001, 1),
     "as many as a head can say": jpeg(65_535, 65_535),
     "no pixels": jpeg(0, 0),
+    "a line, which stops servers of open models": png(400, 1),
+    "fewer pixels than their models take": jpeg(400, 31),
+    "longer than their models take": png(6_500, 32),
     "segments alone": b"\xff\xd8" + b"\xff\xe0\x00\x02" * 500_000 + b"\xff\xd9",
     "a page": b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
     "a moving one": b"GIF89a" + b"\0" * 50,
     "a chunk nobody knows": webp(b"EVIL", b"\0" * 40),
 }
 LOOKS_WHOLE = jpeg(size=5_000)
+REFUSED = Answer(status=400, message="Could not process image")
+TRIES = 4
+FAILED = {
+    "as a fault of its own": Answer(status=500, message="Could not process image"),
+    "in its stream": Answer(texts=(), fault={"type": "api_error", "message": "Could not process image"}),
+    "in its stream, without a word why": Answer(texts=(), fault={"message": "panic"}),
+    "by its end": Answer(texts=(), cut_after=1),
+}
 
 
 class Provider(ModelServer):
-    """Looks twice, and then answers; refuses what holds any picture but the good one."""
+    """Looks twice, and then answers; to what holds any picture but the good one it gives the answer `refusing`."""
 
-    def __init__(self) -> None:
+    def __init__(self, refusing: Answer = REFUSED) -> None:
         super().__init__(respond=self._answer_to)
         self.refused = 0
+        self.refusing = refusing
+        self.is_out = False
 
     def _answer_to(self, request: dict[str, Any]) -> Answer:
         sent = pictures(request)
-        if any(picture != GOOD for picture in sent):
+        if self.is_out or any(picture != GOOD for picture in sent):
             self.refused += 1
-            return Answer(status=400, message="Could not process image")
+            return self.refusing
         asked = json.dumps(request["messages"])
         looks = asked.count('"tool_call_id"') + asked.count('"tool_use_id"')
         return Answer(texts=("Done.",)) if looks >= 2 else Answer(texts=(), calls=(Call(name="look"),))
@@ -120,3 +133,54 @@ async def test_one_that_only_looks_whole_is_refused_once_and_the_conversation_go
     assert provider.refused == 1
     assert [pictures(request) for request in provider.requests] == [[], [LOOKS_WHOLE], [], [GOOD], [GOOD]]
     assert [opened.cause for opened in stage.payloads(session, ContextOpened)] == ["started", "history"]
+
+
+@pytest.mark.parametrize("how", FAILED)
+async def test_one_that_a_provider_fails_at_is_sent_no_more_once_it_failed_each_time(kind: str, how: str) -> None:
+    stage = Stage()
+    async with Provider(FAILED[how]) as provider:
+        model = model_of(kind, provider)
+        session = await stage.open_session(title="named")
+        async with working(worker_for(stage, model, showing(LOOKS_WHOLE, GOOD), info=SEEING)):
+            ends = [await stage.until_finished(await stage.say(session, text)) for text in ("look", "and now?")]
+        await model.aclose()
+    assert [(end.status, end.reason) for end in ends] == [("completed", None)] * 2
+    assert provider.refused == TRIES
+    sent = [pictures(request) for request in provider.requests]
+    assert sent == [[], *[[LOOKS_WHOLE]] * TRIES, [], [GOOD], [GOOD]]
+
+
+async def test_an_outage_takes_no_picture_out_of_a_conversation_and_is_waited_for_once(kind: str) -> None:
+    stage, tools = Stage(), showing(GOOD)
+    async with Provider(Answer(status=503, message="Out of service")) as provider:
+        model = model_of(kind, provider)
+        session = await stage.open_session(title="named")
+
+        async def say(text: str) -> str | None:
+            return (await stage.until_finished(await stage.say(session, text))).reason
+
+        async with working(worker_for(stage, model, tools, info=SEEING)):
+            provider.answer(Answer(texts=(), calls=(Call(name="look"),)), Answer())
+            reasons = [await say("look")]
+            provider.is_out = True
+            reasons.append(await say("and now?"))
+            provider.is_out = False
+            provider.answer(Answer())
+            reasons.append(await say("and now?"))
+        await model.aclose()
+    assert [reason and "Out of service" in reason for reason in reasons] == [None, True, None]
+    assert [pictures(request) for request in provider.requests] == [[], *[[GOOD]] * (1 + TRIES), [], [GOOD]]
+
+
+async def test_the_first_error_is_told_where_it_fails_without_pictures_too(kind: str) -> None:
+    stage = Stage()
+    async with Provider() as provider:
+        model = model_of(kind, provider)
+        session = await stage.open_session(title="named")
+        look = Answer(texts=(), calls=(Call(name="look"),))
+        first = [Answer(status=500, message="At first")] * TRIES
+        provider.answer(look, *first, Answer(status=500, message="At last"))
+        async with working(worker_for(stage, model, showing(GOOD), info=SEEING)):
+            end = await stage.until_finished(await stage.say(session, "look"))
+        await model.aclose()
+    assert (end.status, "At first" in (end.reason or ""), len(provider.requests)) == ("failed", True, 2 + TRIES)

@@ -6,7 +6,7 @@ import struct
 import zlib
 
 
-def png(width: int = 2, height: int = 2, *, shade: int = 0) -> bytes:
+def png(width: int = 40, height: int = 40, *, shade: int = 0) -> bytes:
     """A whole PNG in grey."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:

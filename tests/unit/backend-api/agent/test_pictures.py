@@ -23,7 +23,7 @@ from backend_api.domain.agent.events import (
     ToolFinished,
 )
 from backend_api.domain.agent.model import ToolTurn
-from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES, MAX_SIDE, PICTURE_TYPES, Picture
+from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES, MAX_RATIO, MAX_SIDE, MIN_SIDE, PICTURE_TYPES, Picture
 from backend_api.domain.agent.thread import Conversation, Thread
 from support.photographs import jpeg, png, webp
 
@@ -39,12 +39,13 @@ def sendable(content: bytes, media_type: str, size: int | None = None) -> bool:
     ("content", "media_type"),
     [
         (png(), "image/png"),
-        (png(MAX_SIDE, 1), "image/png"),
+        (png(MIN_SIDE, MIN_SIDE), "image/png"),
+        (png(MAX_SIDE, MAX_SIDE // MAX_RATIO), "image/png"),
         (jpeg(), "image/jpeg"),
         (jpeg(size=MAX_PICTURE_BYTES), "image/jpeg"),
-        (webp(b"VP8 ", b"\0\0\0\x9d\x01\x2a" + b"\x10\0\x10\0" + b"\0" * 8), "image/webp"),
-        (webp(b"VP8L", b"\x2f" + (15 | 15 << 14).to_bytes(4, "little") + b"\0" * 6), "image/webp"),
-        (webp(b"VP8X", b"\0" * 4 + b"\x0f\0\0\x0f\0\0" + b"\0" * 4), "image/webp"),
+        (webp(b"VP8 ", b"\0\0\0\x9d\x01\x2a" + b"\x28\0\x28\0" + b"\0" * 8), "image/webp"),
+        (webp(b"VP8L", b"\x2f" + (39 | 39 << 14).to_bytes(4, "little") + b"\0" * 6), "image/webp"),
+        (webp(b"VP8X", b"\0" * 4 + b"\x27\0\0\x27\0\0" + b"\0" * 4), "image/webp"),
     ],
 )
 def test_a_whole_picture_is_sent(content: bytes, media_type: str) -> None:
@@ -61,10 +62,13 @@ def test_a_whole_picture_is_sent(content: bytes, media_type: str) -> None:
         (b"", "image/png"),
         (b"\x89PNG\r\n\x1a\n", "image/png"),
         (png(0, 5), "image/png"),
-        (png(MAX_SIDE + 1, 1), "image/png"),
-        (png(1, MAX_SIDE + 1), "image/png"),
-        (jpeg(MAX_SIDE + 1, 1), "image/jpeg"),
-        (jpeg(1, 0), "image/jpeg"),
+        (png(MAX_SIDE + 1, 64), "image/png"),
+        (png(64, MAX_SIDE + 1), "image/png"),
+        (png(MIN_SIDE - 1, 400), "image/png"),
+        (jpeg(400, 1), "image/jpeg"),
+        (jpeg(MAX_RATIO * MIN_SIDE + 1, MIN_SIDE), "image/jpeg"),
+        (jpeg(MAX_SIDE + 1, 64), "image/jpeg"),
+        (jpeg(40, 0), "image/jpeg"),
         (jpeg(size=MAX_PICTURE_BYTES + 1), "image/jpeg"),
         (b"\xff\xd8\xff" + b"\xe0" * 200 + b"\xff\xd9", "image/jpeg"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/png"),

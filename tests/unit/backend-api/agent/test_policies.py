@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from backend_api.domain.agent.model import (
     ModelUnavailableError,
     Part,
     TextPart,
+    UsagePart,
 )
 from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.usage import add_usage, combine
@@ -24,12 +26,12 @@ REQUEST = ModelRequest(model="m", system="", turns=[], tools=[], max_output_toke
 BUSY = ModelUnavailableError("busy", may_retry=True)
 
 
-async def ask(model: ScriptedModel, sleeps: list[float], **policy: Any) -> list[Part]:
+async def ask(model: ScriptedModel, sleeps: list[float], request: ModelRequest = REQUEST, **policy: Any) -> list[Part]:
     async def sleep(seconds: float) -> None:
         sleeps.append(seconds)
 
     retrying = ModelCalls(model, "test", RetryPolicy(**policy), sleep=sleep, jitter=lambda: 0.5)
-    async with aclosing(retrying.stream(REQUEST)) as parts:
+    async with aclosing(retrying.stream(request)) as parts:
         return [part async for part in parts]
 
 
@@ -61,6 +63,20 @@ async def test_nothing_is_retried_after_the_first_part_nor_what_will_not_pass() 
         with pytest.raises((ModelUnavailableError, ModelAuthError)):
             await ask(ScriptedModel(script), sleeps)
         assert sleeps == []
+
+
+async def test_it_is_asked_again_as_long_as_nothing_of_it_was_shown() -> None:
+    sleeps: list[float] = []
+    used = UsagePart(Usage(input=1))
+    parts = await ask(ScriptedModel([used, BUSY], [used, TextPart("ok"), FinishPart("stop")]), sleeps)
+    assert (sleeps, parts[-2]) == ([1.5], TextPart("ok"))
+
+
+async def test_a_request_that_is_not_to_be_made_again_is_made_once() -> None:
+    sleeps: list[float] = []
+    with pytest.raises(ModelUnavailableError):
+        await ask(ScriptedModel([BUSY]), sleeps, request=replace(REQUEST, is_retried=False))
+    assert sleeps == []
 
 
 def test_usage_adds_up_by_model() -> None:

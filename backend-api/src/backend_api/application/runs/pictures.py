@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES, MAX_SIDE, Image, Picture
+from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES, MAX_RATIO, MAX_SIDE, MIN_SIDE, Image, Picture
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.conversation.ports import EventLog
@@ -88,7 +88,8 @@ def is_sendable(picture: Picture, content: bytes) -> bool:
     if len(content) != picture.size or picture.size > MAX_PICTURE_BYTES or (found := sides_of(content)) is None:
         return False
     media_type, *sides = found
-    return media_type == picture.media_type and all(0 < side <= MAX_SIDE for side in sides)
+    shorter, longer = sorted(sides)
+    return media_type == picture.media_type and shorter >= MIN_SIDE and longer <= min(MAX_SIDE, MAX_RATIO * shorter)
 
 
 async def _read(session_id: SessionId, picture: Picture, log: EventLog) -> Image | None:

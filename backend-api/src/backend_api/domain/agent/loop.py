@@ -16,7 +16,15 @@ from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.journal import Journal
-from backend_api.domain.agent.model import ModelRequest, ModelRequestError, NoteTurn, ToolTurn
+from backend_api.domain.agent.model import (
+    ModelAuthError,
+    ModelError,
+    ModelRateLimitError,
+    ModelRequest,
+    ModelRequestError,
+    NoteTurn,
+    ToolTurn,
+)
 from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
 from backend_api.domain.agent.pictures import Image, Picture, Pictures
 from backend_api.domain.agent.recorded import Body, Recorded
@@ -90,15 +98,20 @@ class AgentLoop:
             new_id=self.new_id,
             thinking=self.opening.thinking,
         )
-        request = await self._request(answer, conversation)
+        request, unexplained = await self._request(answer, conversation), None
         while True:
             try:
                 await self._call(request, answer)
-            except ModelRequestError:
-                if not request.pictures or not answer.is_empty:
+            except ModelError as error:
+                if unexplained and answer.is_empty:
+                    raise unexplained from error
+                if not request.pictures or not answer.is_empty or not _may_be_of_pictures(error):
                     raise
                 # It may be one of them that the provider can't read: it never would, and the conversation were over.
                 request = await self._request(answer, conversation, is_refused=True)
+                if not isinstance(error, ModelRequestError):
+                    # Open servers fail at such a picture just as they do in an outage, which is waited for only once.
+                    request, unexplained = replace(request, is_retried=False), error
                 continue
             match self.capabilities.closing(conversation, answer):
                 case None:
@@ -107,11 +120,11 @@ class AgentLoop:
                     await self.journal.record([notice])
                     return answer
                 case GoOn(note):
-                    request = replace(request, turns=[*request.turns, *answer.go_on(note)])
+                    request = replace(request, turns=[*request.turns, *answer.go_on(note)], is_retried=True)
 
     async def _request(self, answer: Answer, conversation: Conversation, *, is_refused: bool = False) -> ModelRequest:
         """What the model is asked. What is new before the conversation, or was left out of it, is recorded with the
-        answer; of one that a provider `is_refused` for no picture is sent again."""
+        answer; of one that is made again, as the first `is_refused` or failed, no picture is sent any more."""
         preface: list[Recorded] = []
         is_due = is_refused or self.capabilities.is_opening_due(conversation)
         if opened := self.opening.after(conversation.opened, is_due=is_due):
@@ -149,3 +162,7 @@ class AgentLoop:
         used = answer.last_call.input + answer.last_call.output
         if used:
             self.journal.live.show_context(used, self.model.info.context_window)
+
+
+def _may_be_of_pictures(error: ModelError) -> bool:
+    return not isinstance(error, (ModelAuthError, ModelRateLimitError))

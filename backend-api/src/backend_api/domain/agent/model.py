@@ -74,7 +74,7 @@ Turn = UserTurn | NoteTurn | AssistantTurn | ToolTurn
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """`thinking` is only asked of a model that can do it: see `ModelInfo.thinking_for`. `pictures` are those in its
-    turns that can be sent."""
+    turns that can be sent; `is_retried` says whether it is made again after a passing fault."""
 
     model: str
     system: str
@@ -83,6 +83,7 @@ class ModelRequest:
     max_output_tokens: int
     thinking: ThinkingLevel | None = None
     pictures: Mapping[Picture, Image] = field(default_factory=dict[Picture, Image])
+    is_retried: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,9 @@ from typing import Protocol
 PICTURE_TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
 MAX_PICTURE_BYTES = 3_500_000
 MAX_SIDE = 8_000
+MIN_SIDE = 32
+MAX_RATIO = 200
+"""Of the longer side to the shorter one. Open vision models (Qwen-VL 2 to 3) fail at less and at more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,8 +36,8 @@ class RetryPolicy:
 
 
 class ModelCalls:
-    """`ChatModel` around a provider's. It is asked again only before the first streamed part, as what was shown can't
-    be taken back."""
+    """`ChatModel` around a provider's. It is asked again only before the first part that is shown, as that can't be
+    taken back."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class ModelCalls:
             try:
                 async with aclosing(self._attempt(request)) as parts:
                     async for part in parts:
-                        has_started = True
+                        has_started = has_started or not isinstance(part, UsagePart)
                         yield part
                 return
             except ModelError as error:
                 asked = error.retry_after_s
-                is_last = attempt >= self._policy.max_retries
+                is_last = not request.is_retried or attempt >= self._policy.max_retries
                 if has_started or is_last or not error.may_retry or (asked or 0.0) > LONGEST_ASKED_WAIT_S:
                     raise
             await self._sleep(self._policy.delay(attempt, self._jitter(), asked))
