@@ -14,7 +14,9 @@ _SEES = re.compile(
     r"(?:claude-(?!2|instant)|gpt-(?:4o|4\.[15]|4-turbo|4-vision|[5-9])|chatgpt-4o|o1(?!-mini|-preview)|o3(?!-mini)|o[4-9]"
     r"|gemini-|gemma-?[3-9]|llama-?4|llava|pixtral|.*-vl\b|.*\dvl\b|.*vision)"
 )
-_DOES_NOT = re.compile(r"gemma.*[:-]1b|audio|realtime|transcribe|tts|search|embed|gpt-image")
+_DOES_NOT = re.compile(
+    r"gemma.*[:-](?:1b|270m)|gemma-?3n|gpt-4-turbo-preview|audio|realtime|transcribe|tts|search|embed|gpt-image"
+)
 
 
 def sees(model: str, said: Sequence[str]) -> bool:
