@@ -329,6 +329,23 @@ async def test_pictures_of_results_are_sent_as_the_provider_takes_them(
         assert [block["type"] for block in second[2]["content"]] == ["tool_result"] * 3 + ["text"]
 
 
+async def test_a_picture_whose_result_says_nothing_is_sent_with_a_text_that_is_not_blank(
+    model: Any, server: ModelServer, provider: str
+) -> None:
+    """Anthropic refuses a block of blanks."""
+    calls = (ToolRequest(call_id="call_a", name="look", arguments={}),)
+    turn = replace(seen("a"), output=" \n\t")
+    image = Image(media_type="image/png", base64=base64.b64encode(PNG).decode())
+    asked = request(UserTurn(text="Look."), AssistantTurn(text="", calls=calls), turn)
+    asked = replace(asked, pictures={turn.pictures[0]: image})
+    async with asyncio.timeout(30), aclosing(model.stream(asked)) as parts:
+        assert [part async for part in parts]
+    (body,) = server.requests
+    if provider == "anthropic":
+        (result,) = body["messages"][2]["content"]
+        assert result["content"][0] == {"type": "text", "text": "(no output)"}
+
+
 async def test_work_that_lost_its_thinking_at_an_opening_goes_on_without(
     model: Any, server: ModelServer, provider: str
 ) -> None:

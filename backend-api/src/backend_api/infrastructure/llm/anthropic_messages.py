@@ -254,7 +254,9 @@ def _blocks(turn: Turn, request: ModelRequest) -> list[dict[str, Any]]:
 
 
 def _result(turn: ToolTurn, request: ModelRequest) -> dict[str, Any]:
-    text = result_text(turn, request) or "(no output)"
+    text = result_text(turn, request)
+    if not text.strip():
+        text = "(no output)"
     result: dict[str, Any] = {"type": "tool_result", "tool_use_id": turn.call_id, "content": text}
     if images := images_of(turn, request):
         result["content"] = [{"type": "text", "text": text}, *map(_image, images)]
