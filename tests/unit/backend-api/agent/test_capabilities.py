@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+
+import pytest
 
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capabilities.budget import budget
 from backend_api.domain.agent.capabilities.current_date import DAY
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
-from backend_api.domain.agent.capability import Capabilities, Capability, Setup
+from backend_api.domain.agent.capability import LATER, Capabilities, Capability, Setup
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import ContextNote, MessageCompleted, Notice, Usage
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
+from backend_api.domain.agent.events import (
+    ContentReference,
+    ContextNote,
+    ContextOpened,
+    MessageCompleted,
+    Notice,
+    Usage,
+)
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    FinishPart,
+    NoteTurn,
+    TextPart,
+    Thinking,
+    ToolCallPart,
+    ToolRequest,
+    ToolTurn,
+    UserTurn,
+)
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec
@@ -41,6 +61,45 @@ def test_a_budget_counts_what_is_read_anew_and_written() -> None:
     assert late is not None
     assert "limit of 2 turns (max_turns)" in (late.reason or "")
     assert limit.brake(setup(max_turns=3), conversation(3)) is None
+
+
+LONG = "x" * 40_000
+CALLS = (ToolRequest(call_id="c", name="write", arguments={"content": LONG}),)
+OPENED = ContextOpened(
+    epoch=1,
+    cause="started",
+    model="m",
+    system=ContentReference(digest="d", size=40_000),
+    tools=ContentReference(digest="d", size=2),
+    vision=True,
+)
+
+
+@pytest.mark.parametrize(
+    ("tools", "read"),
+    [
+        ((), {"turns": [UserTurn(text=LONG)]}),
+        ((), {"turns": [UserTurn(text="", attachments=(LONG,))]}),
+        ((), {"turns": [NoteTurn(text=LONG)]}),
+        ((), {"turns": [ToolTurn(call_id="c", name="t", output=LONG, success=True)]}),
+        ((), {"turns": [AssistantTurn(text="", calls=CALLS)]}),
+        ((), {"turns": [AssistantTurn(text="", thinking=(Thinking(text="hm", signature=LONG),))]}),
+        ((), {"turns": [UserTurn(text="\u4f60" * 10_000)]}),
+        ((), {"opened": OPENED}),
+        ((), {"opened": replace(OPENED, system=OPENED.tools), "pictures": range(7)}),
+        ((replace(THINK, description=LONG),), {}),
+    ],
+)
+def test_an_answer_beside_others_waits_where_all_that_it_reads_could_be_too_much(
+    tools: tuple[ToolSpec, ...], read: dict[str, Any]
+) -> None:
+    alone = replace(conversation(2), **read)
+    beside = replace(alone, others_at_work=1)
+    tight, wide = (budget(max_tokens=tokens, max_output_tokens=100) for tokens in (20_000, 24_000))
+    assert tight.brake(setup(*tools), alone) is None
+    assert tight.brake(setup(*tools), beside) is LATER
+    assert wide.brake(setup(*tools), beside) is None
+    assert tight.brake(setup(), replace(conversation(2), others_at_work=1)) is None
 
 
 def test_the_day_is_a_note() -> None:

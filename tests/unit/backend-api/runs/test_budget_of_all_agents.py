@@ -62,7 +62,7 @@ async def test_answers_are_asked_for_at_once_as_long_as_all_of_them_fit() -> Non
 
     stage, model = Stage(), Acting(hand_on("one", "two"), meeting)
     session = await stage.open_session(title="named")
-    async with working(worker_for(stage, model, Tools(looking()), max_tokens=1_000, max_output_tokens=200)):
+    async with working(worker_for(stage, model, Tools(looking()), max_tokens=10_000, max_output_tokens=200)):
         assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
 
 
