@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from types import SimpleNamespace
@@ -369,6 +370,29 @@ async def test_what_is_said_of_a_result_stands_after_it(model: Any, server: Mode
     calls = (ToolRequest(call_id="call_a", name="look", arguments={}),)
     await ask(model, UserTurn(text="Look."), AssistantTurn(text="", calls=calls), turn)
     assert json.dumps("saw a\n\n<note>It is not shown.</note>") in json.dumps(server.requests[0])
+
+
+@pytest.fixture
+def only_new_objects() -> Iterator[None]:
+    """Those there are before are none of `gc.get_objects`: it is slow with all of them."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("only_new_objects")
+async def test_nothing_keeps_what_was_sent_while_the_answer_streams(model: Any, server: ModelServer) -> None:
+    size = 1_000_000
+    server.answer(Answer(texts=["word "] * 20, delay_s=0.05))
+    async with asyncio.timeout(30), aclosing(model.stream(request(UserTurn(text="x" * size)))) as parts:
+        await anext(parts)
+        holders = [
+            type(holder).__name__
+            for holder in gc.get_objects()
+            if any(isinstance(held, bytes) and size < len(held) < size + 5_000 for held in gc.get_referents(holder))
+        ]
+        assert holders == []
+        assert [part async for part in parts][-1] == FinishPart("stop")
 
 
 async def two_thousand_deltas(model: Any, server: ModelServer) -> float:

@@ -81,10 +81,11 @@ class AnthropicModel:
         await self._client.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        content = to_json(_body(request))
+        content = [to_json(_body(request))]
 
         async def post() -> httpx2.Response:
-            return await self._client.post("/v1/messages", cast_to=httpx2.Response, content=content, stream=True)
+            # Given away: it may be megabytes, and an answer takes minutes.
+            return await self._client.post("/v1/messages", cast_to=httpx2.Response, content=content.pop(), stream=True)
 
         state = _State()
         async with opened(

@@ -82,10 +82,13 @@ class OpenAiChatModel:
         await self._client.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        content = to_json(_body(request, is_official=self._is_official))
+        content = [to_json(_body(request, is_official=self._is_official))]
 
         async def post() -> httpx2.Response:
-            return await self._client.post("/chat/completions", cast_to=httpx2.Response, content=content, stream=True)
+            # Given away: it may be megabytes, and an answer takes minutes.
+            return await self._client.post(
+                "/chat/completions", cast_to=httpx2.Response, content=content.pop(), stream=True
+            )
 
         state = _State()
         async with opened(

@@ -58,7 +58,8 @@ async def opened(
     key_setting: str,
     sdk_errors: tuple[type[Exception], type[Exception], type[Exception]],
 ) -> AsyncGenerator[httpx2.Response, None]:
-    """The answer while it streams; leaving closes the connection. `sdk_errors`: status, time-out, connection."""
+    """The answer while it streams; leaving closes the connection.
+    `post` is called once. `sdk_errors`: status, time-out, connection."""
     async with connections.one(provider), _answering(post, provider, key_setting, sdk_errors) as response:
         yield response
 
@@ -82,6 +83,7 @@ async def _answering(
         raise ModelUnavailableError(f"{provider} {said}.", may_retry=True) from error
     except connection_error as error:
         raise ModelUnavailableError(f"{provider} can't be reached.", may_retry=True) from error
+    response.request = httpx2.Request(response.request.method, response.request.url)  # without what was sent
     try:
         yield response
     except httpx2.ReadTimeout as error:
