@@ -309,6 +309,29 @@ async def test_a_wait_of_another_agent_is_stored_whatever_was_said_since(stores:
     assert await stores.ledger.wait(lease, [wait], seen_seq=None)
 
 
+async def test_no_agent_waits_where_a_message_that_interrupts_came_first(stores: ConversationStores) -> None:
+    for coming in (["redirect"], ["redirect", "stop"]):
+        session_id = await stores.session()
+        accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
+        lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
+        assert lease is not None
+        message = MessageUser(message_id="n", text="leave that")
+        said = await stores.ledger.accept(session_id, ANNA, message, interrupt=True)
+        if "stop" in coming:
+            await stores.ledger.request_stop(session_id, ANNA)
+        wait = Wait(id="a", subject=Approval(calls=[], agent_id="agent_c"), expires_s=60)
+        with pytest.raises(WaitRefusedError) as refused:
+            await stores.ledger.wait(lease, [wait], seen_seq=None)
+        assert refused.value.by == ("stop" if "stop" in coming else "message")
+        assert not await stored(stores, session_id, ApprovalRequested)
+        inbox = await stores.ledger.renew(lease, lease_s=30)
+        assert [message.kind for message in inbox] == coming
+        await stores.ledger.record(lease, [], handled=inbox[-1].number)
+        # The main agent's own waits go by what it has read.
+        own = [Wait(id="b", subject=Approval(calls=[]), expires_s=60)]
+        assert await stores.ledger.wait(lease, own, seen_seq=said.seq)
+
+
 async def test_a_stop_ends_the_calls_that_agents_work_on_after_theirs(stores: ConversationStores) -> None:
     session_id, _ = await waiting_below(stores)
     await stores.waits.answer(session_id, ANNA, "wait_one", APPROVE)

@@ -175,7 +175,7 @@ class RunJournal:
         else:
             return True
         # What an agent below waits for comes back when the call it works on is settled. Unless that is all there is:
-        # no message stands in its way then, but a stop.
+        # nothing stands in its way then but a stop, or a message that interrupts.
         own = [wait for wait in waits if wait.agent_id is None] or waits
         await self.record([result for wait in own for result in wait.subject.not_begun(by)])
         return False

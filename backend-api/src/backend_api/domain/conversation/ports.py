@@ -203,8 +203,8 @@ class RunLedger(Protocol):
 
     async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int | None) -> list[Event]:
         """Store what is waited for and tell of it, and free lease and slot: the run waits. Raises
-        `WaitRefusedError` by a stop where one lies in the inbox, or by a message where one stands after `seen_seq`, if
-        that is given; else `LeaseLostError`."""
+        `WaitRefusedError` by a stop where one lies in the inbox, or by a message where one stands after `seen_seq`;
+        without that, only by one that interrupts and lies in the inbox. Else `LeaseLostError`."""
         ...
 
     async def release(self, lease: Lease) -> None:

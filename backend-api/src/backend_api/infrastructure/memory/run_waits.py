@@ -18,10 +18,10 @@ from backend_api.infrastructure.memory.store import MemoryStore, RunRow, Session
 def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], seen_seq: int | None) -> list[Event]:
     """See `RunLedger.wait`; under the lock."""
     row, run = store.leased(lease)
-    is_unread = seen_seq is not None and row.last_user_seq > seen_seq
-    if any(message.kind == "stop" for message in run.inbox):
+    kinds = {message.kind for message in run.inbox}
+    if "stop" in kinds:
         raise WaitRefusedError("stop")
-    if is_unread:
+    if "redirect" in kinds if seen_seq is None else row.last_user_seq > seen_seq:
         raise WaitRefusedError("message")
     begun = [wait.begun(store.clock()) for wait in waits]
     run.waits = [wait.kept() for wait in begun]

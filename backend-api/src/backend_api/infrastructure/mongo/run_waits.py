@@ -14,7 +14,7 @@ from backend_api.domain.agent.approvals import Approval, PastDecision
 from backend_api.domain.agent.events import ApprovalCall, Event, Question, ResolvedBy, RunQueued, SessionUpdated
 from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Answer, Ended, OpenWait, Subject, Wait, WaitRefusedError, end
+from backend_api.domain.agent.waits import Answer, Ended, OpenWait, RefusedBy, Subject, Wait, WaitRefusedError, end
 from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import (
     LeaseLostError,
@@ -69,9 +69,7 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
         )
         if session is None:
             if await database["sessions"].find_one(held, projection={"_id": 1}, session=transaction):
-                stopped = leased_run(lease) | {"inbox.kind": "stop"}
-                found = await database["runs"].find_one(stopped, projection={"_id": 1}, session=transaction)
-                raise WaitRefusedError("stop" if found else "message")
+                raise WaitRefusedError(await _refused_by(database, transaction, lease))
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
         begun = [wait.begun(session["updated_at"]) for wait in waits]
         stored: Document = {
@@ -82,16 +80,22 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
             "lease_expires_at": None,
         }
         run = await database["runs"].find_one_and_update(
-            leased_run(lease) | {"inbox.kind": {"$ne": "stop"}},
+            leased_run(lease) | {"inbox.kind": {"$nin": ["stop"] if seen_seq is not None else ["stop", "redirect"]}},
             {"$set": stored, "$inc": {"handovers": 1}},
             session=transaction,
         )
         if run is None:
-            raise WaitRefusedError("stop")
+            raise WaitRefusedError(await _refused_by(database, transaction, lease))
         items = [wait.asked() for wait in begun]
         return await _store(database, transaction, session, lease.run.id, items)
 
     return await in_transaction(database, work)
+
+
+async def _refused_by(database: Database, transaction: AsyncClientSession, lease: Lease) -> RefusedBy:
+    stopped = leased_run(lease) | {"inbox.kind": "stop"}
+    found = await database["runs"].find_one(stopped, projection={"_id": 1}, session=transaction)
+    return "stop" if found else "message"
 
 
 async def end_waits(
