@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from backend_api.application.runs.run_journal import RunJournal
+from backend_api.application.runs.run_journal import DrainedError, RunJournal
 from backend_api.application.runs.subagent_journal import SubagentJournal
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import MAX_PREVIEW_CHARACTERS, SubagentFinished, SubagentKind, SubagentStarted
@@ -32,7 +32,14 @@ class Subagents:
     clock: Callable[[], datetime]
 
     async def __call__(self, call: ToolCall, assignment: Assignment) -> Done | Waits:
-        """Raises what `AgentLoop.run` raises, but for the `ModelError` family."""
+        """Raises what `AgentLoop.run_turns` raises, but for the `ModelError` family."""
+        try:
+            return await self._assign(call, assignment)
+        except DrainedError:
+            # The call stays open. Others end their present step; the main agent's next one gives the run back.
+            return Waits(())
+
+    async def _assign(self, call: ToolCall, assignment: Assignment) -> Done | Waits:
         journal = SubagentJournal(self.journal, call.call_id)
         started = SubagentStarted(
             subagent_id=journal.agent_id, kind=assignment.kind, task=assignment.task, parent_call_id=call.call_id
