@@ -130,6 +130,18 @@ async def test_a_run_that_was_given_back_is_claimed_at_once_and_the_first_owner_
         await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="late", text="late"))])
 
 
+async def test_a_heartbeat_that_comes_after_a_run_was_given_back_does_not_take_it_again(
+    stores: ConversationStores,
+) -> None:
+    _, lease = await at_work(stores)
+    await stores.ledger.release(lease)
+    with pytest.raises(LeaseLostError):
+        await stores.ledger.renew(lease, lease_s=30)
+    taken = await stores.ledger.claim("w2", lease_s=30, model="m")
+    assert taken is not None
+    assert taken.run.id == lease.run.id
+
+
 async def test_an_ended_run_is_not_given_back(stores: ConversationStores) -> None:
     session_id, lease = await at_work(stores)
     await stores.ledger.finish(lease, RunFinished(run_id=lease.run.id, status="completed"), seen_seq=3)

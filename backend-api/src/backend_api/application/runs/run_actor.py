@@ -65,6 +65,7 @@ class RunActor:
         self._history = history or services.histories.borrow(run.session_id)
         self._journal = RunJournal(lease, services.ledger, services.log, self._stream, self._history)
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._is_drained = False
 
     async def drive(self, draining: asyncio.Event) -> None:
         """Work until the run ends, is stopped, or is lost. When `draining` is set it is given back after its present
@@ -126,19 +127,24 @@ class RunActor:
             await journal.written()
             if not work.done() and not journal.has_ended:
                 journal.lose()
+            if self._is_drained and work.done() and not journal.has_ended:
+                await self._leave_to_others(renewing)
         except LeaseLostError:
             journal.lose()
         except StoreUnavailableError as error:
             self._leave(error)
         except _UnwindError:
-            # A heartbeat from now on would take the lease again.
-            await _cut([renewing], CUT_S)
-            keeper.give_up()
-            self._stream.forget()
-            await self.give_back()
+            await self._leave_to_others(renewing)
         finally:
             if work is not None:
                 work.cancel()
+
+    async def _leave_to_others(self, renewing: asyncio.Task[None]) -> None:
+        # A heartbeat from now on would take the lease again.
+        await _cut([renewing], CUT_S)
+        self._keeper.give_up()
+        self._stream.forget()
+        await self.give_back()
 
     async def _handle(self, messages: Sequence[InboxMessage], work: asyncio.Task[None] | None) -> bool:
         """Do what the inbox asks for; answers whether the work was cut and is to begin anew."""
@@ -201,7 +207,7 @@ class RunActor:
         except LeaseLostError:
             journal.lose()
         except DrainedError:
-            await self.give_back()
+            self._is_drained = True
         except StoreUnavailableError as error:
             self._leave(error)
 

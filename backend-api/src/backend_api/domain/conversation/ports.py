@@ -208,7 +208,8 @@ class RunLedger(Protocol):
         ...
 
     async def release(self, lease: Lease) -> None:
-        """Give the run back: whoever claims next has it at once. Raises `LeaseLostError`."""
+        """Give the run back: whoever claims next has it at once, and nobody renews this lease again. Raises
+        `LeaseLostError`."""
         ...
 
     async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:

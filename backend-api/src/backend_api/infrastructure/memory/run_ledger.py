@@ -227,7 +227,7 @@ class MemoryRunLedger:
         """Later, unless fenced out."""
         async with self._store.lock:
             _, run = self._store.leased(lease)
-            if run.run.status != RunStatus.RUNNING:
+            if run.run.status != RunStatus.RUNNING or run.run.worker != lease.worker:
                 raise LeaseLostError("The run was taken over after an interruption, or it ended.")
             run.expires_at = self._store.clock() + timedelta(seconds=lease_s)
             return tuple(run.inbox)
@@ -241,7 +241,7 @@ class MemoryRunLedger:
         """The lease lapsed a moment ago."""
         async with self._store.lock:
             _, run = self._store.leased(lease)
-            run.run = replace(run.run, releases=run.run.releases + 1)
+            run.run = replace(run.run, worker=None, releases=run.run.releases + 1)
             run.expires_at = self._store.clock() - timedelta(milliseconds=1)
 
     async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:

@@ -278,9 +278,10 @@ class MongoRunLedger(RunEndings):
         return await begin_waiting(self._database, lease, waits, seen_seq)
 
     async def release(self, lease: Lease) -> None:
-        """The lease lapsed a moment ago."""
+        """The lease lapsed a moment ago, and a heartbeat that is still on its way finds no worker to renew it for."""
         releases = {"$add": [{"$ifNull": ["$handovers", 0]}, 1]}
-        await self._set(lease, {"lease_expires_at": {"$subtract": ["$$NOW", 1]}, "handovers": releases})
+        lapsed = {"lease_expires_at": {"$subtract": ["$$NOW", 1]}, "worker": None}
+        await self._set(lease, lapsed | {"handovers": releases})
 
     async def _set(self, lease: Lease, changes: Document) -> None:
         async with store_errors():

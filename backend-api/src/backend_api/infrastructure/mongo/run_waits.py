@@ -93,9 +93,10 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
 
 
 async def _refused_by(database: Database, transaction: AsyncClientSession, lease: Lease) -> RefusedBy:
-    stopped = leased_run(lease) | {"inbox.kind": "stop"}
-    found = await database["runs"].find_one(stopped, projection={"_id": 1}, session=transaction)
-    return "stop" if found else "message"
+    run = await database["runs"].find_one(leased_run(lease), projection={"inbox": 1}, session=transaction)
+    if run is None:
+        raise LeaseLostError("The run was taken over after an interruption, or it ended.")
+    return "stop" if any(message["kind"] == "stop" for message in run.get("inbox") or ()) else "message"
 
 
 async def end_waits(
