@@ -99,7 +99,8 @@ export interface DecidedBody {
 }
 /**
  * A decision on these calls of an approval; without `call_ids` on all that are left. `approve_all` also ends asking
- * in this session (`enable_approval` becomes false); the model reads the feedback of a denial.
+ * in this session (`enable_approval` becomes false), and without `call_ids` approves all that other agents of the run
+ * ask for; the model reads the feedback of a denial.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "DecisionBody".

@@ -15,6 +15,7 @@ from backend_api.domain.agent.events import (
     ApprovalResolved,
     Decided,
     MessageUser,
+    Question,
     RunFinished,
     RunQueued,
     SessionUpdated,
@@ -25,7 +26,7 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.questions import Answers
+from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait, WaitRefusedError
 from backend_api.domain.conversation.entity import Lease, RunStatus, SessionId
@@ -248,10 +249,14 @@ async def test_whatever_comes_at_once_decides_a_call_once(stores: ConversationSt
 
 
 ENDINGS = ("approve one", "deny two", "deadline", "message", "stop")
+WITH_ALL = [("approve all", "deny two", other) for other in ENDINGS if other != "deny two"]
 
 
-async def waiting_below(stores: ConversationStores, *, expires_s: float = 60.0) -> tuple[SessionId, Lease]:
-    """A run two of whose agents wait, each for the approval of its name's call; both calls they work on are open."""
+async def waiting_below(
+    stores: ConversationStores, *, expires_s: float = 60.0, late: tuple[str, ...] = (), asking: bool = False
+) -> tuple[SessionId, Lease]:
+    """A run two of whose agents wait, each for the approval of its name's call; both calls they work on are open. The
+    deadline of those that are `late` has passed; the main agent may be `asking` a question."""
     session_id = await stores.session()
     accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
     lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
@@ -278,10 +283,13 @@ async def waiting_below(stores: ConversationStores, *, expires_s: float = 60.0) 
             subject=Approval(
                 calls=[ApprovalCall(call_id=name, name="write", arguments={})], agent_id=f"agent_task_{name}"
             ),
-            expires_s=expires_s,
+            expires_s=-1 if name in late else expires_s,
         )
         for name in names
     ]
+    if asking:
+        question = Question(id="q1", text="Which colour?", options=["red"])
+        waits.append(Wait(id="ask", subject=Questions(call_id="call_ask", questions=[question]), expires_s=60))
     assert await stores.ledger.wait(lease, waits, seen_seq=None)
     return session_id, lease
 
@@ -295,6 +303,44 @@ async def test_all_that_is_told_of_an_approval_is_its_agents(stores: Conversatio
     told = await stored(stores, session_id, ApprovalRequested, ApprovalResolved, ToolFinished)
     owners = {"one": "agent_task_one", "two": "agent_task_two"}
     assert [one.agent_id for one in told] == [owners[name] for name in ("one", "two", "one", "two", "two")]
+
+
+async def test_to_approve_all_approves_what_the_other_agents_of_the_run_ask_for(stores: ConversationStores) -> None:
+    session_id, lease = await waiting_below(stores)
+    resolved = await stores.waits.answer(session_id, ANNA, "wait_two", Decision(decision="approve_all"))
+    assert (resolved.run_id, resolved.is_queued) == (lease.run.id, True)
+    told = await stored(stores, session_id, ApprovalResolved)
+    assert [(one.approval_id, one.call_ids, one.agent_id) for one in told] == [
+        ("wait_two", ["two"], "agent_task_two"),
+        ("wait_one", ["one"], "agent_task_one"),
+    ]
+    assert {(one.decision, one.by) for one in told} == {("approve_all", "user")}
+    assert await stored(stores, session_id, ToolFinished) == []
+    assert len(await stored(stores, session_id, SessionUpdated)) == 1
+    with pytest.raises(ApprovalDecidedError, match="one approved by the user"):
+        await stores.waits.answer(session_id, ANNA, "wait_one", DENY)
+
+
+async def test_to_approve_named_calls_and_ask_no_more_approves_no_others(stores: ConversationStores) -> None:
+    session_id, _ = await waiting_below(stores)
+    chosen = Decision(decision="approve_all", call_ids=["two"])
+    assert not (await stores.waits.answer(session_id, ANNA, "wait_two", chosen)).is_queued
+    assert [one.call_ids for one in await stored(stores, session_id, ApprovalResolved)] == [["two"]]
+    assert (await stores.waits.answer(session_id, ANNA, "wait_one", DENY)).is_queued
+
+
+async def test_to_approve_all_approves_nothing_after_its_deadline_and_answers_no_question(
+    stores: ConversationStores,
+) -> None:
+    session_id, lease = await waiting_below(stores, late=("one",), asking=True)
+    assert not (await stores.waits.answer(session_id, ANNA, "wait_two", Decision(decision="approve_all"))).is_queued
+    assert await stores.waits.expire(lease.run.id) is not None
+    told = await stored(stores, session_id, ApprovalResolved)
+    assert [(one.call_ids, one.decision, one.by) for one in told] == [
+        (["two"], "approve_all", "user"),
+        (["one"], "deny", "timeout"),
+    ]
+    assert (await stores.waits.answer(session_id, ANNA, "ask", Answers({"q1": "red"}))).is_queued
 
 
 async def test_a_wait_of_another_agent_is_stored_whatever_was_said_since(stores: ConversationStores) -> None:
@@ -369,7 +415,7 @@ async def test_a_stop_ends_each_agent_right_after_the_call_it_works_on(stores: C
     assert (result.call_id, end, finished.usage) == ("task_two", two, Usage(input=3))
 
 
-@pytest.mark.parametrize("order", list(permutations(ENDINGS, 3)), ids="-".join)
+@pytest.mark.parametrize("order", [*permutations(ENDINGS, 3), *WITH_ALL], ids="-".join)
 async def test_whatever_comes_at_once_decides_each_agents_call_once(
     stores: ConversationStores, order: tuple[str, ...]
 ) -> None:
@@ -379,6 +425,8 @@ async def test_whatever_comes_at_once_decides_each_agents_call_once(
         match what:
             case "approve one":
                 await stores.waits.answer(session_id, ANNA, "wait_one", APPROVE)
+            case "approve all":
+                await stores.waits.answer(session_id, ANNA, "wait_one", Decision(decision="approve_all"))
             case "deny two":
                 await stores.waits.answer(session_id, ANNA, "wait_two", DENY)
             case "deadline":

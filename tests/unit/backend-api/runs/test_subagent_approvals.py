@@ -276,6 +276,16 @@ async def test_after_approve_all_it_asks_no_more() -> None:
     assert len(stage.payloads(session, ApprovalRequested)) == 1
 
 
+async def test_after_approve_all_nothing_that_another_one_asked_for_is_left_to_decide() -> None:
+    stage, model, tools = Stage(), Acting(hand_on("write a", "write b"), act), box()
+    session, run = await waits(stage, model, tools)
+    await decide(stage, session, open_approvals(stage, session)[0], Decision(decision="approve_all"))
+    assert open_approvals(stage, session) == []
+    assert await ends(stage, model, tools, session, run) == "completed"
+    assert did(tools) == ["write a 0", "write a 1", "write b 0", "write b 1"]
+    assert len(stage.payloads(session, ApprovalRequested)) == 2
+
+
 async def whole() -> tuple[int, dict[str | None, list[Any]]]:
     """How many events there are of a play that nothing disturbs, and what each agent's model reads last."""
     stage, model, tools = Stage(), Acting(hand_on("write a", "write b", "look"), act), box()

@@ -53,7 +53,7 @@ class ApprovalDecidedError(ConflictError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """Of a person, on these calls; None is all that are not decided yet. `approve_all` also ends asking in the
-    session."""
+    session, and without call ids approves whatever else the run asks for."""
 
     decision: Decided
     call_ids: Sequence[str] | None = None

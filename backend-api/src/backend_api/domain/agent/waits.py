@@ -87,6 +87,15 @@ class Ended:
     waives: bool = False
 
 
+def answered(wait: OpenWait, waits: Sequence[OpenWait], answer: Answer, at: datetime) -> list[OpenWait]:
+    """Those of a run's waits that an answer to one of them ends. To approve all without naming calls approves what its
+    other agents ask for too, but for what was not decided in time."""
+    if not isinstance(answer, Decision) or answer.decision != "approve_all" or answer.call_ids is not None:
+        return [wait]
+    others = [one for one in waits if one.id != wait.id and one.subject.kind == "approval" and one.deadline >= at]
+    return [wait, *others]
+
+
 def end(waits: Sequence[OpenWait], ending: Sequence[OpenWait], by: ResolvedBy, answer: Answer | None = None) -> Ended:
     """End some of a run's waits, each with the answer, if there is one. Raises `InvalidError` or `ConflictError` for an
     answer it does not allow."""

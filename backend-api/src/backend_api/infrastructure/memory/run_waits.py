@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from backend_api.domain.agent.events import Event, ResolvedBy, RunQueued, SessionUpdated
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Answer, OpenWait, Wait, WaitRefusedError, end
+from backend_api.domain.agent.waits import Answer, OpenWait, Wait, WaitRefusedError, answered, end
 from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import came_too_late, nothing_waits_for
 from backend_api.domain.conversation.ports import Resolved
@@ -74,9 +74,10 @@ class MemoryWaits:
             run, wait = found
             if wait.id in run.resolved:
                 raise came_too_late(answer, wait.past)
-            if wait.deadline < self._store.clock():
+            now = self._store.clock()
+            if wait.deadline < now:
                 raise came_too_late(answer, wait.lapsed)
-            return self._end(run, [wait], "user", answer)
+            return self._end(run, answered(wait, run.waits, answer, now), "user", answer)
 
     async def due(self) -> list[RunId]:
         """Any order."""

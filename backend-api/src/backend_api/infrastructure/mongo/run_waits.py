@@ -14,7 +14,17 @@ from backend_api.domain.agent.approvals import Approval, PastDecision
 from backend_api.domain.agent.events import ApprovalCall, Event, Question, ResolvedBy, RunQueued, SessionUpdated
 from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Answer, Ended, OpenWait, RefusedBy, Subject, Wait, WaitRefusedError, end
+from backend_api.domain.agent.waits import (
+    Answer,
+    Ended,
+    OpenWait,
+    RefusedBy,
+    Subject,
+    Wait,
+    WaitRefusedError,
+    answered,
+    end,
+)
 from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import (
     LeaseLostError,
@@ -171,10 +181,11 @@ class MongoWaits:
             run = await self._timed(transaction, of_session | of_kind | {"active": True})
             if run is None:
                 await self._refuse(transaction, of_session | {"$or": [{"resolved": wait_id}, of_kind]}, wait_id, answer)
-            wait = next(wait for wait in waits_of(run) if wait.id == wait_id)
+            waits = waits_of(run)
+            wait = next(wait for wait in waits if wait.id == wait_id)
             if wait.deadline < run["now"]:
                 raise came_too_late(answer, wait.lapsed)
-            return await self._end(transaction, run, [wait], "user", answer)
+            return await self._end(transaction, run, answered(wait, waits, answer, run["now"]), "user", answer)
 
         return await in_transaction(self._database, work)
 

@@ -139,7 +139,8 @@ class AnswersBody(RequestBody):
 
 class DecisionBody(RequestBody):
     """A decision on these calls of an approval; without `call_ids` on all that are left. `approve_all` also ends asking
-    in this session (`enable_approval` becomes false); the model reads the feedback of a denial."""
+    in this session (`enable_approval` becomes false), and without `call_ids` approves all that other agents of the run
+    ask for; the model reads the feedback of a denial."""
 
     decision: Decided
     call_ids: list[Identifier] | None = Field(default=None, min_length=1, max_length=200)
