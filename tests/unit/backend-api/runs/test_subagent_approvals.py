@@ -9,6 +9,7 @@ import pytest
 
 from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.application.conversation.expire_waits import ExpireWaits
+from backend_api.application.runs.run_services import RunOptions
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.domain.agent.approvals import Decision
 from backend_api.domain.agent.events import (
@@ -227,6 +228,28 @@ async def test_a_message_that_came_before_it_asks_refuses_nothing() -> None:
     assert await ends(stage, model, tools, session, run) == "completed"
     assert did(tools) == ["write 0", "write 1"]
     assert model.of(None)[-1].turns[-1] == UserTurn(text="how far are you?")
+
+
+async def test_a_message_that_interrupts_before_it_asks_is_read_and_not_waited_over() -> None:
+    stage, tools = Stage(), box()
+    session = await begin(stage)
+
+    async def interject() -> None:
+        # Nobody hears of it before the next heartbeat.
+        stage.notifier.is_silent = True
+        await stage.say(session, "leave that", interrupt=True)
+
+    def child(task: str, number: int) -> list[Any]:
+        return [*([interject] if number == 0 else []), *act(task, number)]
+
+    model = Acting(hand_on("write"), child)
+    options = RunOptions(heartbeat_s=0.4)
+    async with working(worker_for(stage, model, Tools(tools), options=options)):
+        run = await stage.say(session, "go")
+        await until(lambda: stage.run(run).status.is_end or stage.run(run).status == RunStatus.WAITING)
+    assert stage.run(run).status == RunStatus.COMPLETED
+    assert tools.started == []
+    assert model.of(None)[-1].turns[-1] == UserTurn(text="leave that")
 
 
 async def test_of_two_that_ask_only_the_one_it_is_for_is_refused_by_a_message_that_came_before() -> None:
