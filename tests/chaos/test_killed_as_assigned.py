@@ -16,7 +16,6 @@ import pytest
 from support.api_client import ApiClient, register
 from support.chaos.settings import say, seeded, trial_settings
 from support.fleet import Fleet, Shape, run_fleet
-from support.fleet_member import Member
 from support.model_server import Answer, ModelServer
 
 SHAPE = Shape(gateways=2, workers=2, managers=1)
@@ -46,9 +45,12 @@ class Trial:
         # A worker announces itself each second.
         await asyncio.sleep(1.2)
 
-    def victim(self, name: str) -> Member:
-        """The worker of this name, which has the number of its process in it."""
-        return next(one for one in self.fleet.kind("worker") if f"-{one.pid}-" in name)
+    def kill(self, name: str) -> None:
+        """End the worker of this name, which has the number of its process in it. One that was killed before may still
+        be believed by what it announced last."""
+        for worker in self.fleet.kind("worker"):
+            if f"-{worker.pid}-" in name:
+                worker.kill()
 
     async def killed_while_it_hears_nothing(self) -> None:
         """Both are stopped, so that the run is assigned and can't be confirmed; the one that has it is killed."""
@@ -60,7 +62,7 @@ class Trial:
         try:
             await self.api.send(session, "hello")
             (started,) = [one for one in await self.api.stored_events(session) if one["type"] == "run.started"]
-            self.victim(started["worker"]).kill()
+            self.kill(started["worker"])
         finally:
             for worker in workers:
                 if worker.is_alive:
@@ -75,7 +77,7 @@ class Trial:
         started = [one for one in await self.api.stored_events(session) if one["type"] == "run.started"]
         await asyncio.sleep(pause_s)
         if started:
-            self.victim(started[0]["worker"]).kill()
+            self.kill(started[0]["worker"])
         await self.answered_once(session, began)
 
     async def answered_once(self, session: str, began: float) -> None:
