@@ -25,10 +25,19 @@ BOUND_S = DEADLINE_S + 4
 MESSAGES = 12
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether each of its threads is: the last ones may go on for a moment."""
+    states = [task.read_text().rpartition(")")[2].split()[0] for task in Path(f"/proc/{pid}/task").glob("*/stat")]
+    return set(states) == {"T"}
+
+
 @contextmanager
 def hanging(server: Server) -> Iterator[None]:
     os.kill(server.pid, signal.SIGSTOP)
     try:
+        until = time.monotonic() + 5
+        while not is_stopped(server.pid):
+            assert time.monotonic() < until, "mongod goes on"
         yield
     finally:
         os.kill(server.pid, signal.SIGCONT)
