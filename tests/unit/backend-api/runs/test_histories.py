@@ -7,18 +7,28 @@ from typing import Any
 
 from backend_api.application.runs.histories import Histories, History
 from backend_api.application.runs.run_actor import RunActor
+from backend_api.application.runs.worker import Worker
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished, RunStarted, ToolFinished
-from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    FinishPart,
+    TextPart,
+    ToolCallPart,
+    ToolRequest,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.domain.conversation.entity import Lease, SessionId
+from backend_api.domain.conversation.entity import Claimant, Lease, SessionId
 from backend_api.domain.conversation.ports import Entry
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.sessions import MemoryEventLog
 from backend_api.infrastructure.memory.store import MemoryStore
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
-from support.stage import Stage, worker_for, working
+from support.stage import USER, Stage, until, worker_for, working
 
 STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
 SEE = ToolCallPart(ToolRequest(call_id="y", name="see", arguments={}))
@@ -30,18 +40,33 @@ class CountingLog(MemoryEventLog):
 
     def __init__(self, store: MemoryStore) -> None:
         super().__init__(store)
-        self.read_events = self.read_bodies = 0
+        self.reads = self.read_events = self.read_bodies = 0
 
     async def read_entries(
         self, session_id: SessionId, *, after: int, limit: int, most: int | None = None
     ) -> tuple[list[Entry], bool]:
         page, is_end = await super().read_entries(session_id, after=after, limit=limit, most=most)
+        self.reads += 1
         self.read_events += len(page)
         return page, is_end
 
     async def body(self, session_id: SessionId, seq: int) -> Body:
         self.read_bodies += 1
         return await super().body(session_id, seq)
+
+
+class HeldLog(MemoryEventLog):
+    """Keeps what was read back until it may go on."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
+        self.has_read, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def read_entries(self, session_id: SessionId, **bounds: Any) -> tuple[list[Entry], bool]:
+        page = await super().read_entries(session_id, **bounds)
+        self.has_read.set()
+        await self.goes_on.wait()
+        return page
 
 
 class AwayLedger(MemoryRunLedger):
@@ -85,6 +110,18 @@ async def drive(stage: Stage, worker: Any, session: SessionId, text: str) -> Non
     await RunActor(worker.services, lease).drive(asyncio.Event())
 
 
+async def begin(stage: Stage, worker: Worker, session: SessionId, text: str) -> None:
+    """A message whose run begins in the worker's own process, until the worker has let go of it."""
+    await until(lambda: worker._free == worker._slots)
+    slot = worker.reserve(session)
+    assert slot is not None
+    message = MessageUser(message_id=f"m_{text}", text=text)
+    accepted = await stage.ledger.accept(session, USER, message, claimant=slot.claimant)
+    await slot.begin_run(accepted)
+    await stage.until_finished(accepted.run_id)
+    await until(lambda: worker._free == worker._slots)
+
+
 async def asked(stage: Stage, model: ScriptedModel, session: SessionId, *workers: Any) -> list[Turn]:
     """What the model was asked for the last of three messages, each driven by the next of these workers."""
     for text, worker in zip(("one", "two", "three"), workers, strict=True):
@@ -122,6 +159,64 @@ async def test_what_a_model_read_beside_a_picture_is_read_again_by_another_worke
     assert results[0] == results[1] == results[2]
     assert [len(turn.output) for turn in results[0]] == [7_000]
     assert len(turns) > 3
+
+
+async def test_a_run_reads_nothing_when_the_last_one_ended_in_this_process() -> None:
+    log = CountingLog(store := MemoryStore())
+    stage = Stage(store, log=log)
+    model = ScriptedModel(
+        [CALL, CALLS], [SEE, CALLS], [TextPart("Seen."), STOP], [TextPart("Two."), STOP], [TextPart("Three."), STOP]
+    )
+    session = await stage.open_session(title="named")
+    worker = worker_for(stage, model, box())
+    async with working(worker):
+        await stage.notifier.waiting.wait()
+        await begin(stage, worker, session, "one")
+        read = log.reads
+        await begin(stage, worker, session, "two")
+        await begin(stage, worker, session, "three")
+        assert log.reads == read
+    other = ScriptedModel([TextPart("Four."), STOP])
+    await drive(stage, worker_for(stage, other, box(), name="worker_2"), session, "four")
+    assert other.requests[0].turns[: len(model.requests[-1].turns)] == model.requests[-1].turns
+
+
+async def test_a_run_that_ended_in_another_process_is_read() -> None:
+    log = CountingLog(store := MemoryStore())
+    stage = Stage(store, log=log)
+    model = ScriptedModel([TextPart("One."), STOP], [TextPart("Two."), STOP], [TextPart("Three."), STOP])
+    session = await stage.open_session(title="named")
+    worker, other = (worker_for(stage, model, name=name) for name in ("worker_1", "worker_2"))
+    async with working(worker), working(other):
+        await stage.notifier.waiting.wait()
+        await begin(stage, worker, session, "one")
+        await begin(stage, other, session, "two")
+        read = log.reads
+        await begin(stage, worker, session, "three")
+    assert log.reads > read
+    texts = [turn.text for turn in model.requests[-1].turns if isinstance(turn, UserTurn | AssistantTurn)]
+    assert texts == ["one", "One.", "two", "Two.", "three"]
+
+
+async def test_what_is_read_while_it_is_stored_is_added_once() -> None:
+    """A read that began before and ends after."""
+    stage = Stage(store := MemoryStore())
+    session = await stage.open_session(title="named")
+    history = History(session)
+    await history.read_on(stage.log)
+    accepted = await stage.ledger.accept(
+        session, USER, MessageUser(message_id="m", text="one"), claimant=Claimant(worker="w", lease_s=30, model="m")
+    )
+    log = HeldLog(store)
+    reading = asyncio.create_task(history.read_on(log))
+    await log.has_read.wait()
+    history.join(accepted)
+    log.goes_on.set()
+    await reading
+    fresh = History(session)
+    await fresh.read_on(stage.log)
+    assert history.last_seq == fresh.last_seq
+    assert history.weight == fresh.weight
 
 
 async def test_a_history_the_log_does_not_know_is_not_believed() -> None:

@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from backend_api.domain.agent.events import Event, RunStarted
 from backend_api.domain.agent.threads import Threads
@@ -32,6 +33,8 @@ class History:
     ends_with_message: bool = False
     weight: int = 0
     """About as many characters as it holds."""
+    is_committed: bool = False
+    """It ends with what this process has stored, and nothing up to there can be lost."""
     _last: Event | None = None
     _is_checked: bool = True
 
@@ -43,17 +46,19 @@ class History:
     async def read_on(self, log: EventLog) -> None:
         """Add what stands in the log after what is known."""
         while True:
-            back = 0 if self._is_checked else 1
+            last, back = self._last, 0 if self._is_checked else 1
             page, is_end = await log.read_entries(
                 self.session_id, after=self.last_seq - back, limit=PAGE, most=PAGE_BYTES
             )
-            if back and (not page or page[0].event != self._last):
+            if back and (not page or page[0].event != last):
                 # The database was killed before what was read had reached its disk: this history never was.
                 self._forget()
                 continue
             self._is_checked = True
             for entry in page[back:]:
-                self._add(entry.event, entry.output)
+                if (entry.event.seq or 0) > self.last_seq:
+                    self._add(entry.event, entry.output)
+                    self.is_committed = False
             if is_end:
                 return
 
@@ -61,12 +66,20 @@ class History:
         """Add the events of a message that was just accepted, if all before it are known; reading ahead may have met
         them already, and what came after them."""
         if self.last_seq == accepted.seq - 1:
-            for event in accepted.events:
-                self._add(event, None)
+            self._is_checked = self._is_checked or self.is_committed
+            self.add_committed(accepted.events)
         self.ends_with_message = bool(accepted.events) and self.last_seq >= (accepted.events[-1].seq or 0)
 
+    def add_committed(self, events: Sequence[Event], outputs: Sequence[str | None] = ()) -> None:
+        """Add what this process has just stored, each event with what the model reads of it, if all before it are
+        known."""
+        if events and self.last_seq == (events[0].seq or 0) - 1:
+            for event, output in zip_longest(events, outputs):
+                self._add(event, output)
+            self.is_committed = True
+
     def mark_idle(self) -> None:
-        """Nobody reads it for now: it is compared with the log before it is believed again."""
+        """Nobody reads it for now: it is compared with the log when it is read on."""
         self.ends_with_message = False
         self._is_checked = self._last is None
 
@@ -79,7 +92,7 @@ class History:
 
     def _forget(self) -> None:
         self.threads, self.started, self._last = Threads(), None, None
-        self.weight, self._is_checked = 0, True
+        self.weight, self._is_checked, self.is_committed = 0, True, False
 
 
 class Histories:

@@ -80,6 +80,8 @@ class RunActor:
                 self._begin(group, name_session(journal, self._services.sessions))
                 try:
                     await self._supervise(group)
+                    # The next message may come once the end is told.
+                    self._services.histories.keep(self._history)
                     await self._stream.drain(DELIVER_S)
                 except asyncio.CancelledError:
                     await _cut(self._tasks, CUT_S)
@@ -88,7 +90,6 @@ class RunActor:
                 finally:
                     for task in self._tasks:
                         task.cancel()
-            self._services.histories.keep(self._history)
             logger.info("run left", extra=fields)
 
     @contextmanager

@@ -20,6 +20,7 @@ from backend_api.domain.agent.events import (
     BodyReference,
     ContextNote,
     ContextOpened,
+    Event,
     FilesChanged,
     MessageCompleted,
     RunFinished,
@@ -185,7 +186,7 @@ class RunJournal:
         reads = any(wait.agent_id is None for wait in waits)
         events = await self._ledger.wait(self.lease, waits, seen_seq=self.seen_seq if reads else None)
         self.has_ended = True
-        self.live.show_stored(events)
+        self._stored(events)
 
     def counted(self, used: Usage) -> UsageUpdated:
         self.usage = combine(self.usage, used)
@@ -328,8 +329,7 @@ class RunJournal:
         if not events and said:
             events = await self._ledger.record(self.lease, said)
         self._preface = []
-        if events:
-            self.live.show_stored(events)
+        self._stored(events, said)
         return self.has_ended
 
     async def written(self) -> None:
@@ -351,6 +351,10 @@ class RunJournal:
         events = await self._ledger.record(self.lease, items, handled=handled)
         for item in items:
             self._note(item.payload)
+        self._stored(events, items)
+
+    def _stored(self, events: Sequence[Event], items: Sequence[Recorded] = ()) -> None:
+        self._history.add_committed(events, [item.output for item in items])
         if events:
             self.live.show_stored(events)
 

@@ -92,12 +92,12 @@ class Worker:
         services = self.services
         return Claimant(worker=self.name, lease_s=services.options.lease_s, model=services.catalogue.default().id)
 
-    def reserve(self, session_id: SessionId) -> ReservedSlot | None:
-        """See `Slots`. None also while the worker is not at work."""
+    def reserve(self, session_id: SessionId, *, is_stored: bool = False) -> ReservedSlot | None:
+        """See `Slots`. None also while the worker is not at work. `is_stored`: the run's events stand in the log."""
         if self._group is None or self._free == 0 or self._draining.is_set():
             return None
         self._free -= 1
-        return ReservedSlot(self, session_id)
+        return ReservedSlot(self, session_id, is_stored=is_stored)
 
     def release(self) -> None:
         """Give an occupied slot back."""
@@ -149,7 +149,7 @@ class Worker:
                 announcement = await assigned.next(announce_at - now)
                 run = Assignment.parse(announcement) if announcement is not None else None
                 if run is not None and run.worker == self.name:
-                    group.create_task(self._take_up(run, self.reserve(run.session_id)))
+                    group.create_task(self._take_up(run, self.reserve(run.session_id, is_stored=True)))
 
     async def _announce(self) -> None:
         free = 0 if self._draining.is_set() else self._free
@@ -215,20 +215,26 @@ class Worker:
 
 
 class ReservedSlot:
-    """See `Slot`. The history is read while the message is being accepted, so that the model is asked at once."""
+    """See `Slot`. A history that is not known is read while the message is being accepted, so that the model is asked
+    at once; one that ends with the last run of this process is believed, unless the message says that it goes on."""
 
-    def __init__(self, worker: Worker, session_id: SessionId) -> None:
+    def __init__(self, worker: Worker, session_id: SessionId, *, is_stored: bool) -> None:
+        """`is_stored`: the run's events stand in the log already."""
         self._worker = worker
         self._history = worker.services.histories.borrow(session_id)
-        self._reading = asyncio.ensure_future(self._read())
+        is_known = self._history.is_committed and not is_stored
+        self._reading = None if is_known else asyncio.ensure_future(self._read())
 
     @property
     def claimant(self) -> Claimant:
         return self._worker.claimant
 
     def release(self) -> None:
-        self._reading.cancel()
-        self._reading.add_done_callback(lambda _: self._worker.services.histories.keep(self._history))
+        if self._reading is None:
+            self._worker.services.histories.keep(self._history)
+        else:
+            self._reading.cancel()
+            self._reading.add_done_callback(lambda _: self._worker.services.histories.keep(self._history))
         self._worker.release()
 
     async def begin_run(self, accepted: Accepted) -> None:
@@ -243,12 +249,15 @@ class ReservedSlot:
     async def _is_read(self) -> bool:
         """Whether all of the log is known. It is not waited for long, as nobody renews the run's lease meanwhile: the
         run reads on from where this came to."""
+        reading = self._reading
+        if reading is None:
+            return True
         try:
-            await asyncio.wait({self._reading}, timeout=self._worker.services.options.heartbeat_s)
+            await asyncio.wait({reading}, timeout=self._worker.services.options.heartbeat_s)
         finally:
-            self._reading.cancel()
-        await asyncio.wait({self._reading})
-        return not self._reading.cancelled() and self._reading.result()
+            reading.cancel()
+        await asyncio.wait({reading})
+        return not reading.cancelled() and reading.result()
 
     async def _read(self) -> bool:
         try:

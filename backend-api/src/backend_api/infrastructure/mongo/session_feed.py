@@ -6,12 +6,12 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 from bson.timestamp import Timestamp
-from pymongo.asynchronous.change_stream import AsyncCollectionChangeStream
+from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import OperationFailure, PyMongoError
 
 from backend_api.domain.conversation.errors import FeedLostError, SlowReaderError
@@ -34,6 +34,8 @@ KEPT_S = 900
 KEPT_CHANGES = 20_000
 READER_BUFFER = 1_024
 _AWAIT_MS = 500
+_GATHER_S = 0.05
+"""After changes, more are waited for: each look costs this process and the server what a command of a message does."""
 _READY_S = 10.0
 _MAX_BACKOFF_S = 2.0
 _AHEAD_S = 300
@@ -45,7 +47,8 @@ class MongoSessionFeed:
     """`SessionFeed`; an async context manager that watches while it is open."""
 
     def __init__(self, database: Database, *, kept_s: int = KEPT_S, kept_changes: int = KEPT_CHANGES) -> None:
-        # The driver: a change stream yields what an update set, never a whole document.
+        # The driver: a change stream yields what an update set, never a whole document. By its commands and not its
+        # cursor, which asks anew for every change and does not tell where a batch ends.
         self._database = database
         self._kept_s = kept_s
         self._kept: deque[SessionChange] = deque()
@@ -116,36 +119,51 @@ class MongoSessionFeed:
             backoff = min(backoff * 2, _MAX_BACKOFF_S)
 
     async def _watch(self) -> None:
-        async with await self._open() as stream:
-            while stream.alive:
-                change = await stream.try_next()
-                if change is not None:
+        async with self._database.client.start_session() as session:
+            cursor = await self._open(session)
+            changes: Sequence[Document] = cursor["firstBatch"]
+            while True:
+                for change in changes:
                     await self._take(change)
-                if change is None or change["clusterTime"] >= self._opened_at:
+                    self._token = change["_id"]
+                self._token = cursor.get("postBatchResumeToken", self._token)
+                if not changes or changes[-1]["clusterTime"] >= self._opened_at:
                     self._ready.set()
-                self._token = stream.resume_token or self._token
+                if not cursor["id"]:
+                    break
+                if changes:
+                    await asyncio.sleep(_GATHER_S)
+                more = {"getMore": cursor["id"], "collection": "sessions", "maxTimeMS": _AWAIT_MS}
+                cursor = (await self._database.command(more, session=session))["cursor"]
+                changes = cursor["nextBatch"]
         # The collection is gone, and its changes with it.
         self._lose()
         self._kept_s = 0
 
-    async def _open(self) -> AsyncCollectionChangeStream[Document]:
-        sessions = self._database["sessions"]
+    async def _open(self, session: AsyncClientSession) -> Document:
         if self._token is not None:
-            return await sessions.watch(PIPELINE, resume_after=self._token, max_await_time_ms=_AWAIT_MS)
+            return await self._changes(session, {"resumeAfter": self._token})
         hello = await self._database.client.admin.command("hello")
         now: Timestamp = hello["operationTime"]
         self._opened_at = now
         start = Timestamp(now.time - self._kept_s, 1)
         try:
-            stream = await sessions.watch(PIPELINE, start_at_operation_time=start, max_await_time_ms=_AWAIT_MS)
+            cursor = await self._changes(session, {"startAtOperationTime": start})
         except OperationFailure as error:
             if error.code not in _HISTORY_LOST:
                 raise
             start = now
-            stream = await sessions.watch(PIPELINE, start_at_operation_time=start, max_await_time_ms=_AWAIT_MS)
+            cursor = await self._changes(session, {"startAtOperationTime": start})
         self._floor = number_of(start) - 1
         self._position = max(self._position, self._floor)
-        return stream
+        return cursor
+
+    async def _changes(self, session: AsyncClientSession, since: Document) -> Document:
+        stages: list[Document] = [{"$changeStream": since}, *PIPELINE]
+        majority = {"level": "majority"}
+        command = {"aggregate": "sessions", "pipeline": stages, "cursor": {}, "readConcern": majority}
+        found = await self._database.command(command, session=session)
+        return cast("Document", found["cursor"])
 
     def _lose(self) -> None:
         """Whoever reads must come again, and is told that there is a gap."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -49,7 +50,7 @@ def local_tool(
     spec = ToolSpec(
         name=name,
         description=description,
-        parameters={"type": "object", "properties": {}, **arguments.model_json_schema()},
+        parameters=_parameters(arguments),
         phrase=phrase,
         effect=effect,
         needs_computer=needs_computer,
@@ -57,6 +58,12 @@ def local_tool(
         deadline_ms=deadline_ms,
     )
     return Tool(spec=spec, run_call=run_checked)
+
+
+@cache
+def _parameters(arguments: type[Arguments]) -> dict[str, Any]:
+    """Made once: a tool that knows its agent is made anew for each run."""
+    return {"type": "object", "properties": {}, **arguments.model_json_schema()}
 
 
 class LocalTools:
