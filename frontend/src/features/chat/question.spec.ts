@@ -52,6 +52,8 @@ describe('a question', () => {
     })
     render(QuestionCard, { props: { item: asked(2), sessionId: 's' }, global: { plugins: [i18n] } })
     const send = screen.getByRole<HTMLButtonElement>('button', { name: 'Answer' })
+    const border = [...screen.getByRole('form').classList].filter((name) => name.startsWith('border-'))
+    expect(border).toEqual(['border-accent'])
     await userEvent.click(screen.getByRole('radio', { name: 'red' }))
     expect(send.disabled).toBe(true)
     await userEvent.type(screen.getByRole('textbox', { name: 'How many?' }), '3')

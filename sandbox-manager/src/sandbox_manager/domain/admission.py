@@ -74,7 +74,7 @@ def check_user(occupied: Sequence[Sandbox], user_id: str, limits: Limits) -> Non
     _check_running(own, limits)
     if len(own) >= limits.max_per_user_total:
         raise UserTotalLimitError(
-            f"You already have {len(own)} computers, paused ones included, which is the maximum. Delete a session.",
+            f"You already have {len(own)} computers, paused ones included, which is the maximum. Delete a conversation.",
             retry_after_s=_RETRY_AFTER_S,
         )
     if sum(1 for one in occupied if one.waits) >= limits.max_queued:
@@ -149,7 +149,8 @@ def _check_running(own: Sequence[Sandbox], limits: Limits) -> None:
     if active >= limits.max_per_user:
         raise UserLimitError(
             f"You already have {active} running {'computer' if active == 1 else 'computers'}, which is the maximum. "
-            "Delete a session or wait until one has been idle long enough.",
+            f"Delete a conversation, or wait until nobody has used one of them for {limits.spare.total_seconds():g} "
+            "seconds: it is taken then.",
             retry_after_s=_RETRY_AFTER_S,
         )
 

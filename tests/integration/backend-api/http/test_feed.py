@@ -172,6 +172,27 @@ async def test_the_feed_goes_on_when_the_database_comes_back(redis_server: Serve
                     assert (await late.next()).event == "feed.reset"
 
 
+async def test_the_feed_goes_on_when_the_server_ends_its_cursor(mongo_server: Server, redis_server: Server) -> None:
+    async with run_gateway(mongo_server.uri, "feed_cursor", redis_server.uri) as gateway:
+        anna = await gateway.user("anna")
+        async with reading(gateway.client, FEED, anna) as reader:
+            await reader.until("feed.started")
+            session_id = await gateway.session(anna)
+            await reader.until("session.created")
+            admin = gateway.database.client.admin
+            looked: list[dict[str, Any]] = [
+                {"$currentOp": {"idleCursors": True}},
+                {"$match": {"ns": "feed_cursor.sessions"}},
+            ]
+            ops = [op async for op in await admin.aggregate(looked)]
+            cursors = [op["cursor"]["cursorId"] for op in ops if "cursor" in op]
+            assert len(cursors) == 1
+            await gateway.database.command({"killCursors": "sessions", "cursors": cursors})
+            for title in ("one", "two"):
+                await gateway.client.patch(f"/api/sessions/{session_id}", json={"title": title}, headers=anna)
+            assert [(await reader.next()).data["title"] for _ in range(2)] == ["one", "two"]
+
+
 async def test_what_is_kept_is_bounded_and_a_slow_reader_is_cut_off(gateways: list[Gateway]) -> None:
     gateway = gateways[0]
     anna = await gateway.user("anna")

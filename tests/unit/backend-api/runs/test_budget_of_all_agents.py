@@ -34,7 +34,7 @@ async def test_one_turn_is_none_for_another_agent() -> None:
     async with working(worker_for(stage, model, Tools(looking()))):
         end = await stage.until_finished(await stage.say(session, "go"))
     assert (end.status, len(model.requests)) == ("failed", 1)
-    assert end.reason == "The run reached its limit of 1 turns (max_turns). Send a message to go on."
+    assert end.reason == "The run reached its limit of 1 turn (max_turns). Send a message to go on."
 
 
 async def test_tokens_that_answers_at_once_could_use_are_not_spent_twice() -> None:

@@ -29,7 +29,9 @@ def budget(*, max_tokens: int, max_output_tokens: int = 16_384) -> Capability:
         next_turn = conversation.next_turn + conversation.turns_of_others
         if turns is not None and next_turn + (not is_main) > turns:
             return _over(
-                f"The run reached its limit of {turns} turns (max_turns).", code="turn_budget", is_main=is_main
+                f"The run reached its limit of {turns} {'turn' if turns == 1 else 'turns'} (max_turns).",
+                code="turn_budget",
+                is_main=is_main,
             )
         usage = conversation.usage
         used = usage.input - usage.cached + usage.output
