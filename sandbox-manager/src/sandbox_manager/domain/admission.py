@@ -74,7 +74,8 @@ def check_user(occupied: Sequence[Sandbox], user_id: str, limits: Limits) -> Non
     _check_running(own, limits)
     if len(own) >= limits.max_per_user_total:
         raise UserTotalLimitError(
-            f"You already have {len(own)} computers, paused ones included, which is the maximum. Delete a conversation.",
+            f"You already have {len(own)} computers, paused ones included, which is the maximum. "
+            "Delete a conversation.",
             retry_after_s=_RETRY_AFTER_S,
         )
     if sum(1 for one in occupied if one.waits) >= limits.max_queued:
