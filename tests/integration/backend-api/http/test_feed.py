@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import time
+from collections.abc import Generator
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import pytest
 from backend_api.domain.agent.events import MessageCompleted, RunFinished, SandboxUpdated
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import SessionId
+from backend_api.infrastructure.mongo.clock import DatabaseClock
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from support.gateway import Gateway, run_gateway
 from support.servers import Server, run_mongod
@@ -191,6 +195,33 @@ async def test_the_feed_goes_on_when_the_server_ends_its_cursor(mongo_server: Se
             for title in ("one", "two"):
                 await gateway.client.patch(f"/api/sessions/{session_id}", json={"title": title}, headers=anna)
             assert [(await reader.next()).data["title"] for _ in range(2)] == ["one", "two"]
+
+
+@pytest.fixture
+def new_york(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
+    """The host's zone for the length of a test."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("new_york")
+async def test_times_are_right_wherever_the_host_is(mongo_server: Server, redis_server: Server) -> None:
+    async with run_gateway(mongo_server.uri, "feed_zone", redis_server.uri) as gateway:
+        anna = await gateway.user("anna")
+        async with reading(gateway.client, FEED, anna) as reader:
+            await reader.until("feed.started")
+            await gateway.session(anna)
+            created = (await reader.until("session.created"))[-1].data
+            ago = [
+                datetime.now(UTC) - datetime.fromisoformat(created[name]) for name in ("at", "created_at", "updated_at")
+            ]
+            assert all(timedelta() <= one < timedelta(minutes=1) for one in ago)
+        clock = DatabaseClock()
+        async with clock.following(gateway.database):
+            assert abs(clock() - time.time()) < 60
 
 
 async def test_what_is_kept_is_bounded_and_a_slow_reader_is_cut_off(gateways: list[Gateway]) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from backend_api.application.runs.histories import Histories, History
 from backend_api.application.runs.run_actor import RunActor
 from backend_api.application.runs.worker import Worker
@@ -161,13 +163,16 @@ async def test_what_a_model_read_beside_a_picture_is_read_again_by_another_worke
     assert len(turns) > 3
 
 
-async def test_a_run_reads_nothing_when_the_last_one_ended_in_this_process() -> None:
+@pytest.mark.parametrize(
+    ("title", "first"),
+    [("named", [[CALL, CALLS], [SEE, CALLS], [TextPart("Seen."), STOP]]), ("", [[TextPart("One."), STOP]])],
+    ids=["named, with tools", "named by its first message"],
+)
+async def test_a_run_reads_nothing_when_the_last_one_ended_in_this_process(title: str, first: list[Any]) -> None:
     log = CountingLog(store := MemoryStore())
     stage = Stage(store, log=log)
-    model = ScriptedModel(
-        [CALL, CALLS], [SEE, CALLS], [TextPart("Seen."), STOP], [TextPart("Two."), STOP], [TextPart("Three."), STOP]
-    )
-    session = await stage.open_session(title="named")
+    model = ScriptedModel(*first, [TextPart("Two."), STOP], [TextPart("Three."), STOP])
+    session = await stage.open_session(title=title)
     worker = worker_for(stage, model, box())
     async with working(worker):
         await stage.notifier.waiting.wait()

@@ -51,7 +51,7 @@ class History:
                 self.session_id, after=self.last_seq - back, limit=PAGE, most=PAGE_BYTES
             )
             if back and (not page or page[0].event != last):
-                # The database was killed before what was read had reached its disk: this history never was.
+                # The database was restored from a backup: this history never was.
                 self._forget()
                 continue
             self._is_checked = True
@@ -73,10 +73,12 @@ class History:
     def add_committed(self, events: Sequence[Event], outputs: Sequence[str | None] = ()) -> None:
         """Add what this process has just stored, each event with what the model reads of it, if all before it are
         known."""
-        if events and self.last_seq == (events[0].seq or 0) - 1:
+        if not events:
+            return
+        self.is_committed = self.last_seq == (events[0].seq or 0) - 1
+        if self.is_committed:
             for event, output in zip_longest(events, outputs):
                 self._add(event, output)
-            self.is_committed = True
 
     def mark_idle(self) -> None:
         """Nobody reads it for now: it is compared with the log when it is read on."""
@@ -97,7 +99,8 @@ class History:
 
 class Histories:
     """Keeps the histories used last, up to a bound and for a while; each belongs to one run at a time. Only a shortcut:
-    it may be empty at any moment, and the log decides."""
+    it may be empty at any moment. One that ends with what this process stored is used as it is where the next message
+    has the next number; any other one is read on from the log first."""
 
     def __init__(
         self,

@@ -80,8 +80,9 @@ class RunActor:
                 self._begin(group, name_session(journal, self._services.sessions))
                 try:
                     await self._supervise(group)
-                    # The next message may come once the end is told.
-                    self._services.histories.keep(self._history)
+                    if journal.has_ended:
+                        # The next message may come once the end is told.
+                        self._services.histories.keep(self._history)
                     await self._stream.drain(DELIVER_S)
                 except asyncio.CancelledError:
                     await _cut(self._tasks, CUT_S)
@@ -90,6 +91,8 @@ class RunActor:
                 finally:
                     for task in self._tasks:
                         task.cancel()
+            if not journal.has_ended:
+                self._services.histories.keep(self._history)
             logger.info("run left", extra=fields)
 
     @contextmanager

@@ -186,7 +186,7 @@ class RunJournal:
         reads = any(wait.agent_id is None for wait in waits)
         events = await self._ledger.wait(self.lease, waits, seen_seq=self.seen_seq if reads else None)
         self.has_ended = True
-        self._stored(events)
+        self.add_stored(events)
 
     def counted(self, used: Usage) -> UsageUpdated:
         self.usage = combine(self.usage, used)
@@ -329,7 +329,7 @@ class RunJournal:
         if not events and said:
             events = await self._ledger.record(self.lease, said)
         self._preface = []
-        self._stored(events, said)
+        self.add_stored(events, said)
         return self.has_ended
 
     async def written(self) -> None:
@@ -351,9 +351,10 @@ class RunJournal:
         events = await self._ledger.record(self.lease, items, handled=handled)
         for item in items:
             self._note(item.payload)
-        self._stored(events, items)
+        self.add_stored(events, items)
 
-    def _stored(self, events: Sequence[Event], items: Sequence[Recorded] = ()) -> None:
+    def add_stored(self, events: Sequence[Event], items: Sequence[Recorded] = ()) -> None:
+        """Show what was stored, with what the model reads of it, and know it from now on."""
         self._history.add_committed(events, [item.output for item in items])
         if events:
             self.live.show_stored(events)

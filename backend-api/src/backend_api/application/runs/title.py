@@ -25,7 +25,7 @@ async def name_session(journal: RunJournal, sessions: SessionRepository) -> None
         if title := title_of(journal.first_message()):
             named = await sessions.name(run.session_id, run.user_id, title)
             if named.events:
-                journal.live.show_stored(named.events)
+                journal.add_stored(named.events)
     except DomainError as error:
         logger.info("session was not named", extra={"run_id": run.id, "code": error.code})
     finally:

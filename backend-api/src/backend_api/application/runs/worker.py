@@ -170,7 +170,7 @@ class Worker:
         if slot is not None:
             slot.release()
         if lease is not None:
-            await RunActor(services, lease).give_back()
+            await RunActor(services, lease, History(lease.run.session_id)).give_back()
 
     async def _claim_and_drive(self, named: RunId, *, has_waited: bool) -> None:
         """One run, unless another worker was faster. One that has waited its turn is looked at first, as a look costs

@@ -297,5 +297,6 @@ class Slots(Protocol):
     """Those of workers, for runs that begin in the moment in which their message is accepted."""
 
     def reserve(self, session_id: SessionId) -> Slot | None:
-        """Hold a slot, and in this process begin to read what was said so far; None when none is free."""
+        """Hold a slot, and in this process begin to read what was said so far, unless it is known; None when none is
+        free."""
         ...

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC
 
 from pymongo.errors import PyMongoError
 
@@ -48,4 +49,5 @@ class DatabaseClock:
 
     async def _follow(self, database: Database) -> None:
         hello = await database.client.admin.command("hello")
-        self.set(hello["localTime"].timestamp())
+        # Commands answer times without their zone, whatever the client says.
+        self.set(hello["localTime"].replace(tzinfo=UTC).timestamp())

@@ -7,7 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
 from bson.timestamp import Timestamp
@@ -37,7 +37,8 @@ _AWAIT_MS = 500
 _GATHER_S = 0.05
 """After changes, more are waited for: each look costs this process and the server what a command of a message does."""
 _READY_S = 10.0
-_MAX_BACKOFF_S = 2.0
+_MIN_BACKOFF_S, _MAX_BACKOFF_S = 0.1, 2.0
+_CLOSE_S = 0.5
 _AHEAD_S = 300
 _MAX_OWNERS = 50_000
 _HISTORY_LOST = frozenset({260, 280, 286})
@@ -104,41 +105,53 @@ class MongoSessionFeed:
         return _Reader(after, missed)
 
     async def _run(self) -> None:
-        backoff = 0.1
+        backoff = _MIN_BACKOFF_S
         while True:
+            began = time.monotonic()
             try:
                 await self._watch()
-                backoff = 0.1
             except PyMongoError as error:
                 if isinstance(error, OperationFailure) and error.code in _HISTORY_LOST:
                     self._lose()
                 logger.warning("feed interrupted; coming back", extra={"backoff_s": backoff}, exc_info=True)
             except Exception:
                 logger.exception("feed failed; coming back", extra={"backoff_s": backoff})
+            if time.monotonic() - began > _MAX_BACKOFF_S:
+                backoff = _MIN_BACKOFF_S
             await asyncio.sleep(backoff)
             backoff = min(backoff * 2, _MAX_BACKOFF_S)
 
     async def _watch(self) -> None:
         async with self._database.client.start_session() as session:
             cursor = await self._open(session)
-            changes: Sequence[Document] = cursor["firstBatch"]
-            while True:
-                for change in changes:
-                    await self._take(change)
-                    self._token = change["_id"]
-                self._token = cursor.get("postBatchResumeToken", self._token)
-                if not changes or changes[-1]["clusterTime"] >= self._opened_at:
-                    self._ready.set()
-                if not cursor["id"]:
-                    break
-                if changes:
-                    await asyncio.sleep(_GATHER_S)
-                more = {"getMore": cursor["id"], "collection": "sessions", "maxTimeMS": _AWAIT_MS}
-                cursor = (await self._database.command(more, session=session))["cursor"]
-                changes = cursor["nextBatch"]
+            try:
+                await self._read(session, cursor)
+            except BaseException:
+                with suppress(PyMongoError, TimeoutError):
+                    async with asyncio.timeout(_CLOSE_S):
+                        await self._command(session, {"killCursors": "sessions", "cursors": [cursor["id"]]})
+                raise
         # The collection is gone, and its changes with it.
         self._lose()
         self._kept_s = 0
+
+    async def _read(self, session: AsyncClientSession, cursor: Document) -> None:
+        """Until the server ends the cursor."""
+        changes: Sequence[Document] = cursor["firstBatch"]
+        while True:
+            for change in changes:
+                await self._take(change)
+                self._token = change["_id"]
+            self._token = cursor.get("postBatchResumeToken", self._token)
+            if not changes or changes[-1]["clusterTime"] >= self._opened_at:
+                self._ready.set()
+            if not cursor["id"]:
+                return
+            if changes:
+                await asyncio.sleep(_GATHER_S)
+            more = {"getMore": cursor["id"], "collection": "sessions", "maxTimeMS": _AWAIT_MS}
+            cursor = (await self._command(session, more))["cursor"]
+            changes = cursor["nextBatch"]
 
     async def _open(self, session: AsyncClientSession) -> Document:
         if self._token is not None:
@@ -162,8 +175,11 @@ class MongoSessionFeed:
         stages: list[Document] = [{"$changeStream": since}, *PIPELINE]
         majority = {"level": "majority"}
         command = {"aggregate": "sessions", "pipeline": stages, "cursor": {}, "readConcern": majority}
-        found = await self._database.command(command, session=session)
-        return cast("Document", found["cursor"])
+        return cast("Document", (await self._command(session, command))["cursor"])
+
+    async def _command(self, session: AsyncClientSession, command: Document) -> Document:
+        # By itself a command answers times without their zone, whatever the client says.
+        return await self._database.command(command, session=session, codec_options=self._database.codec_options)
 
     def _lose(self) -> None:
         """Whoever reads must come again, and is told that there is a gap."""
@@ -175,8 +191,8 @@ class MongoSessionFeed:
                 reader.lose()
 
     async def _take(self, document: Mapping[str, Any]) -> None:
-        number = self._number(document["clusterTime"])
         user_id = await self._owner(document)
+        number = self._number(document["clusterTime"])
         self._position = number
         if user_id is None:
             return
