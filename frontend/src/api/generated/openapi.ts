@@ -381,7 +381,9 @@ export interface UsageBody {
   cached: number
   output: number
   thinking: number
+  cache_write: number
   cost: number | null
+  known_cost: number
   by_model: {
     [k: string]: {
       [k: string]: number

@@ -53,7 +53,16 @@ describe('TranscriptView', () => {
   })
   it('says of a message the stop came before that it is not answered, until the next one is sent', async () => {
     const answer = { ...base, seq: 4, type: 'message.completed', message_id: 'a', text: 'half an', ...half }
-    const usage = { input: 0, cached: 0, output: 0, thinking: 0, cost: null, by_model: {} }
+    const usage = {
+      input: 0,
+      cached: 0,
+      output: 0,
+      thinking: 0,
+      cache_write: 0,
+      cost: null,
+      known_cost: 0,
+      by_model: {},
+    }
     const stopped = { status: 'stopped', reason: null, retryable: false, usage, files: [], duration_ms: 5 }
     const end = { ...base, seq: 5, type: 'run.finished', ...stopped }
     const ended = [user(1, 'question'), started, user(3, 'after that'), answer, end]
@@ -67,7 +76,16 @@ describe('TranscriptView', () => {
   })
   it('marks no answer twice whose run was stopped', async () => {
     const answer = { ...base, seq: 3, type: 'message.completed', message_id: 'a', text: 'half an', ...half }
-    const usage = { input: 0, cached: 0, output: 0, thinking: 0, cost: null, by_model: {} }
+    const usage = {
+      input: 0,
+      cached: 0,
+      output: 0,
+      thinking: 0,
+      cache_write: 0,
+      cost: null,
+      known_cost: 0,
+      by_model: {},
+    }
     const end = { status: 'stopped', reason: null, retryable: false, usage, files: [], duration_ms: 5 }
     await show([
       user(1, 'question'),

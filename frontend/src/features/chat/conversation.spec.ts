@@ -208,7 +208,16 @@ describe('a conversation', () => {
     expect(conversation.isStopping).toBe(true)
     await pressed
     expect(conversation.isStopping).toBe(true)
-    const usage = { input: 0, cached: 0, output: 0, thinking: 0, cost: null, by_model: {} }
+    const usage = {
+      input: 0,
+      cached: 0,
+      output: 0,
+      thinking: 0,
+      cache_write: 0,
+      cost: null,
+      known_cost: 0,
+      by_model: {},
+    }
     const end = { ...run, seq: 3, type: 'run.finished', status: 'stopped', reason: null, retryable: false, usage }
     streams[0]?.send(frame({ ...end, files: [], duration_ms: 1 } as { seq: number; type: string }))
     await vi.waitFor(() => expect(conversation.isStopping).toBe(false))

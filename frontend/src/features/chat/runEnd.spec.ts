@@ -3,7 +3,7 @@ import type { WireEvent } from '@/api/types'
 import { reduce } from './reducer'
 import { emptyTranscript, type Transcript } from './transcript'
 
-const usage = { input: 1, cached: 0, output: 2, thinking: 0, cost: null, by_model: {} }
+const usage = { input: 1, cached: 0, output: 2, thinking: 0, cache_write: 0, cost: null, known_cost: 0, by_model: {} }
 const stored = (seq: number, fields: Record<string, unknown>): WireEvent =>
   ({ at: '2026-01-01T00:00:00Z', session_id: 's', run_id: 'r', seq, ...fields }) as unknown as WireEvent
 const play = (events: readonly WireEvent[]): Transcript => events.reduce(reduce, emptyTranscript)

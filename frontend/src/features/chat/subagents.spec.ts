@@ -6,7 +6,7 @@ import { emptyTranscript, type ToolItem, type Transcript } from './transcript'
 
 type Loose = { type: WireEvent['type'] } & Record<string, unknown>
 const base = { at: '2026-01-01T00:00:00Z', session_id: 's', run_id: 'r' }
-const usage = { input: 1, cached: 0, output: 2, thinking: 0, cost: null, by_model: {} }
+const usage = { input: 1, cached: 0, output: 2, thinking: 0, cache_write: 0, cost: null, known_cost: 0, by_model: {} }
 let seq = 0
 const stored = (fields: Loose): Loose => fields
 const numbered = (events: readonly Loose[]): WireEvent[] =>

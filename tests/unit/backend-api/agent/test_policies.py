@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -83,8 +84,31 @@ def test_usage_adds_up_by_model() -> None:
     total = add_usage(Usage(), Usage(input=1, output=2, cost=0.5), "a")
     total = add_usage(total, Usage(input=10, output=20), "b")
     total = combine(total, total)
-    assert (total.input, total.output, total.cost) == (22, 44, 1.0)
-    assert total.by_model["b"] == {"input": 20, "cached": 0, "output": 40, "thinking": 0}
+    assert (total.input, total.output, total.known_cost) == (22, 44, 1.0)
+    assert total.by_model["b"] == {"input": 20, "cached": 0, "output": 40, "thinking": 0, "cache_write": 0}
+
+
+def test_a_cost_is_known_only_where_that_of_each_call_is() -> None:
+    priced = add_usage(Usage(), Usage(input=1, cost=0.1), "a")
+    free = add_usage(Usage(), Usage(input=1, cost=0.0), "local")
+    unknown = add_usage(Usage(), Usage(input=1), "b")
+    stored_before_prices = Usage(input=1, by_model={"a": {"input": 1}})
+    for parts, cost, known in (
+        ([], None, 0.0),
+        ([priced, priced, priced], 0.3, 0.3),
+        ([Usage(), priced, Usage()], 0.1, 0.1),
+        ([free], 0.0, 0.0),
+        ([priced, unknown, priced], None, 0.2),
+        ([unknown, priced], None, 0.1),
+        ([stored_before_prices, priced], None, 0.1),
+    ):
+        total = reduce(combine, parts, Usage())
+        assert (total.cost, total.known_cost) == (cost, known)
+
+
+def test_a_call_that_told_no_tokens_leaves_the_cost_unknown() -> None:
+    total = add_usage(add_usage(Usage(), Usage(input=1, cost=0.1), "a"), Usage(), "a")
+    assert (total.cost, total.known_cost) == (None, 0.1)
 
 
 @pytest.mark.parametrize(

@@ -13,20 +13,26 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import ThinkingLevel
 
-VOCABULARY_VERSION = 10
+VOCABULARY_VERSION = 11
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of a run or a call; `by_model` maps a model to the same four numbers."""
+    """Tokens of a run or a call, and what they cost; `by_model` maps a model to the same five counts.
+
+    `input` is all that was sent: of it `cached` was read from the provider's cache, and `cache_write` written to it.
+    `cost` is in US dollars and is that of all calls: None as soon as one of them has no known price, or where nothing
+    was asked. `known_cost` is that of the calls whose price is known, and so the least it can have been."""
 
     input: int = 0
     cached: int = 0
     output: int = 0
     thinking: int = 0
+    cache_write: int = 0
     cost: float | None = None
+    known_cost: float = 0.0
     by_model: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
 
 

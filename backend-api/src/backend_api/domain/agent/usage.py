@@ -6,26 +6,41 @@ from dataclasses import replace
 
 from backend_api.domain.agent.events import Usage
 
+_DECIMALS = 12
+"""Of a sum in US dollars: enough for a thousandth of a token, and what adding leaves behind is rounded away."""
+
 
 def add_usage(total: Usage, call: Usage, model: str) -> Usage:
-    """The usage after one more call to `model`."""
-    numbers = {"input": call.input, "cached": call.cached, "output": call.output, "thinking": call.thinking}
-    return combine(total, replace(call, by_model={model: numbers}))
+    """The usage after one more call to `model`, whose `cost` is None where it has no known price."""
+    counts = {
+        "input": call.input,
+        "cached": call.cached,
+        "output": call.output,
+        "thinking": call.thinking,
+        "cache_write": call.cache_write,
+    }
+    return combine(total, replace(call, known_cost=call.cost or 0.0, by_model={model: counts}))
 
 
 def combine(first: Usage, second: Usage) -> Usage:
-    """Both together, by model too."""
-    by_model = {model: dict(numbers) for model, numbers in first.by_model.items()}
-    for model, numbers in second.by_model.items():
+    """Both together, by model too. The cost is known where that of each is, of those that asked a model at all."""
+    by_model = {model: dict(counts) for model, counts in first.by_model.items()}
+    for model, counts in second.by_model.items():
         sums = by_model.setdefault(model, {})
-        for key, value in numbers.items():
+        for key, value in counts.items():
             sums[key] = sums.get(key, 0) + value
-    costs = [cost for cost in (first.cost, second.cost) if cost is not None]
     return Usage(
         input=first.input + second.input,
         cached=first.cached + second.cached,
         output=first.output + second.output,
         thinking=first.thinking + second.thinking,
-        cost=sum(costs) if costs else None,
+        cache_write=first.cache_write + second.cache_write,
+        cost=_cost([usage.cost for usage in (first, second) if usage != Usage()]),
+        known_cost=round(first.known_cost + second.known_cost, _DECIMALS),
         by_model=by_model,
     )
+
+
+def _cost(costs: list[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return round(sum(known), _DECIMALS) if known and len(known) == len(costs) else None

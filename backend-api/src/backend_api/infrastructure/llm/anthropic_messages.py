@@ -188,8 +188,10 @@ class _State:
             return []
         self.usage.update({key: value for key, value in usage.items() if isinstance(value, int)})
         read = self.usage.get("cache_read_input_tokens", 0)
-        fresh = self.usage.get("input_tokens", 0) + self.usage.get("cache_creation_input_tokens", 0)
-        return [UsagePart(Usage(input=fresh + read, cached=read, output=self.usage.get("output_tokens", 0)))]
+        written = self.usage.get("cache_creation_input_tokens", 0)
+        sent = self.usage.get("input_tokens", 0) + written + read
+        output = self.usage.get("output_tokens", 0)
+        return [UsagePart(Usage(input=sent, cached=read, cache_write=written, output=output))]
 
 
 def _body(request: ModelRequest) -> dict[str, Any]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any, cast
 
 from backend_api.application.conversation.event_json import dump, payload_fields
 from backend_api.domain.agent.events import Event, MessageUser, SandboxUpdated, StoredPayload, Usage, is_for_the_person
 from backend_api.domain.agent.recorded import Body
+from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
 from backend_api.domain.conversation.ports import Entry, SessionPage
 from backend_api.domain.conversation.session_changes import Changed, differing, told
-from backend_api.domain.conversation.usage import total_usage
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.newest_first import newest_first
 from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
@@ -170,7 +171,7 @@ class MemoryTranscripts:
     async def usage(self, session_id: SessionId) -> Usage:
         """The sum over the runs."""
         own = [row for row in self._store.runs.values() if row.run.session_id == session_id]
-        return total_usage(row.usage for row in own if row.usage is not None)
+        return reduce(combine, (row.usage for row in own if row.usage is not None), Usage())
 
 
 def _up_to(events: list[Event], most: int | None) -> list[Event]:

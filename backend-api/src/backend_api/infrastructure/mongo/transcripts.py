@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
 
 from backend_api.domain.agent.events import Event, Usage
+from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.usage import total_usage
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_documents import read_events, read_up_to
 from backend_api.infrastructure.mongo.transactions import store_errors
@@ -38,4 +39,4 @@ class MongoTranscripts:
         """The sum over the runs."""
         async with store_errors():
             found = self._database["runs"].find({"session_id": session_id, "usage": {"$type": "string"}}, {"usage": 1})
-            return total_usage([Usage(**json.loads(document["usage"])) async for document in found])
+            return reduce(combine, [Usage(**json.loads(document["usage"])) async for document in found], Usage())

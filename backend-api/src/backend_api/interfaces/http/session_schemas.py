@@ -222,7 +222,11 @@ class UsageBody(AnswerBody):
     cached: int
     output: int
     thinking: int
+    cache_write: int
     cost: float | None
+    """In US dollars, of all of it; null as soon as a part of it has no known price."""
+    known_cost: float
+    """Of the part whose price is known."""
     by_model: dict[str, dict[str, int]]
 
 
