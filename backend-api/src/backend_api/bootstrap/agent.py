@@ -72,6 +72,7 @@ def build_catalogue(settings: Settings) -> Catalogue:
             provider=settings.llm_provider,
             model=settings.model,
             models=settings.models,
+            models_file=settings.models_file,
             vision_models=settings.vision_models,
             openai_key=_reveal(settings.openai_api_key),
             openai_base_url=settings.openai_base_url,

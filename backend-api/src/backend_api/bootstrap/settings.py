@@ -82,6 +82,7 @@ class Settings(BaseSettings):
     anthropic_base_url: str = ""
     model: str = ""
     models: Names = ()
+    models_file: Path | None = None
     vision_models: Names = ()
     demo_delay_ms: int = Field(default=20, ge=0)
     max_turns: int = Field(default=50, ge=1)

@@ -8,7 +8,8 @@ import pytest
 
 from backend_api.domain.agent.model import Thinks
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
-from backend_api.infrastructure.llm.thinking import claude_fields, claude_thinks, openai_fields, openai_thinks
+from backend_api.infrastructure.llm.model_facts import elsewhere
+from backend_api.infrastructure.llm.thinking import claude_fields, openai_fields, openai_thinks
 
 ADAPTIVE = {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "max"}}
 
@@ -25,26 +26,34 @@ ADAPTIVE = {"thinking": {"type": "adaptive", "display": "summarized"}, "output_c
         ("claude-opus-5", "optional"),
         ("claude-opus-5-5", "always"),
         ("claude-fable-5", "always"),
+        ("claude-haiku-6", "always"),
         ("glm-5", "optional"),
     ],
 )
 def test_which_models_of_anthropic_think(model: str, thinks: Thinks) -> None:
-    assert claude_thinks(model) == thinks
+    (info,) = [
+        info
+        for info in Catalogue(LlmSettings(provider="anthropic", model=model, anthropic_key="k")).models()
+        if not info.is_demo
+    ]
+    assert info.thinking == thinks
 
 
 def test_newer_models_think_as_they_see_fit_and_older_ones_within_a_budget() -> None:
-    assert claude_fields("claude-sonnet-5", "max", 16_000) == ADAPTIVE
-    assert claude_fields("claude-opus-4-6", "max", 16_000) == ADAPTIVE
+    assert claude_fields(elsewhere("claude-sonnet-5"), "max", 16_000) == ADAPTIVE
+    assert claude_fields(elsewhere("claude-opus-4-6"), "max", 16_000) == ADAPTIVE
     for model in ("claude-3-7-sonnet-latest", "claude-opus-4-20250514", "claude-haiku-4-5", "glm-5"):
-        high, most = (claude_fields(model, effort, 16_000)["thinking"] for effort in ("high", "max"))
+        high, most = (claude_fields(elsewhere(model), effort, 16_000)["thinking"] for effort in ("high", "max"))
         assert (high, most) == (
             {"type": "enabled", "budget_tokens": 8_000},
             {"type": "enabled", "budget_tokens": 12_000},
         )
-        assert claude_fields(model, "max", 16_000, has_begun_without=True) == {"thinking": {"type": "disabled"}}
-    assert claude_fields("claude-sonnet-5", "max", 16_000, has_begun_without=True) == ADAPTIVE
-    assert claude_fields("claude-sonnet-5", "off", 16_000) == {"thinking": {"type": "disabled"}}
-    assert claude_fields("claude-sonnet-5", None, 16_000) == {}
+        assert claude_fields(elsewhere(model), "max", 16_000, has_begun_without=True) == {
+            "thinking": {"type": "disabled"}
+        }
+    assert claude_fields(elsewhere("claude-sonnet-5"), "max", 16_000, has_begun_without=True) == ADAPTIVE
+    assert claude_fields(elsewhere("claude-sonnet-5"), "off", 16_000) == {"thinking": {"type": "disabled"}}
+    assert claude_fields(elsewhere("claude-sonnet-5"), None, 16_000) == {}
 
 
 @pytest.mark.parametrize(

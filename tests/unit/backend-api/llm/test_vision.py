@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
-from backend_api.infrastructure.llm.vision import sees
+from backend_api.infrastructure.llm.model_facts import ModelTable
 
 SEEING = [
     "claude-sonnet-5",
@@ -49,13 +49,18 @@ BLIND = [
 
 
 def test_known_families_see_and_names_that_say_nothing_do_not() -> None:
-    assert [model for model in SEEING if not sees(model, ())] == []
-    assert [model for model in BLIND if sees(model, ())] == []
+    for is_official in (True, False):
+        seen = {
+            name: bool(ModelTable().facts(name, "openai", is_official=is_official).pictures) for name in SEEING + BLIND
+        }
+        assert seen == dict.fromkeys(SEEING, True) | dict.fromkeys(BLIND, False)
 
 
-def test_what_the_deployment_says_counts_more() -> None:
-    assert sees("my-own", ("other", "my-own"))
-    assert not sees("gpt-4o", ("my-own", "-gpt-4o"))
+async def test_what_the_deployment_says_counts_more() -> None:
+    said = ("other", "my-own", "-gpt-4o")
+    settings = LlmSettings(openai_key="k", model="my-own", models=("gpt-4o",), vision_models=said)
+    async with Catalogue(settings) as catalogue:
+        assert (catalogue.choose("my-own").info.vision, catalogue.choose("gpt-4o").info.vision) == (True, False)
 
 
 @pytest.mark.parametrize("said", [(), ("mine",)])

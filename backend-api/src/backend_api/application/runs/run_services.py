@@ -83,7 +83,7 @@ class RunServices:
                 thinking=model.info.thinking_for(setup.options.thinking),
                 vision=model.info.vision,
             ),
-            max_output_tokens=self.options.max_output_tokens,
+            max_output_tokens=model.info.output_tokens(self.options.max_output_tokens),
             new_id=self.new_id,
         )
 

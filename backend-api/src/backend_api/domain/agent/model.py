@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.options import ThinkingLevel
 from backend_api.domain.agent.pictures import Image, Picture
+from backend_api.domain.agent.prices import Prices
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.errors import InvalidError, UpstreamError
 
@@ -192,7 +193,9 @@ Thinks = Literal["never", "optional", "always"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """A model on offer. `is_demo` is shown wherever its name is; `thinking` says whether it thinks when asked to,
-    cannot, or cannot be kept from it; `vision` whether it sees pictures."""
+    cannot, or cannot be kept from it; `vision` whether it sees pictures. `context_window` and `output_limit` are
+    tokens, `prices` None where not known. A model that `binds_thinking` takes back what it thought only after the same
+    bytes; one with `system_notes` takes a system message in the middle of a conversation."""
 
     id: str
     label: str
@@ -203,6 +206,14 @@ class ModelInfo:
     notes: list[str] = field(default_factory=list[str])
     thinking: Thinks = "optional"
     vision: bool = False
+    output_limit: int | None = None
+    prices: Prices | None = None
+    binds_thinking: bool = False
+    system_notes: bool = False
+
+    def output_tokens(self, wanted: int) -> int:
+        """How many of them it can be asked for in one answer."""
+        return wanted if self.output_limit is None else min(wanted, self.output_limit)
 
     def thinking_for(self, wanted: ThinkingLevel | None) -> ThinkingLevel | None:
         """What of it this model can be asked for."""

@@ -30,6 +30,7 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.pictures import Image
 from backend_api.infrastructure.llm.faults import fault_in_stream
+from backend_api.infrastructure.llm.model_facts import FactsOf, ModelFacts, elsewhere
 from backend_api.infrastructure.llm.sse import data_lines
 from backend_api.infrastructure.llm.thinking import claude_fields
 from backend_api.infrastructure.llm.turns import images_of, note_text, result_text, user_text
@@ -70,7 +71,9 @@ class AnthropicModel:
         base_url: str | None = None,
         timeout: httpx2.Timeout = TIMEOUT,
         connections: int = CONNECTIONS,
+        facts: FactsOf = elsewhere,
     ) -> None:
+        self._facts = facts
         self._connections = Connections(connections, timeout.pool)
         self._http = anthropic.DefaultAioHttpClient(timeout=timeout, limits=self._connections.limits)
         self._client = anthropic.AsyncAnthropic(
@@ -81,7 +84,7 @@ class AnthropicModel:
         await self._client.close()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        content = [to_json(_body(request))]
+        content = [to_json(_body(request, self._facts(request.model)))]
 
         async def post() -> httpx2.Response:
             # Given away: it may be megabytes, and an answer takes minutes.
@@ -194,7 +197,7 @@ class _State:
         return [UsagePart(Usage(input=sent, cached=read, cache_write=written, output=output))]
 
 
-def _body(request: ModelRequest) -> dict[str, Any]:
+def _body(request: ModelRequest, facts: ModelFacts) -> dict[str, Any]:
     messages = messages_of(request)
     if messages:
         messages[-1]["content"][-1]["cache_control"] = CACHED
@@ -205,7 +208,7 @@ def _body(request: ModelRequest) -> dict[str, Any]:
         "max_tokens": request.max_output_tokens,
         "stream": True,
         **claude_fields(
-            request.model,
+            facts,
             request.thinking,
             request.max_output_tokens,
             has_begun_without=_calls_unthought(messages),

@@ -7,13 +7,14 @@ import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from opentelemetry.trace import SpanKind
 
 from backend_api.application import measures
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import ChatModel, FinishPart, ModelError, ModelRequest, Part, UsagePart
+from backend_api.domain.agent.prices import Prices
 from service_kit.observation.spans import TRACER, failed
 
 LONGEST_ASKED_WAIT_S = 120.0
@@ -36,8 +37,8 @@ class RetryPolicy:
 
 
 class ModelCalls:
-    """`ChatModel` around a provider's. It is asked again only before the first part that is shown, as that can't be
-    taken back."""
+    """`ChatModel` around a provider's model of these prices. It is asked again only before the first part that is
+    shown, as that can't be taken back."""
 
     def __init__(
         self,
@@ -45,12 +46,14 @@ class ModelCalls:
         provider: str,
         policy: RetryPolicy,
         *,
+        prices: Prices | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._inner = inner
         self._provider = provider
         self._policy = policy
+        self._prices = prices
         self._sleep = sleep
         self._jitter = jitter
 
@@ -86,6 +89,8 @@ class ModelCalls:
                         measures.MODEL_FIRST_SECONDS.labels(provider, model).observe(time.perf_counter() - began)
                     if isinstance(part, UsagePart):
                         usage = part.usage
+                        cost = self._prices.cost(usage) if self._prices is not None else None
+                        part = UsagePart(replace(usage, cost=cost))
                     elif isinstance(part, FinishPart):
                         outcome = part.reason
                     yield part

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.model import ChatModel, ModelInfo, Thinks, UnknownModelError
+from backend_api.domain.agent.prices import Prices
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
 from backend_api.infrastructure.llm.demo import DEMO_MODEL, DemoModel
-from backend_api.infrastructure.llm.thinking import claude_thinks, openai_thinks
-from backend_api.infrastructure.llm.vision import sees
+from backend_api.infrastructure.llm.model_facts import (
+    FactsOf,
+    ModelFacts,
+    ModelsFileError,
+    ModelTable,
+    read_models_file,
+)
+from backend_api.infrastructure.llm.thinking import openai_thinks
+
+FREE = Prices(input=0, cache_read=0, cache_write=0, output=0)
 
 
 class LlmSettingError(ValueError):
@@ -22,15 +32,18 @@ class LlmSettingError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmSettings:
-    """`LLM_PROVIDER`, `MODEL`, `MODELS`, `VISION_MODELS`, `*_API_KEY`, `*_BASE_URL`, `CONTEXT_WINDOW`, `DEMO_DELAY_MS`.
+    """`LLM_PROVIDER`, `MODEL`, `MODELS`, `MODELS_FILE`, `VISION_MODELS`, `*_API_KEY`, `*_BASE_URL`, `CONTEXT_WINDOW`,
+    `DEMO_DELAY_MS`.
 
     `model` empty means the provider's own default; `models` are further ones on offer from the same provider.
+    `context_window`, in tokens, is that of models nothing is known of.
     `connections` is how many answers of one provider may be under way at once.
     """
 
     provider: str = "auto"
     model: str = ""
     models: tuple[str, ...] = ()
+    models_file: Path | None = None
     vision_models: tuple[str, ...] = ()
     openai_key: str = ""
     openai_base_url: str = ""
@@ -53,26 +66,41 @@ class _Provider:
     default_model: str
     key: Callable[[LlmSettings], str]
     is_set: Callable[[LlmSettings], bool]
-    build: Callable[[LlmSettings], ClosableModel]
+    build: Callable[[LlmSettings, FactsOf], ClosableModel]
     thinks: Callable[[str, LlmSettings], Thinks]
+    """Where nothing else says it."""
+    is_official: Callable[[LlmSettings], bool]
 
 
-def _openai(settings: LlmSettings) -> ClosableModel:
+def _openai(settings: LlmSettings, facts: FactsOf) -> ClosableModel:
+    del facts
     adapter = import_module("backend_api.infrastructure.llm.openai_chat")
     return adapter.OpenAiChatModel(
         key=settings.openai_key, base_url=settings.openai_base_url or None, connections=settings.connections
     )
 
 
-def _anthropic(settings: LlmSettings) -> ClosableModel:
+def _anthropic(settings: LlmSettings, facts: FactsOf) -> ClosableModel:
     adapter = import_module("backend_api.infrastructure.llm.anthropic_messages")
     return adapter.AnthropicModel(
-        key=settings.anthropic_key, base_url=settings.anthropic_base_url or None, connections=settings.connections
+        key=settings.anthropic_key,
+        base_url=settings.anthropic_base_url or None,
+        connections=settings.connections,
+        facts=facts,
     )
 
 
+def _thinks_when_asked(model: str, settings: LlmSettings) -> Thinks:
+    del model, settings
+    return "optional"
+
+
+def _is_at(address: str, host: str) -> bool:
+    return not address or urlsplit(address).hostname == host
+
+
 def _is_official(settings: LlmSettings) -> bool:
-    return not settings.openai_base_url or urlsplit(settings.openai_base_url).hostname == "api.openai.com"
+    return _is_at(settings.openai_base_url, "api.openai.com")
 
 
 PROVIDERS: dict[str, _Provider] = {
@@ -83,6 +111,7 @@ PROVIDERS: dict[str, _Provider] = {
         is_set=lambda settings: bool(settings.openai_key or settings.openai_base_url),
         build=_openai,
         thinks=lambda model, settings: openai_thinks(model, is_official=_is_official(settings)),
+        is_official=_is_official,
     ),
     "anthropic": _Provider(
         key_setting="ANTHROPIC_API_KEY",
@@ -90,7 +119,8 @@ PROVIDERS: dict[str, _Provider] = {
         key=lambda settings: settings.anthropic_key,
         is_set=lambda settings: bool(settings.anthropic_key),
         build=_anthropic,
-        thinks=lambda model, _: claude_thinks(model),
+        thinks=_thinks_when_asked,
+        is_official=lambda settings: _is_at(settings.anthropic_base_url, "api.anthropic.com"),
     ),
 }
 
@@ -100,6 +130,7 @@ class Catalogue:
 
     def __init__(self, settings: LlmSettings, retry: RetryPolicy | None = None) -> None:
         self._retry = retry or RetryPolicy()
+        self._table = _table(settings)
         self._open: list[ClosableModel] = []
         self._chosen: dict[str, ChosenModel] = {}
         chosen = _provider_name(settings)
@@ -118,9 +149,11 @@ class Catalogue:
             context_window=settings.context_window,
             notes=DEMO_MODEL.notes,
             thinking=DEMO_MODEL.thinking,
+            prices=FREE,
         )
         self._chosen[demo.id] = ChosenModel(
-            info=demo, chat=ModelCalls(DemoModel(delay_s=settings.demo_delay_s), demo.provider, self._retry)
+            info=demo,
+            chat=ModelCalls(DemoModel(delay_s=settings.demo_delay_s), demo.provider, self._retry, prices=demo.prices),
         )
         self._default = next(model.info for model in self._chosen.values() if model.info.is_default)
 
@@ -145,19 +178,42 @@ class Catalogue:
         return chosen
 
     def _offer(self, provider: str, names: Sequence[str], settings: LlmSettings) -> None:
-        chat = PROVIDERS[provider].build(settings)
+        def facts_of(name: str) -> ModelFacts:
+            return self._table.facts(name, provider, is_official=PROVIDERS[provider].is_official(settings))
+
+        chat = PROVIDERS[provider].build(settings, facts_of)
         self._open.append(chat)
         for name in names:
-            info = ModelInfo(
-                id=name,
-                label=name,
-                provider=provider,
-                is_default=not self._chosen,
-                context_window=settings.context_window,
-                thinking=PROVIDERS[provider].thinks(name, settings),
-                vision=sees(name, settings.vision_models),
-            )
-            self._chosen.setdefault(name, ChosenModel(info=info, chat=ModelCalls(chat, provider, self._retry)))
+            info = _info(name, provider, settings, facts_of(name), is_default=not self._chosen)
+            calls = ModelCalls(chat, provider, self._retry, prices=info.prices)
+            self._chosen.setdefault(name, ChosenModel(info=info, chat=calls))
+
+
+def _info(name: str, provider: str, settings: LlmSettings, facts: ModelFacts, *, is_default: bool) -> ModelInfo:
+    if provider != "anthropic" and facts.thinking_form is not None:
+        raise LlmSettingError(f"MODELS_FILE: {name}: thinking_form is for models asked as Anthropic's alone.")
+    # What VISION_MODELS says counts more: the name of one that sees, or after a minus of one that does not.
+    is_said = name in settings.vision_models or f"-{name}" in settings.vision_models
+    return ModelInfo(
+        id=name,
+        label=name,
+        provider=provider,
+        is_default=is_default,
+        context_window=facts.context_window or settings.context_window,
+        thinking=facts.thinking or PROVIDERS[provider].thinks(name, settings),
+        vision=name in settings.vision_models if is_said else bool(facts.pictures),
+        output_limit=facts.output_limit,
+        prices=facts.prices,
+        binds_thinking=bool(facts.binds_thinking),
+        system_notes=bool(facts.system_notes),
+    )
+
+
+def _table(settings: LlmSettings) -> ModelTable:
+    try:
+        return read_models_file(settings.models_file)
+    except ModelsFileError as error:
+        raise LlmSettingError(str(error)) from error
 
 
 def _provider_name(settings: LlmSettings) -> str:

@@ -198,6 +198,7 @@ def _usage(usage: dict[str, Any]) -> Usage:
         cached=read.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0,
         output=usage.get("completion_tokens") or 0,
         thinking=written.get("reasoning_tokens") or 0,
+        cache_write=read.get("cache_write_tokens") or 0,
     )
 
 

@@ -1,7 +1,7 @@
-"""Which models think, as far as their names tell, and how each provider is asked for it.
+"""How each provider is asked for thinking, and which models of OpenAI's think, as far as their names tell; which of
+Anthropic's do stands in `models.toml`.
 
-Sources: Anthropic's model pages and migration guides (adaptive thinking from 4.6 on, which can't be switched off for
-Fable, Mythos and from 5.5 on; a token budget before); OpenAI's reasoning guide. OpenAI refuses chat completions with
+Sources: Anthropic's model pages and migration guides; OpenAI's reasoning guide. OpenAI refuses chat completions with
 both tools and reasoning from gpt-5.2 on, and some of those models reason unless told not to. Names that say nothing are
 asked as their servers document it, and what a server refuses is told as the run's reason.
 """
@@ -13,29 +13,18 @@ from typing import Any
 
 from backend_api.domain.agent.model import Thinks
 from backend_api.domain.agent.options import ThinkingLevel
+from backend_api.infrastructure.llm.model_facts import ModelFacts
 
-_CLAUDE = re.compile(r"claude-(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:-(?P<minor>\d{1,2}))?(?![\d])")
-_CLAUDE_3 = re.compile(r"claude-(?:[12]\b|instant|3-(?:opus|sonnet|haiku|5-))")
 _GPT_5 = re.compile(r"gpt-5(?:\.(?P<minor>\d+))?(?![\d.])")
 _O_SERIES = re.compile(r"o\d")
 _OPENAI_PLAIN = re.compile(r"gpt-[34]|chatgpt|.*-chat")
-_ADAPTIVE_SINCE = (4, 6)
-_ALWAYS_SINCE = (5, 5)
 _NO_TOOLS_BESIDE_SINCE = 2
 _SHARES = {"high": 2, "max": 4}
 MIN_BUDGET = 1_024
 
 
-def claude_thinks(model: str) -> Thinks:
-    """Of a model of Anthropic's."""
-    if _CLAUDE_3.match(model):
-        return "never"
-    family, version = _claude(model)
-    return "always" if family in ("fable", "mythos") or version >= _ALWAYS_SINCE else "optional"
-
-
 def claude_fields(
-    model: str, thinking: ThinkingLevel | None, max_tokens: int, *, has_begun_without: bool = False
+    facts: ModelFacts, thinking: ThinkingLevel | None, max_tokens: int, *, has_begun_without: bool = False
 ) -> dict[str, Any]:
     """What a request to Anthropic says of it. A turn that `has_begun_without` goes on without where there is a budget:
     those models refuse calls that no thinking stands before."""
@@ -43,8 +32,7 @@ def claude_fields(
         return {}
     if thinking == "off":
         return {"thinking": {"type": "disabled"}}
-    family, version = _claude(model)
-    if family in ("fable", "mythos") or version >= _ADAPTIVE_SINCE:
+    if facts.thinking_form == "adaptive":
         return {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": thinking}}
     if has_begun_without:
         return {"thinking": {"type": "disabled"}}
@@ -79,13 +67,6 @@ def openai_fields(model: str, thinking: ThinkingLevel | None, *, is_official: bo
     if thinking is None:
         return {}
     return {"reasoning_effort": "none" if thinking == "off" else "high"}
-
-
-def _claude(model: str) -> tuple[str, tuple[int, int]]:
-    found = _CLAUDE.match(model)
-    if found is None:
-        return "", (0, 0)
-    return found["family"], (int(found["major"]), int(found["minor"] or 0))
 
 
 def _gpt_5_minor(model: str) -> int | None:
