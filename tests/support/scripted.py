@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from backend_api.domain.agent.capability import Setup, ToolSource
-from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.catalogue import ChosenModel, Role
 from backend_api.domain.agent.model import ChatModel, ModelInfo, ModelRequest, Part, UnknownModelError
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, ToolSpec
 
@@ -47,10 +47,11 @@ SCRIPTED = ModelInfo(id="scripted", label="Scripted", provider="test")
 
 @dataclass(kw_only=True)
 class OneModel:
-    """A catalogue of one model."""
+    """A catalogue of one model, and of those of `roles`."""
 
     chat: ChatModel
     info: ModelInfo = SCRIPTED
+    roles: Mapping[Role, ChosenModel] = field(default_factory=dict[Role, ChosenModel])
 
     def models(self) -> Sequence[ModelInfo]:
         return [self.info]
@@ -62,6 +63,9 @@ class OneModel:
         if model_id not in (None, self.info.id):
             raise UnknownModelError(f"There is no model {model_id}.", field="model")
         return ChosenModel(info=self.info, chat=self.chat)
+
+    def role(self, role: Role) -> ChosenModel | None:
+        return self.roles.get(role)
 
 
 OnOutput = Callable[[str], Awaitable[None]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,6 +20,7 @@ from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capability import ToolSource
+from backend_api.domain.agent.catalogue import ChosenModel, Role
 from backend_api.domain.agent.events import Event, LivePayload, MessageCompleted, RunFinished
 from backend_api.domain.agent.model import ChatModel, ModelInfo
 from backend_api.domain.agent.options import Options
@@ -184,6 +185,7 @@ def worker_for(
     defaults: Options | None = None,
     info: ModelInfo = SCRIPTED,
     announces: bool = False,
+    roles: Mapping[Role, ChosenModel] | None = None,
     **bounds: int,
 ) -> Worker:
     """A worker on the stage; retries don't wait, their delays go to `sleeps`. `bounds` are those of a run."""
@@ -200,7 +202,7 @@ def worker_for(
         stream=stage.stream,
         notifier=stage.notifier,
         sessions=stage.sessions,
-        catalogue=OneModel(chat=calls, info=info),
+        catalogue=OneModel(chat=calls, info=info, roles=roles or {}),
         capabilities=capabilities(tools or HandlerBox(), **bounds),
         options=options or RunOptions(),
         clock=clock,

@@ -73,6 +73,7 @@ export const zhProblems = {
   model_unavailable: '模型服务没有响应，请重试。',
   model_stream_cut: '模型的回答中途断开，请重试。',
   model_context: '这段对话超出了模型能处理的长度。请在新对话中继续，或选择上下文窗口更大的模型。服务器说明：{detail}',
+  model_missing: '模型服务没有这个模型，或不能用它处理这个请求。服务器说明：{detail}',
   model_request: '模型服务拒绝了这个请求。服务器说明：{detail}',
   model_refusal: '模型拒绝回答这个请求，请换个说法。',
   unknown_model: '这个模型已不可用，请换一个。',

@@ -72,6 +72,10 @@ def build_catalogue(settings: Settings) -> Catalogue:
             provider=settings.llm_provider,
             model=settings.model,
             models=settings.models,
+            roles={
+                "subagent": settings.subagent_model,
+                "fallback": settings.fallback_model,
+            },
             models_file=settings.models_file,
             vision_models=settings.vision_models,
             openai_key=_reveal(settings.openai_api_key),

@@ -82,6 +82,8 @@ class Settings(BaseSettings):
     anthropic_base_url: str = ""
     model: str = ""
     models: Names = ()
+    fallback_model: str = ""
+    subagent_model: str = ""
     models_file: Path | None = None
     vision_models: Names = ()
     demo_delay_ms: int = Field(default=20, ge=0)

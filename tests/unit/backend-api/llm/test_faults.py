@@ -27,5 +27,11 @@ def test_a_conversation_that_is_too_long_is_told_as_such(status: int, error: obj
 def test_so_is_one_told_in_the_stream_and_others_are_not() -> None:
     told = {"code": "context_length_exceeded", "type": "invalid_request_error", "message": "too many"}
     assert fault_in_stream(told, provider="P", key_setting="K").code == "model_context"
-    for status, message in ((400, "max_tokens is too large"), (404, "no such model"), (400, "context is a bad field")):
+    for status, message in ((400, "max_tokens is too large"), (400, "context is a bad field")):
         assert fault_of(status, {"message": message}, provider="P", key_setting="K", headers={}).code == "model_request"
+
+
+def test_a_model_that_is_not_there_is_told_by_status_or_code() -> None:
+    for status, error in ((404, {"message": "not found"}), (400, {"code": "model_not_found"})):
+        fault = fault_of(status, error, provider="P", key_setting="K", headers={})
+        assert (fault.code, fault.is_of_request, fault.may_retry) == ("model_missing", False, False)

@@ -61,7 +61,8 @@ class RunServices:
         setup = Setup(now=self.clock, options=merged(self.defaults, lease.options))
 
         async def loop_of(kind: SubagentKind, journal: Journal) -> AgentLoop:
-            return await self._loop(model, replace(setup, kind=kind), journal, pictures)
+            own = self.catalogue.role("subagent") or model
+            return await self._loop(own, replace(setup, kind=kind), journal, pictures)
 
         delegate = Subagents(journal=journal, loop_of=loop_of, clock=self.clock)
         return await self._loop(model, replace(setup, delegate=delegate), journal, pictures)
@@ -70,22 +71,30 @@ class RunServices:
         tools = await tools_of(self.capabilities, setup)
         specs = [tool.spec for tool in tools]
         capabilities = Capabilities(self.capabilities, replace(setup, tools=specs))
-        return AgentLoop(
-            model=model,
-            tools=ToolRunner(tools=tools, judge=capabilities.judge, journal=journal, new_id=self.new_id),
-            journal=journal,
-            pictures=pictures,
-            capabilities=capabilities,
-            opening=Opening(
-                model=model.info.id,
-                system=capabilities.system_prompt(),
-                tools=specs,
-                thinking=model.info.thinking_for(setup.options.thinking),
-                vision=model.info.vision,
-            ),
-            max_output_tokens=model.info.output_tokens(self.options.max_output_tokens),
-            new_id=self.new_id,
-        )
+        runner = ToolRunner(tools=tools, judge=capabilities.judge, journal=journal, new_id=self.new_id)
+        system = capabilities.system_prompt()
+
+        def loop(model: ChosenModel, fallback: AgentLoop | None = None) -> AgentLoop:
+            return AgentLoop(
+                model=model,
+                tools=runner,
+                journal=journal,
+                pictures=pictures,
+                capabilities=capabilities,
+                opening=Opening(
+                    model=model.info.id,
+                    system=system,
+                    tools=specs,
+                    thinking=model.info.thinking_for(setup.options.thinking),
+                    vision=model.info.vision,
+                ),
+                max_output_tokens=model.info.output_tokens(self.options.max_output_tokens),
+                new_id=self.new_id,
+                fallback=fallback,
+            )
+
+        other = self.catalogue.role("fallback")
+        return loop(model, loop(other) if other is not None and other.info.id != model.info.id else None)
 
     async def _choose(self, lease: Lease, journal: RunJournal) -> ChosenModel:
         try:

@@ -52,6 +52,8 @@ class Answer:
     continuations: list[Continuation] = field(default_factory=list[Continuation])
     _texts: list[str] = field(default_factory=list[str])
     _thoughts: list[_Thought] = field(default_factory=list[_Thought])
+    has_begun: bool = False
+    """Whether anything of it came, shown or not."""
     _is_thinking: bool = False
 
     @property
@@ -77,6 +79,7 @@ class Answer:
         return [*said, NoteTurn(text=note)]
 
     def add_part(self, part: Part) -> None:
+        self.has_begun = self.has_begun or not isinstance(part, UsagePart)
         match part:
             case TextPart():
                 if part.text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from backend_api.domain.agent.model import ChatModel, ModelInfo
 
@@ -15,6 +15,11 @@ class ChosenModel:
 
     info: ModelInfo
     chat: ChatModel
+
+
+Role = Literal["subagent", "compact", "fallback"]
+"""What a deployment may name a model of its own for: agents that work for another one, summaries, and what is asked
+where a model fails."""
 
 
 class ModelCatalogue(Protocol):
@@ -30,4 +35,8 @@ class ModelCatalogue(Protocol):
 
     def choose(self, model_id: str | None) -> ChosenModel:
         """The named model, or the default for None. Raises `UnknownModelError`."""
+        ...
+
+    def role(self, role: Role) -> ChosenModel | None:
+        """The model the deployment names for this; None where it names none."""
         ...

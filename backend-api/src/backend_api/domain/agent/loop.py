@@ -14,7 +14,7 @@ from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.capability import Capabilities, GiveUp, GoOn, Later
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import Usage
+from backend_api.domain.agent.events import Notice, Usage
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import (
     ModelAuthError,
@@ -47,6 +47,10 @@ class AgentLoop:
     opening: Opening
     max_output_tokens: int
     new_id: Callable[[str], str]
+    fallback: AgentLoop | None = None
+    """The same with another model, asked where this one's fails before anything of an answer came."""
+    notice: Notice | None = None
+    """Recorded with the next answer."""
 
     async def run_turns(self) -> Ending | None:
         """Go on from what is recorded; None where the run now waits without a process.
@@ -90,7 +94,23 @@ class AgentLoop:
         return await self.tools.run_calls(announced)
 
     async def _ask(self, conversation: Conversation) -> Answer:
-        answer = Answer(
+        answer = self._answer(conversation)
+        try:
+            await self._fill(answer, conversation)
+        except ModelError as error:
+            if self.fallback is None or answer.has_begun or error.is_of_request:
+                raise
+            self._fall_back(self.fallback, error)
+            answer = self._answer(conversation)
+            try:
+                await self._fill(answer, conversation)
+            except ModelError as second:
+                raise (second if answer.has_begun else error) from second
+        self.notice = None
+        return answer
+
+    def _answer(self, conversation: Conversation) -> Answer:
+        return Answer(
             message_id=self.new_id("msg"),
             turn=conversation.next_turn,
             seen_seq=conversation.seen_seq,
@@ -98,6 +118,16 @@ class AgentLoop:
             new_id=self.new_id,
             thinking=self.opening.thinking,
         )
+
+    def _fall_back(self, other: AgentLoop, error: ModelError) -> None:
+        """The other model answers from here on, after an opening of its own."""
+        name = other.model.info.label
+        text = f"{error.detail} {name} answers instead."
+        self.notice = Notice(text=text, code="model_fallback", params={"model": name})
+        self.model, self.opening, self.max_output_tokens = other.model, other.opening, other.max_output_tokens
+        self.fallback = None
+
+    async def _fill(self, answer: Answer, conversation: Conversation) -> None:
         request, unexplained = await self._request(answer, conversation), None
         while True:
             try:
@@ -115,17 +145,17 @@ class AgentLoop:
                 continue
             match self.capabilities.closing(conversation, answer):
                 case None:
-                    return answer
+                    return
                 case GiveUp(notice):
                     await self.journal.record([notice])
-                    return answer
+                    return
                 case GoOn(note):
                     request = replace(request, turns=[*request.turns, *answer.go_on(note)], is_retried=True)
 
     async def _request(self, answer: Answer, conversation: Conversation, *, is_refused: bool = False) -> ModelRequest:
         """What the model is asked. What is new before the conversation, or was left out of it, is recorded with the
         answer; of one that is made again, as the first `is_refused` or failed, no picture is sent any more."""
-        preface: list[Recorded] = []
+        preface = [Recorded(payload=self.notice)] if self.notice is not None else []
         is_due = is_refused or self.capabilities.is_opening_due(conversation)
         if opened := self.opening.after(conversation.opened, is_due=is_due):
             if not is_refused:

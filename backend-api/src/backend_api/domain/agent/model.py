@@ -123,9 +123,11 @@ Part = TextPart | ThinkingPart | ToolCallPart | UsagePart | FinishPart
 
 
 class ModelError(UpstreamError):
-    """A model call failed. `may_retry` is true for 429, 5xx, connection and time-out errors."""
+    """A model call failed. `may_retry` is true for 429, 5xx, connection and time-out errors; `is_of_request` where
+    another model would fail at the same request."""
 
     code = "model_error"
+    is_of_request = False
 
     def __init__(self, detail: str, *, may_retry: bool = False, retry_after_s: float | None = None) -> None:
         super().__init__(detail)
@@ -158,9 +160,17 @@ class ModelStreamCutError(ModelError):
 
 
 class ModelRequestError(ModelError):
-    """The provider refused the request itself (400, 404, 422)."""
+    """The provider refused the request itself (400, 422)."""
 
     code = "model_request"
+    is_of_request = True
+
+
+class ModelMissingError(ModelRequestError):
+    """The provider has no such model, or not for this request (404)."""
+
+    code = "model_missing"
+    is_of_request = False
 
 
 class ModelContextError(ModelRequestError):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.catalogue import ChosenModel, Role
 from backend_api.domain.agent.model import ChatModel, ModelInfo, Thinks, UnknownModelError
 from backend_api.domain.agent.prices import Prices
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
@@ -26,6 +26,13 @@ from backend_api.infrastructure.llm.thinking import openai_thinks
 FREE = Prices(input=0, cache_read=0, cache_write=0, output=0)
 
 
+ROLE_SETTINGS: dict[Role, str] = {
+    "subagent": "SUBAGENT_MODEL",
+    "compact": "COMPACT_MODEL",
+    "fallback": "FALLBACK_MODEL",
+}
+
+
 class LlmSettingError(ValueError):
     """A setting that stops the start; the message names it."""
 
@@ -36,6 +43,7 @@ class LlmSettings:
     `DEMO_DELAY_MS`.
 
     `model` empty means the provider's own default; `models` are further ones on offer from the same provider.
+    `roles` names models by their role, empty for none; such a model need not be on offer.
     `context_window`, in tokens, is that of models nothing is known of.
     `connections` is how many answers of one provider may be under way at once.
     """
@@ -43,6 +51,7 @@ class LlmSettings:
     provider: str = "auto"
     model: str = ""
     models: tuple[str, ...] = ()
+    roles: Mapping[Role, str] = field(default_factory=dict[Role, str])
     models_file: Path | None = None
     vision_models: tuple[str, ...] = ()
     openai_key: str = ""
@@ -131,15 +140,16 @@ class Catalogue:
     def __init__(self, settings: LlmSettings, retry: RetryPolicy | None = None) -> None:
         self._retry = retry or RetryPolicy()
         self._table = _table(settings)
-        self._open: list[ClosableModel] = []
+        self._settings = settings
+        self._open: dict[str, ClosableModel] = {}
         self._chosen: dict[str, ChosenModel] = {}
         chosen = _provider_name(settings)
         if chosen != "demo":
             names = list(dict.fromkeys([settings.model or PROVIDERS[chosen].default_model, *settings.models]))
-            self._offer(chosen, names, settings)
+            self._offer(chosen, names)
         for name, provider in PROVIDERS.items():
             if name != chosen and settings.provider == "auto" and provider.is_set(settings):
-                self._offer(name, [provider.default_model], settings)
+                self._offer(name, [provider.default_model])
         demo = ModelInfo(
             id=DEMO_MODEL.id,
             label=DEMO_MODEL.label,
@@ -156,12 +166,15 @@ class Catalogue:
             chat=ModelCalls(DemoModel(delay_s=settings.demo_delay_s), demo.provider, self._retry, prices=demo.prices),
         )
         self._default = next(model.info for model in self._chosen.values() if model.info.is_default)
+        usable = [name for name, provider in PROVIDERS.items() if name == chosen or provider.is_set(settings)]
+        self._providers = sorted(usable, key=lambda name: name != chosen)
+        self._roles = {role: self._for_role(role, name) for role, name in settings.roles.items() if name}
 
     async def __aenter__(self) -> Catalogue:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for model in self._open:
+        for model in self._open.values():
             await model.aclose()
 
     def models(self) -> Sequence[ModelInfo]:
@@ -177,16 +190,36 @@ class Catalogue:
             raise UnknownModelError(f"The model {model_id!r} is not available here.", field="model")
         return chosen
 
-    def _offer(self, provider: str, names: Sequence[str], settings: LlmSettings) -> None:
-        def facts_of(name: str) -> ModelFacts:
-            return self._table.facts(name, provider, is_official=PROVIDERS[provider].is_official(settings))
+    def role(self, role: Role) -> ChosenModel | None:
+        return self._roles.get(role)
 
-        chat = PROVIDERS[provider].build(settings, facts_of)
-        self._open.append(chat)
+    def _for_role(self, role: Role, name: str) -> ChosenModel:
+        if name in self._chosen:
+            return self._chosen[name]
+        # The one that makes it before any that may serve it, too.
+        for is_official in (True, False):
+            for provider in self._providers:
+                is_own = PROVIDERS[provider].is_official(self._settings)
+                if is_own is is_official and self._table.knows(name, provider, is_official=is_own):
+                    return self._ready(name, provider)
+        raise LlmSettingError(
+            f"{ROLE_SETTINGS[role]}={name} is unknown. Choose one of MODEL and MODELS, or one that models.toml or "
+            "MODELS_FILE has an entry for and whose provider has a key."
+        )
+
+    def _offer(self, provider: str, names: Sequence[str]) -> None:
         for name in names:
-            info = _info(name, provider, settings, facts_of(name), is_default=not self._chosen)
-            calls = ModelCalls(chat, provider, self._retry, prices=info.prices)
-            self._chosen.setdefault(name, ChosenModel(info=info, chat=calls))
+            self._chosen.setdefault(name, self._ready(name, provider, is_default=not self._chosen))
+
+    def _ready(self, name: str, provider: str, *, is_default: bool = False) -> ChosenModel:
+        def facts_of(name: str) -> ModelFacts:
+            return self._table.facts(name, provider, is_official=PROVIDERS[provider].is_official(self._settings))
+
+        if provider not in self._open:
+            self._open[provider] = PROVIDERS[provider].build(self._settings, facts_of)
+        info = _info(name, provider, self._settings, facts_of(name), is_default=is_default)
+        calls = ModelCalls(self._open[provider], provider, self._retry, prices=info.prices)
+        return ChosenModel(info=info, chat=calls)
 
 
 def _info(name: str, provider: str, settings: LlmSettings, facts: ModelFacts, *, is_default: bool) -> ModelInfo:

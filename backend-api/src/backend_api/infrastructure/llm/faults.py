@@ -12,6 +12,7 @@ from backend_api.domain.agent.model import (
     ModelAuthError,
     ModelContextError,
     ModelError,
+    ModelMissingError,
     ModelRateLimitError,
     ModelRequestError,
     ModelUnavailableError,
@@ -20,6 +21,7 @@ from backend_api.domain.agent.model import (
 MAX_MESSAGE_CHARACTERS = 300
 PASSING = frozenset({408, 409, 500, 502, 503, 504, 529})
 QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_NO_MODEL_CODES = frozenset({"model_not_found"})
 _TOO_LONG_CODES = frozenset({"context_length_exceeded", "request_too_large"})
 _TOO_LONG = re.compile(
     r"prompt is too long|input is too long|(?:maximum|exceeds?).{0,40}context (?:length|window|limit|size)"
@@ -65,6 +67,8 @@ def fault_of(status: int, error: object, *, provider: str, key_setting: str, hea
             f"This conversation is too long for the model ({provider}, {status}){said} "
             "Go on in a new conversation, or choose a model with a larger context window."
         )
+    if status == 404 or code in _NO_MODEL_CODES:
+        return ModelMissingError(f"{provider} has no such model for this request ({status}){said}")
     return ModelRequestError(f"{provider} refused the request ({status}){said}")
 
 
