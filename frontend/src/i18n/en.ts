@@ -184,6 +184,9 @@ export default {
     interrupted: 'The run was interrupted.',
     interruptedBecause: 'Interrupted: {reason}',
     tokens: '{count} tokens',
+    cost: '{cost} US$',
+    costAtLeast: 'at least {cost} US$',
+    costUnknown: 'cost unknown',
   },
   composer: {
     label: 'Write a message',

@@ -185,6 +185,9 @@ const zh: typeof en = {
     interrupted: '运行被中断。',
     interruptedBecause: '中断：{reason}',
     tokens: '{count} 个 token',
+    cost: '{cost} 美元',
+    costAtLeast: '至少 {cost} 美元',
+    costUnknown: '费用未知',
   },
   composer: {
     label: '写消息',

@@ -219,6 +219,22 @@ async def test_a_run_that_saw_everything_ends_and_frees_the_session(stores: Conv
     assert not (await stores.ledger.accept(session_id, ANNA, said("again"))).duplicate
 
 
+async def test_a_session_costs_what_its_runs_do_and_more_than_is_known_once_one_has_no_price(
+    stores: ConversationStores,
+) -> None:
+    session_id = await stores.session()
+    for run_cost, total, known in ((0.25, 0.25, 0.25), (0.5, 0.75, 0.75), (None, None, 0.75), (0.25, None, 1.0)):
+        seen = await stores.ledger.accept(session_id, ANNA, said("hello"))
+        lease = await stores.ledger.claim("w", lease_s=30, model="m")
+        assert lease is not None
+        used = Usage(input=1, cache_write=1, cost=run_cost, known_cost=run_cost or 0.0, by_model={"m": {"input": 1}})
+        finished = RunFinished(run_id=lease.run.id, status="completed", usage=used)
+        await stores.ledger.finish(lease, finished, seen_seq=seen.seq)
+        usage = await stores.transcripts.usage(session_id)
+        assert (usage.cost, usage.known_cost) == (total, known)
+    assert (usage.input, usage.cache_write) == (4, 4)
+
+
 async def test_a_message_that_came_meanwhile_keeps_the_run_going(stores: ConversationStores) -> None:
     session_id = await stores.session()
     seen = await stores.ledger.accept(session_id, ANNA, said("hello"))

@@ -1,0 +1,57 @@
+// @vitest-environment jsdom
+import { render } from '@testing-library/vue'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Usage } from '@/api/generated/events'
+import { i18n, setLanguage } from '@/i18n'
+import RunEndLine from './RunEndLine.vue'
+import type { EndItem } from './transcript'
+
+const nothing: Usage = {
+  input: 0,
+  cached: 0,
+  output: 0,
+  thinking: 0,
+  cache_write: 0,
+  cost: null,
+  known_cost: 0,
+  by_model: {},
+}
+
+function shown(usage: Partial<Usage>): string {
+  const end: EndItem = {
+    kind: 'end',
+    key: '1',
+    runId: 'r',
+    status: 'completed',
+    reason: null,
+    code: null,
+    retryable: false,
+    files: [],
+    durationMs: 5,
+    usage: { ...nothing, input: 1_000, ...usage },
+  }
+  const { container, unmount } = render(RunEndLine, { props: { end, canRetry: false }, global: { plugins: [i18n] } })
+  const text = container.textContent
+  unmount()
+  return text
+}
+
+describe('the cost of a run', () => {
+  afterEach(() => setLanguage('en'))
+
+  it('is shown beside its tokens, also where it is less than a cent', () => {
+    expect(shown({ cost: 1.234, known_cost: 1.234 })).toMatch(/1,000 tokens· 1\.23 US\$/)
+    expect(shown({ cost: 0.0042, known_cost: 0.0042 })).toMatch(/ 0\.0042 US\$/)
+    expect(shown({ cost: 0.00000042, known_cost: 0.00000042 })).toMatch(/< 0\.0001 US\$/)
+    expect(shown({ cost: 0 })).toMatch(/ 0\.00 US\$/)
+  })
+  it('is said to be unknown, or more than what is known, where a part of it has no price', () => {
+    expect(shown({})).toMatch(/cost unknown/)
+    expect(shown({ known_cost: 0.5 })).toMatch(/at least 0\.50 US\$/)
+    setLanguage('zh')
+    expect(shown({})).toMatch(/费用未知/)
+  })
+  it('is not told of a run that asked no model', () => {
+    expect(shown({ input: 0 })).not.toMatch(/cost|US\$/)
+  })
+})
