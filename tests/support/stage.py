@@ -195,7 +195,8 @@ def worker_for(
         if sleeps is not None:
             sleeps.append(seconds)
 
-    calls = ModelCalls(model, info.provider, RetryPolicy(), sleep=sleep or no_sleep, jitter=lambda: 0.0)
+    policy, prices = RetryPolicy(), info.prices
+    calls = ModelCalls(model, info.provider, policy, prices=prices, sleep=sleep or no_sleep, jitter=lambda: 0.0)
     services = RunServices(
         ledger=stage.ledger,
         log=stage.log,

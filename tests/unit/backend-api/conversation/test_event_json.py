@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import pytest
 
 from backend_api.application.conversation.event_json import codec_of, dump, payload_fields, payload_from
-from backend_api.domain.agent.events import Continuation, LivePayload, Question, StoredPayload
+from backend_api.domain.agent.events import Continuation, LivePayload, Question, StoredPayload, Usage
 
 CLASSES: tuple[type[Any], ...] = (*get_args(StoredPayload), *get_args(LivePayload))
 NOON = datetime(2026, 5, 1, 12, 0, 0, 125_000, tzinfo=UTC)
@@ -49,6 +49,9 @@ def test_an_older_log_lacks_what_was_added_to_the_parts_of_an_event() -> None:
     asked: dict[str, Any] = {"type": "question.asked", "question_id": "q", "call_id": "c", "expires_at": None}
     older = payload_from({**asked, "questions": [{"id": "q1", "text": "Which?"}]})
     assert getattr(older, "questions", None) == [Question(id="q1", text="Which?")]
+    counts = {"input": 3, "cached": 0, "output": 2, "thinking": 0}
+    used = payload_from({"type": "usage.updated", "usage": {**counts, "cost": None, "by_model": {"m": counts}}})
+    assert getattr(used, "usage", None) == Usage(input=3, output=2, by_model={"m": counts})
     completed: dict[str, Any] = {"type": "message.completed", "message_id": "m", "text": "all"}
     newer = payload_from({**completed, "continuations": [{"at": 1, "note": "on", "unknown": 2}], "unknown": 3})
     assert getattr(newer, "continuations", None) == [Continuation(at=1, note="on")]

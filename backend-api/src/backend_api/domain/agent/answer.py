@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from backend_api.domain.agent.events import Continuation, MessageCompleted, StoredPayload, ThinkingCompleted, Usage
@@ -100,6 +100,10 @@ class Answer:
         """One model call of this turn has ended: count it."""
         self.total = add_usage(self.total, self.last_call, model)
         self._is_thinking = False
+
+    def cut_call(self, model: str) -> Usage:
+        """What its calls used, the last one cut: as far as that was told, at an unknown cost."""
+        return add_usage(self.total, replace(self.last_call, cost=None), model)
 
     def payloads(self) -> list[StoredPayload]:
         """What is recorded of it, before any call starts."""

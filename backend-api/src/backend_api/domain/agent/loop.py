@@ -15,11 +15,10 @@ from backend_api.domain.agent.capability import Capabilities, GiveUp, GoOn, Late
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import Notice, Usage
+from backend_api.domain.agent.fallback import answers_instead
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import (
-    ModelAuthError,
     ModelError,
-    ModelRateLimitError,
     ModelRequest,
     ModelRequestError,
     NoteTurn,
@@ -121,9 +120,7 @@ class AgentLoop:
 
     def _fall_back(self, other: AgentLoop, error: ModelError) -> None:
         """The other model answers from here on, after an opening of its own."""
-        name = other.model.info.label
-        text = f"{error.detail} {name} answers instead."
-        self.notice = Notice(text=text, code="model_fallback", params={"model": name})
+        self.notice = answers_instead(error, other.model.info)
         self.model, self.opening, self.max_output_tokens = other.model, other.opening, other.max_output_tokens
         self.fallback = None
 
@@ -135,7 +132,7 @@ class AgentLoop:
             except ModelError as error:
                 if unexplained and answer.is_empty:
                     raise unexplained from error
-                if not request.pictures or not answer.is_empty or not _may_be_of_pictures(error):
+                if not request.pictures or not answer.is_empty or not error.may_be_of_pictures:
                     raise
                 # It may be one of them that the provider can't read: it never would, and the conversation were over.
                 request = await self._request(answer, conversation, is_refused=True)
@@ -185,14 +182,16 @@ class AgentLoop:
 
     async def _call(self, request: ModelRequest, answer: Answer) -> None:
         answer.last_call = Usage()
-        async with aclosing(self.model.chat.stream(request)) as parts:
-            async for part in parts:
-                answer.add_part(part)
+        try:
+            async with aclosing(self.model.chat.stream(request)) as parts:
+                async for part in parts:
+                    answer.add_part(part)
+        except BaseException as error:
+            # What was asked is paid for, unless the provider refused it before it said anything.
+            if answer.has_begun or not isinstance(error, ModelError):
+                self.journal.counted(answer.cut_call(self.model.info.id))
+            raise
         answer.close_call(self.model.info.id)
         used = answer.last_call.input + answer.last_call.output
         if used:
             self.journal.live.show_context(used, self.model.info.context_window)
-
-
-def _may_be_of_pictures(error: ModelError) -> bool:
-    return not isinstance(error, (ModelAuthError, ModelRateLimitError))

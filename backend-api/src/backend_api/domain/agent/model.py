@@ -124,10 +124,11 @@ Part = TextPart | ThinkingPart | ToolCallPart | UsagePart | FinishPart
 
 class ModelError(UpstreamError):
     """A model call failed. `may_retry` is true for 429, 5xx, connection and time-out errors; `is_of_request` where
-    another model would fail at the same request."""
+    another model would fail at the same request, `may_be_of_pictures` where a picture in it can be why."""
 
     code = "model_error"
     is_of_request = False
+    may_be_of_pictures = True
 
     def __init__(self, detail: str, *, may_retry: bool = False, retry_after_s: float | None = None) -> None:
         super().__init__(detail)
@@ -139,12 +140,14 @@ class ModelAuthError(ModelError):
     """The provider refused the key (401, 403)."""
 
     code = "model_auth"
+    may_be_of_pictures = False
 
 
 class ModelRateLimitError(ModelError):
     """The provider says too many requests (429)."""
 
     code = "model_rate_limit"
+    may_be_of_pictures = False
 
 
 class ModelUnavailableError(ModelError):
