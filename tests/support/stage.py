@@ -186,6 +186,7 @@ def worker_for(
     info: ModelInfo = SCRIPTED,
     announces: bool = False,
     roles: Mapping[Role, ChosenModel] | None = None,
+    approval_timeout_s: float = 300.0,
     **bounds: int,
 ) -> Worker:
     """A worker on the stage; retries don't wait, their delays go to `sleeps`. `bounds` are those of a run."""
@@ -204,7 +205,7 @@ def worker_for(
         notifier=stage.notifier,
         sessions=stage.sessions,
         catalogue=OneModel(chat=calls, info=info, roles=roles or {}),
-        capabilities=capabilities(tools or HandlerBox(), **bounds),
+        capabilities=capabilities(tools or HandlerBox(), approval_timeout_s=approval_timeout_s, **bounds),
         options=options or RunOptions(),
         clock=clock,
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",

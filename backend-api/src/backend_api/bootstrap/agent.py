@@ -120,6 +120,7 @@ async def open_agent(
             sandbox,
             max_tokens=settings.max_token_budget,
             max_output_tokens=settings.max_output_tokens,
+            approval_timeout_s=settings.approval_timeout,
         )
         services = RunServices(
             ledger=ports.ledger,

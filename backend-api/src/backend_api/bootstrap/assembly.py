@@ -142,7 +142,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     get_job = GetJob(ports.ledger)
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
     log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
-    rules = OptionRules(ports.models, [tool.name for tool in ports.tools], policy.options)
+    rules = OptionRules(ports.models, ports.tools, policy.options)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
         log_in=LogIn(ports.users, ports.passwords, issue_grant, LogInGuesses(limiter, limits)),

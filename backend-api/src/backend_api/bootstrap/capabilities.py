@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend_api.domain.agent.capabilities.approval import APPROVAL
+from backend_api.domain.agent.capabilities.approval import approval
 from backend_api.domain.agent.capabilities.budget import budget
 from backend_api.domain.agent.capabilities.computer import COMPUTER
 from backend_api.domain.agent.capabilities.continuation import CONTINUATION
@@ -17,7 +17,10 @@ from backend_api.domain.agent.capability import Capability, ToolSource
 
 
 def capabilities(
-    *sources: ToolSource, max_tokens: int = 200_000, max_output_tokens: int = 16_384
+    *sources: ToolSource,
+    max_tokens: int = 200_000,
+    max_output_tokens: int = 16_384,
+    approval_timeout_s: float = 300.0,
 ) -> tuple[Capability, ...]:
     """The deployment's, with the tools of these sources."""
     return (
@@ -30,7 +33,7 @@ def capabilities(
         PICTURES,
         DAY,
         DENIED_TOOLS,
-        APPROVAL,
+        approval(expires_s=approval_timeout_s),
         budget(max_tokens=max_tokens, max_output_tokens=max_output_tokens),
         CONTINUATION,
     )

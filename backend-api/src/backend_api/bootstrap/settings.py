@@ -92,6 +92,7 @@ class Settings(BaseSettings):
     thinking_effort: Literal["high", "max"] = "high"
     max_token_budget: int = Field(default=200_000, ge=1)
     max_output_tokens: int = Field(default=16_384, ge=1)
+    approval_timeout: float = Field(default=300.0, ge=1.0, le=31_536_000.0)
     context_window: int = Field(default=200_000, ge=1)
     llm_max_retries: int = Field(default=3, ge=0)
     llm_retry_base_delay: float = Field(default=1.0, ge=0)

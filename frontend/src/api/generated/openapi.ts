@@ -83,9 +83,17 @@ export interface OptionsBody {
    */
   max_turns?: number | null
   /**
-   * Tools of GET /api/tools the agent may not use here; null: none.
+   * Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here; null: none. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
    */
   denied_tools?: string[] | null
+  /**
+   * Tools, by name or glob, whose calls wait for approval even without enable_approval; null: none. What only reads never asks.
+   */
+  asked_tools?: string[] | null
+  /**
+   * Tools, by name or glob, whose calls run without approval though enable_approval is true; null: none.
+   */
+  allowed_tools?: string[] | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -99,8 +107,8 @@ export interface DecidedBody {
 }
 /**
  * A decision on these calls of an approval; without `call_ids` on all that are left. `approve_all` also ends asking
- * in this session (`enable_approval` becomes false), and without `call_ids` approves all that other agents of the run
- * ask for; the model reads the feedback of a denial.
+ * in this session (`enable_approval` becomes false, `asked_tools` empty), and without `call_ids` approves all that
+ * other agents of the run ask for; the model reads the feedback of a denial.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "DecisionBody".
@@ -306,9 +314,17 @@ export interface OptionsBody1 {
    */
   max_turns?: number | null
   /**
-   * Tools of GET /api/tools the agent may not use here; null: none.
+   * Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here; null: none. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
    */
   denied_tools?: string[] | null
+  /**
+   * Tools, by name or glob, whose calls wait for approval even without enable_approval; null: none. What only reads never asks.
+   */
+  asked_tools?: string[] | null
+  /**
+   * Tools, by name or glob, whose calls run without approval though enable_approval is true; null: none.
+   */
+  allowed_tools?: string[] | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

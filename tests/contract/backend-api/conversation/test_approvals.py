@@ -180,7 +180,7 @@ async def test_to_approve_all_ends_asking_in_the_session(stores: ConversationSto
     session_id, _, _ = await waiting(stores, "c1")
     await stores.sessions.update(session_id, ANNA, {"options": {"enable_approval": True, "max_turns": 5}})
     await stores.waits.answer(session_id, ANNA, "a", Decision(decision="approve_all"))
-    options = {"enable_approval": False, "max_turns": 5}
+    options = {"enable_approval": False, "asked_tools": [], "max_turns": 5}
     assert (await stores.sessions.get(session_id, ANNA)).options == options
     assert [one.options for one in await stored(stores, session_id, SessionUpdated)] == [options]
     lease = await stores.ledger.claim("w2", lease_s=30, model="m")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from backend_api.application.conversation.session_rules import OptionRules
 from backend_api.domain.agent.model import ModelInfo, Thinks
 from backend_api.domain.agent.options import NO_OPTIONS, Options, merged, session_options
+from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.errors import InvalidError
 
 MODELS = [ModelInfo(id=name, label=f"Model {name}", provider="p", thinking=name) for name in get_args(Thinks)]
@@ -21,6 +22,12 @@ LAYERS = st.builds(
     enable_thinking=st.none() | st.booleans(),
     thinking_effort=st.none() | st.sampled_from(["high", "max"]),
 )
+
+TOOLS = [
+    ToolSpec(name="think", description="", parameters={}, phrase="", effect="reads"),
+    ToolSpec(name="file_read", description="", parameters={}, phrase="", effect="reads"),
+    ToolSpec(name="file_write", description="", parameters={}, phrase=""),
+]
 
 
 @given(LAYERS, LAYERS, LAYERS)
@@ -64,7 +71,7 @@ def test_a_model_is_asked_for_no_more_than_it_can(model: ModelInfo) -> None:
 
 def refusal(model: str, options: dict[str, Any], changed: dict[str, Any], defaults: Options = NO_OPTIONS) -> str:
     try:
-        OptionRules(MODELS, ["think"], defaults).check(model, options, changed)
+        OptionRules(MODELS, TOOLS, defaults).check(model, options, changed)
     except InvalidError as error:
         return f"{error.field}: {error.detail}"
     return ""
@@ -86,3 +93,21 @@ def test_an_effort_without_thinking_is_refused() -> None:
     assert refusal("optional", effort, effort).startswith("body.options.thinking_effort")
     assert not refusal("optional", effort, effort, Options(enable_thinking=True))
     assert not refusal("optional", {**effort, "enable_thinking": None}, {"enable_thinking": None})
+
+
+def test_a_rule_names_a_tool_exactly_or_by_a_glob_and_one_that_would_not_act_is_refused() -> None:
+    asks = {"enable_approval": True}
+    for rule in ("file_write", "file_*", "*"):
+        for field in ("denied_tools", "asked_tools", "allowed_tools"):
+            assert not refusal("never", asks | {field: [rule]}, {field: [rule]}), (field, rule)
+    assert not refusal("never", {}, {"denied_tools": ["think"]})
+    assert "There is no tool file" in refusal("never", {}, {"asked_tools": ["file"]})
+    assert "There is no tool [f]ile_write" in refusal("never", {}, {"denied_tools": ["[f]ile_write"]})
+    assert "these never ask" in refusal("never", {}, {"asked_tools": ["file_r*"]})
+    allowed = {"allowed_tools": ["file_write"]}
+    assert refusal("never", allowed, allowed).startswith("body.options.allowed_tools: allowed_tools acts only")
+
+
+def test_rules_of_a_stored_session_are_read() -> None:
+    stored = {"asked_tools": ["a"], "allowed_tools": [], "denied_tools": "a"}
+    assert session_options(None, stored) == Options(asked_tools=frozenset("a"), allowed_tools=frozenset())

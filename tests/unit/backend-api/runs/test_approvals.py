@@ -150,6 +150,49 @@ async def test_what_was_switched_off_meanwhile_does_not_run_though_it_is_approve
     assert "switched write off" in results(model)[0].output
 
 
+async def test_a_rule_that_asks_counts_before_one_that_allows_and_one_that_denies_before_both() -> None:
+    stage, model, tools = Stage(), ScriptedModel(calling("write", "read"), SAID), box()
+    rules = {"asked_tools": ["*"], "allowed_tools": ["write"]}
+    session, run_id = await asked(stage, model, tools, enable_approval=False, **rules)
+    (requested,) = stage.payloads(session, ApprovalRequested)
+    assert [call.name for call in requested.calls] == ["write"]
+    assert tools.started == [("read", {"what": 1})]
+    await stage.sessions.update(session, USER, {"options": {"denied_tools": ["w*"]}})
+    await decide(stage, session, APPROVE)
+    assert await goes_on(stage, model, tools, run_id) == "completed"
+    assert tools.started == [("read", {"what": 1})]
+
+
+async def test_what_a_rule_allows_runs_though_the_session_wants_to_be_asked() -> None:
+    stage, model, tools = Stage(), ScriptedModel(calling("write"), SAID), box()
+    async with working(worker_for(stage, model, tools)):
+        session = await stage.open_session(enable_approval=True, allowed_tools=["wr*"])
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+    assert tools.started == [("write", {"what": 0})]
+
+
+async def test_after_approve_all_no_rule_asks_either() -> None:
+    stage, model, tools = Stage(), ScriptedModel(calling("write"), calling("write"), SAID), box()
+    session, run_id = await asked(stage, model, tools, asked_tools=["write"])
+    await decide(stage, session, Decision(decision="approve_all"))
+    assert await goes_on(stage, model, tools, run_id) == "completed"
+    again = await stage.say(session, "once more")
+    async with working(worker_for(stage, ScriptedModel(calling("write"), SAID), tools, name="third")):
+        assert (await stage.until_finished(again)).status == "completed"
+    assert len(tools.started) == 3
+    assert len(stage.payloads(session, ApprovalRequested)) == 1
+
+
+async def test_a_deployment_says_how_long_an_approval_is_waited_for() -> None:
+    stage, model = Stage(), ScriptedModel(calling("write"), SAID)
+    async with working(worker_for(stage, model, box(), approval_timeout_s=40.0)):
+        session = await stage.open_session(enable_approval=True)
+        run_id = await stage.say(session, "go")
+        await until(lambda: stage.run(run_id).status == RunStatus.WAITING)
+    (wait,) = stage.store.runs[run_id].waits
+    assert 39 < (wait.deadline - stage.store.clock()).total_seconds() <= 40
+
+
 @pytest.mark.parametrize("decision", [APPROVE, DENY], ids=["approve", "deny"])
 async def test_a_worker_that_died_before_it_asked_has_it_asked_by_the_next_one(decision: Decision) -> None:
     stage, model, tools = Stage(), ScriptedModel(SAID), box()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import NO_OPTIONS, Options, merged, session_options
+from backend_api.domain.agent.tool_rules import is_named
+from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.entity import MAX_TITLE_CHARACTERS
 from backend_api.domain.errors import InvalidError
+
+TOOL_RULES = ("denied_tools", "asked_tools", "allowed_tools")
 
 
 def check_title(title: str | None) -> None:
@@ -24,7 +28,7 @@ class OptionRules:
     refused, with the reason."""
 
     models: Sequence[ModelInfo]
-    tools: Collection[str] = ()
+    tools: Sequence[ToolSpec] = ()
     defaults: Options = NO_OPTIONS
 
     def check_model(self, model: str | None) -> None:
@@ -39,12 +43,13 @@ class OptionRules:
         """
         own = session_options(model, options)
         info = self._info(model)
-        for name in changed.get("denied_tools") or ():
-            if name not in self.tools:
-                raise InvalidError(
-                    f"There is no tool {name}. GET /api/tools lists them.", field="body.options.denied_tools"
-                )
-        if changed.get("thinking_effort") is not None and not merged(self.defaults, own).enable_thinking:
+        for field in TOOL_RULES:
+            self._check_tools(field, changed.get(field) or ())
+        together = merged(self.defaults, own)
+        if changed.get("allowed_tools") and not together.enable_approval:
+            reason = "allowed_tools acts only together with enable_approval: true."
+            raise InvalidError(reason, field="body.options.allowed_tools")
+        if changed.get("thinking_effort") is not None and not together.enable_thinking:
             reason = "thinking_effort acts only together with enable_thinking: true."
             raise InvalidError(reason, field="body.options.thinking_effort")
         if own.enable_thinking is None or info is None:
@@ -54,6 +59,16 @@ class OptionRules:
             field = "options.enable_thinking" if changed.get("enable_thinking") is not None else "model"
             reason = f"{info.label} {fault}: choose another model, or set enable_thinking to null."
             raise InvalidError(reason, field=f"body.{field}")
+
+    def _check_tools(self, field: str, rules: Sequence[str]) -> None:
+        for rule in rules:
+            named = [tool for tool in self.tools if is_named(tool.name, [rule])]
+            if not named:
+                reason = f"There is no tool {rule}. GET /api/tools lists them; * stands for any characters."
+                raise InvalidError(reason, field=f"body.options.{field}")
+            if field != "denied_tools" and all(tool.read_only for tool in named):
+                reason = f"{rule} names only tools that change nothing; these never ask. Leave it out."
+                raise InvalidError(reason, field=f"body.options.{field}")
 
     def _info(self, model: str | None) -> ModelInfo | None:
         if model is None:

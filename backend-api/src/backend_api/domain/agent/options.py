@@ -18,14 +18,16 @@ ThinkingLevel = Literal["off", "high", "max"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """None: not chosen. `max_turns` counts the model's answers in a run, to whichever agent; calls of
-    `denied_tools` are not run, and with `enable_approval` those that change something only once a person approves
-    them."""
+    `denied_tools` are not run, those of `asked_tools` only once a person approves them, and with `enable_approval` all
+    that change something but those of `allowed_tools`. Tools are named exactly or by globs, see `tool_rules`."""
 
     model: str | None = None
     max_turns: int | None = None
     enable_thinking: bool | None = None
     thinking_effort: Effort | None = None
     denied_tools: frozenset[str] | None = None
+    asked_tools: frozenset[str] | None = None
+    allowed_tools: frozenset[str] | None = None
     enable_approval: bool | None = None
 
     @property
@@ -50,13 +52,19 @@ def merged(*layers: Options) -> Options:
 
 def session_options(model: str | None, stored: Mapping[str, Any]) -> Options:
     """The session's layer. What an earlier version stored and no version reads is passed over."""
-    names = ("max_turns", "enable_thinking", "thinking_effort", "denied_tools", "enable_approval")
-    turns, thinks, effort, denied, asks = (stored.get(name) for name in names)
+    names = ("max_turns", "enable_thinking", "thinking_effort", "enable_approval")
+    turns, thinks, effort, asks = (stored.get(name) for name in names)
     return Options(
         model=model,
         max_turns=turns if isinstance(turns, int) else None,
         enable_thinking=thinks if isinstance(thinks, bool) else None,
         thinking_effort=effort if effort in ("high", "max") else None,
-        denied_tools=frozenset(map(str, cast("list[object]", denied))) if isinstance(denied, list) else None,
+        denied_tools=_tool_names(stored.get("denied_tools")),
+        asked_tools=_tool_names(stored.get("asked_tools")),
+        allowed_tools=_tool_names(stored.get("allowed_tools")),
         enable_approval=asks if isinstance(asks, bool) else None,
     )
+
+
+def _tool_names(stored: object) -> frozenset[str] | None:
+    return frozenset(map(str, cast("list[object]", stored))) if isinstance(stored, list) else None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from backend_api.domain.agent.approvals import Approval, Decision, PastDecision
 from backend_api.domain.agent.events import ResolvedBy
@@ -15,6 +15,7 @@ from backend_api.domain.agent.recorded import Recorded
 Subject = Questions | Approval
 RefusedBy = Literal["message", "stop"]
 Answer = Answers | Decision
+ASKS_NO_MORE: Mapping[str, Any] = {"enable_approval": False, "asked_tools": []}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +80,12 @@ class OpenWait:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """What comes of the end of some waits of a run: `left` is still waited for, `over` is not, and `recorded` tells of
-    it. `waives` says that the session asks for no approval any more."""
+    it. `options` are those of the session that change with it."""
 
     left: Sequence[OpenWait]
     over: Sequence[OpenWait]
     recorded: Sequence[Recorded]
-    waives: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def answered(wait: OpenWait, waits: Sequence[OpenWait], answer: Answer, at: datetime) -> list[OpenWait]:
@@ -112,5 +113,5 @@ def end(waits: Sequence[OpenWait], ending: Sequence[OpenWait], by: ResolvedBy, a
                 rest, said = approval.resolved(wait.id, by, decision)
                 recorded += said
                 (left if rest.calls else over).append(replace(wait, subject=rest))
-    waives = isinstance(answer, Decision) and answer.decision == "approve_all"
-    return Ended(left=left, over=over, recorded=recorded, waives=waives)
+    is_last = isinstance(answer, Decision) and answer.decision == "approve_all"
+    return Ended(left=left, over=over, recorded=recorded, options=ASKS_NO_MORE if is_last else {})

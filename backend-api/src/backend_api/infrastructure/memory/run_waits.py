@@ -44,8 +44,8 @@ def end_waits(
     run.waits = [*what.left]
     run.resolved |= {wait.id: wait for wait in what.over}
     items = [*what.recorded]
-    if what.waives:
-        row.session = replace(row.session, options=row.session.options | {"enable_approval": False})
+    if what.options:
+        row.session = replace(row.session, options=row.session.options | {**what.options})
         items.append(Recorded(payload=SessionUpdated(options=row.session.options)))
     if not run.waits:
         items.append(Recorded(payload=queued))

@@ -3,7 +3,7 @@ and events. Two that end the same wait write the same documents, so the second o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NoReturn
 
@@ -127,8 +127,8 @@ async def end_waits(
     }
     await database["runs"].update_one({"_id": run["_id"]}, {"$set": change, **over(what)}, session=transaction)
     items, moved = [*what.recorded], Document()
-    if what.waives:
-        moved["options"] = await _without_approval(database, transaction, run["session_id"])
+    if what.options:
+        moved["options"] = await _options_with(database, transaction, run["session_id"], what.options)
         items.append(Recorded(payload=SessionUpdated(options=moved["options"])))
         moved["options"] = {"$literal": moved["options"]}
     if not what.left:
@@ -156,9 +156,11 @@ def over(what: Ended) -> Document:
     }
 
 
-async def _without_approval(database: Database, transaction: AsyncClientSession, session_id: str) -> Document:
+async def _options_with(
+    database: Database, transaction: AsyncClientSession, session_id: str, changed: Mapping[str, Any]
+) -> Document:
     found = await database["sessions"].find_one({"_id": session_id}, projection={"options": 1}, session=transaction)
-    return {**((found or {}).get("options") or {}), "enable_approval": False}
+    return {**((found or {}).get("options") or {}), **changed}
 
 
 class MongoWaits:

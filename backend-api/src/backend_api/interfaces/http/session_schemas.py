@@ -51,7 +51,22 @@ class OptionsBody(RequestBody):
     )
 
     denied_tools: list[ToolName] | None = Field(
-        default=None, max_length=200, description="Tools of GET /api/tools the agent may not use here; null: none."
+        default=None,
+        max_length=200,
+        description="Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here; null: none. "
+        "Of a tool that several rules name the strictest counts: denied, then asked, then allowed.",
+    )
+    asked_tools: list[ToolName] | None = Field(
+        default=None,
+        max_length=200,
+        description="Tools, by name or glob, whose calls wait for approval even without enable_approval; null: none. "
+        "What only reads never asks.",
+    )
+    allowed_tools: list[ToolName] | None = Field(
+        default=None,
+        max_length=200,
+        description="Tools, by name or glob, whose calls run without approval though enable_approval is true; null: "
+        "none.",
     )
 
     @field_validator("enable_teams", "enable_tracing", "enable_plan_mode")
@@ -139,8 +154,8 @@ class AnswersBody(RequestBody):
 
 class DecisionBody(RequestBody):
     """A decision on these calls of an approval; without `call_ids` on all that are left. `approve_all` also ends asking
-    in this session (`enable_approval` becomes false), and without `call_ids` approves all that other agents of the run
-    ask for; the model reads the feedback of a denial."""
+    in this session (`enable_approval` becomes false, `asked_tools` empty), and without `call_ids` approves all that
+    other agents of the run ask for; the model reads the feedback of a denial."""
 
     decision: Decided
     call_ids: list[Identifier] | None = Field(default=None, min_length=1, max_length=200)

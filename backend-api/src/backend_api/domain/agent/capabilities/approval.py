@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from backend_api.domain.agent.capability import ALLOW, Ask, Capability, ProposedCall, Setup, Verdict
-
-EXPIRES_S = 300.0
-
-
-def _gate(setup: Setup, call: ProposedCall) -> Verdict:
-    if not setup.options.enable_approval or call.tool.read_only:
-        return ALLOW
-    return Ask(EXPIRES_S)
+from backend_api.domain.agent.tool_rules import is_named
 
 
-APPROVAL = Capability(name="approval", gate=_gate)
+def approval(*, expires_s: float = 300.0) -> Capability:
+    """Undecided after `expires_s` seconds a call is denied. What reads never asks. Of the session's rules the one that
+    asks counts before the one that allows, and both before `enable_approval`."""
+
+    def gate(setup: Setup, call: ProposedCall) -> Verdict:
+        options, name = setup.options, call.tool.name
+        if call.tool.read_only:
+            return ALLOW
+        if is_named(name, options.asked_tools):
+            return Ask(expires_s)
+        if not options.enable_approval or is_named(name, options.allowed_tools):
+            return ALLOW
+        return Ask(expires_s)
+
+    return Capability(name="approval", gate=gate)
