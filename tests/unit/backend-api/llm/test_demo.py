@@ -223,7 +223,9 @@ async def test_of_an_answer_it_shows_what_the_person_said_and_nothing_meant_for_
 ) -> None:
     turns: list[Turn] = [UserTurn(text="ask me whether to go on")]
     text, (call,) = await say(turns, tools=("ask_user",))
-    question = Question(id="q1", text=call.arguments["questions"][0]["text"], options=["Yes", "No"], allow_text=True)
+    question = Question(
+        id="q1", text=call.arguments["questions"][0]["question"], options=["Yes", "No"], allow_text=True
+    )
     resolved = Questions(call_id=call.call_id, questions=[question]).resolved("w", by, answers and Answers(answers))
     finished = next(one.payload for one in resolved if isinstance(one.payload, ToolFinished))
     turns += [

@@ -23,14 +23,14 @@ from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.local import LocalTools
-from support.scripted import HandlerBox, OnOutput, ScriptedModel
+from support.scripted import HandlerBox, OnOutput, ScriptedModel, call_tool
 from support.stage import USER, Stage, until, worker_for, working
 
 SAID = [TextPart("Well."), FinishPart("stop")]
 
 
 def asking(**question: Any) -> list[Any]:
-    arguments = {"questions": [{"text": "Which colour?", **question}]}
+    arguments = {"questions": [{"question": "Which colour?", **question}]}
     return [ToolCallPart(ToolRequest(call_id="x", name="ask_user", arguments=arguments)), FinishPart("tool_calls")]
 
 
@@ -161,7 +161,37 @@ async def never(context: ToolCall, arguments: dict[str, Any], on_output: OnOutpu
     raise AssertionError
 
 
-@pytest.mark.parametrize("times", [5])
+@pytest.mark.parametrize(
+    ("questions", "fault"),
+    [
+        ([{"question": "Which?", "options": ["red"]}], "2 to 4 different options"),
+        ([{"question": "Which?", "options": ["red", "red"]}], "2 to 4 different options"),
+        ([{"question": "Which?", "options": ["a", "b", "c", "d", "e"]}], "at most 4"),
+        ([{"question": "Which?", "id": "a b"}], "questions.0.id"),
+        ([{"question": "Which?", "id": "q2"}, {"question": "What?"}], "id of its own"),
+        ([{"question": ""}], "questions.0.question"),
+        ([], "questions"),
+    ],
+)
+async def test_questions_that_nobody_could_answer_are_told_to_the_model_and_not_asked(
+    questions: list[dict[str, Any]], fault: str
+) -> None:
+    done = await call_tool(LocalTools([ask_user()]), "ask_user", {"questions": questions})
+    assert not done.success
+    assert fault in done.output
+
+
+async def test_an_answer_is_given_by_the_id_that_the_model_gave_its_question() -> None:
+    stage, model = Stage(), ScriptedModel(asking(id="colour", options=["red", "blue"], allow_text=False), SAID)
+    session, run_id = await ask(stage, model)
+    (asked,) = stage.payloads(session, QuestionAsked)
+    assert [(one.id, one.text, one.allow_text) for one in asked.questions] == [("colour", "Which colour?", False)]
+    answer = AnswerWait(MemoryWaits(stage.store), stage.stream, stage.notifier)
+    await answer(session, USER, asked.question_id, Answers({"colour": "red"}))
+    assert await goes_on(stage, model, run_id) == "completed"
+
+
+@pytest.mark.parametrize("times", [10])
 async def test_a_run_may_ask_as_often_as_it_likes(times: int) -> None:
     stage, model = Stage(), ScriptedModel(*[asking() for _ in range(times)], SAID)
     answer = AnswerWait(MemoryWaits(stage.store), stage.stream, stage.notifier)

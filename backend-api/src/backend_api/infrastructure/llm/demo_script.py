@@ -166,7 +166,7 @@ def _ask(scene: Scene) -> Step:
     if scene.step == 0:
         options = [scene.words.ask_yes, scene.words.ask_no]
         return Step(
-            text=scene.words.ask, calls=(_call(scene, "ask_user", questions=[{"text": text, "options": options}]),)
+            text=scene.words.ask, calls=(_call(scene, "ask_user", questions=[{"question": text, "options": options}]),)
         )
     # The result is written for a model; the person reads only what they said themselves.
     result = scene.results[-1]

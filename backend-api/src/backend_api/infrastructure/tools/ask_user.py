@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
+from pydantic_core import PydanticCustomError
 
 from backend_api.domain.agent.events import Question
 from backend_api.domain.agent.questions import Questions
@@ -19,13 +20,33 @@ Option = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_wh
 class AskedQuestion(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    text: str = Field(min_length=1, max_length=2_000, description="The question, as the person reads it.")
-    options: list[Option] = Field(default=[], max_length=8, description="Answers to choose from, if there are some.")
+    id: str | None = Field(
+        default=None, pattern=r"^[A-Za-z0-9_-]{1,40}$", description="Names the question; none is like another's."
+    )
+    question: str = Field(min_length=1, max_length=2_000, description="The question, as the person reads it.")
+    options: list[Option] = Field(
+        default=[], max_length=4, description="2 to 4 different answers to choose from; none where text is the answer."
+    )
     allow_text: bool = Field(default=True, description="Whether the person may write another answer than the options.")
+
+    @field_validator("options")
+    @classmethod
+    def _differ(cls, options: list[str]) -> list[str]:
+        if options and len(set(options)) < max(2, len(options)):
+            raise PydanticCustomError("options", "Give 2 to 4 different options, or none.")
+        return options
 
 
 class AskUserArguments(Arguments):
     questions: list[AskedQuestion] = Field(min_length=1, max_length=4, description="What you have to know to go on.")
+
+    @field_validator("questions")
+    @classmethod
+    def _differ(cls, questions: list[AskedQuestion]) -> list[AskedQuestion]:
+        ids = [asked.id or f"q{number}" for number, asked in enumerate(questions, 1)]
+        if len(set(ids)) < len(ids):
+            raise PydanticCustomError("ids", "Give each question an id of its own, or none of them one.")
+        return questions
 
 
 def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
@@ -34,9 +55,9 @@ def ask_user(*, expires_s: float = EXPIRES_S) -> Tool:
     async def run_call(call: ToolCall, arguments: AskUserArguments) -> Waits:
         questions = [
             Question(
-                id=f"q{number}",
-                text=asked.text,
-                options=list(dict.fromkeys(asked.options)),
+                id=asked.id or f"q{number}",
+                text=asked.question,
+                options=asked.options,
                 allow_text=asked.allow_text or not asked.options,
             )
             for number, asked in enumerate(arguments.questions, 1)
