@@ -184,6 +184,27 @@ export const enPhrases: ToolPhrases = {
     failed: 'Tried to ask you',
     cut: 'Stopped asking you',
   },
+  enter_plan_mode: {
+    asking: 'Plan first',
+    running: 'Going to plan first',
+    succeeded: 'Decided to plan first',
+    failed: 'Tried to plan first',
+    cut: 'Stopped before planning',
+  },
+  exit_plan_mode: {
+    asking: 'Propose a plan',
+    running: 'Proposing a plan',
+    succeeded: 'Proposed a plan, which you approved',
+    failed: 'Proposed a plan',
+    cut: 'Stopped proposing a plan',
+  },
+  plan_update: {
+    asking: 'Update the steps',
+    running: 'Updating the steps',
+    succeeded: 'Updated the steps',
+    failed: 'Tried to update the steps',
+    cut: 'Stopped updating the steps',
+  },
   task: {
     asking: 'Delegate: {title}',
     running: 'Delegating: {title}',

@@ -177,6 +177,27 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止搜索 {query}',
   },
   ask_user: { asking: '问你', running: '正在问你', succeeded: '问了你', failed: '尝试提问', cut: '已停止提问' },
+  enter_plan_mode: {
+    asking: '先做计划',
+    running: '准备先做计划',
+    succeeded: '决定先做计划',
+    failed: '尝试先做计划',
+    cut: '已停止做计划',
+  },
+  exit_plan_mode: {
+    asking: '提出计划',
+    running: '正在提出计划',
+    succeeded: '提出的计划已获批准',
+    failed: '提出了计划',
+    cut: '已停止提出计划',
+  },
+  plan_update: {
+    asking: '更新步骤',
+    running: '正在更新步骤',
+    succeeded: '更新了步骤',
+    failed: '尝试更新步骤',
+    cut: '已停止更新步骤',
+  },
   task: {
     asking: '委派：{title}',
     running: '正在委派：{title}',

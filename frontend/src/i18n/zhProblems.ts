@@ -60,6 +60,8 @@ export const zhProblems = {
   feed_lost: '列表需要重新读取，正在重新连接。',
   run_takes_too_long: '这次运行还在继续。',
   approval_not_found: '没有等待批准的操作。',
+  plan_decided: '这份计划已经决定过了，或者不再等待决定。',
+  plan_not_found: '这个会话里没有这份计划。',
   approval_decided: '这个操作已经有了决定。',
   question_not_found: '没有等待回答的问题。',
   question_answered: '这个问题已经有了回答，或不再等待回答。',

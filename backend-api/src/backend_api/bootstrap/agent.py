@@ -31,7 +31,9 @@ from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
 from backend_api.infrastructure.search.registry import search_http, search_provider
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
-from backend_api.infrastructure.tools.local import LocalTools
+from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
+from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
+from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from backend_api.infrastructure.tools.task import TaskTool
 from backend_api.infrastructure.tools.think import THINK
@@ -116,6 +118,7 @@ async def open_agent(
         sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools)
         table = capabilities(
             LocalTools(local),
+            MainAgentTools([*plan_mode_tools(), PLAN_UPDATE]),
             TaskTool(),
             sandbox,
             max_tokens=settings.max_token_budget,

@@ -11,6 +11,7 @@ from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
 from backend_api.domain.agent.capabilities.identity import IDENTITY
 from backend_api.domain.agent.capabilities.instructions import CONDUCT
 from backend_api.domain.agent.capabilities.pictures import PICTURES
+from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
 from backend_api.domain.agent.capabilities.subagent import SUBAGENT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capability, ToolSource
@@ -30,6 +31,7 @@ def capabilities(
         CONDUCT,
         VERIFICATION,
         SUBAGENT,
+        PLAN_MODE,
         PICTURES,
         DAY,
         DENIED_TOOLS,

@@ -17,6 +17,10 @@ export type WireEvent =
   | QuestionAnsweredEvent
   | ApprovalRequestedEvent
   | ApprovalResolvedEvent
+  | PlanEnteredEvent
+  | PlanProposedEvent
+  | PlanDecidedEvent
+  | PlanUpdatedEvent
   | FilesChangedEvent
   | ContextOpenedEvent
   | ContextNoteEvent
@@ -368,6 +372,64 @@ export interface ApprovalResolvedEvent {
   feedback: string | null
   by: 'user' | 'timeout' | 'message' | 'stop'
 }
+/**
+ * The agent is in plan mode from here on: it only reads, until a plan of it is approved.
+ */
+export interface PlanEnteredEvent {
+  seq: number
+  type: 'plan.entered'
+  at: string
+  session_id: string
+  run_id: string | null
+}
+/**
+ * The run waits, without a process, until the person decides about this plan (Markdown); at `expires_at` it is
+ * rejected.
+ */
+export interface PlanProposedEvent {
+  seq: number
+  type: 'plan.proposed'
+  at: string
+  session_id: string
+  run_id: string | null
+  plan_id: string
+  call_id: string
+  plan: string
+  expires_at: string | null
+}
+/**
+ * Told once a plan. An approved one ends plan mode.
+ */
+export interface PlanDecidedEvent {
+  seq: number
+  type: 'plan.decided'
+  at: string
+  session_id: string
+  run_id: string | null
+  plan_id: string
+  decision: 'approve' | 'reject'
+  feedback: string | null
+  by: 'user' | 'timeout' | 'message' | 'stop'
+}
+/**
+ * What the agent is about to do and did, whole; no steps where it has no plan any more.
+ */
+export interface PlanUpdatedEvent {
+  seq: number
+  type: 'plan.updated'
+  at: string
+  session_id: string
+  run_id: string | null
+  steps: PlanStep[]
+}
+/**
+ * A step of the agent's work; `result` is one line, empty where there is none.
+ */
+export interface PlanStep {
+  title: string
+  status: 'pending' | 'in_progress' | 'done' | 'skipped'
+  result: string
+}
 export interface FilesChangedEvent {
   seq: number
   type: 'files.changed'
@@ -380,9 +442,9 @@ export interface FilesChangedEvent {
 /**
  * From here on the model is sent this system prompt and these tools, byte for byte, until the next of these. Both
  * stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts them from 1; `cause` says what
- * changed first, of model, thinking, tools and prompt, or that less of the history is sent. `thinking` is what the
- * model is asked for, None where it does as it does by itself; `vision` whether it is sent pictures, None where it was
- * not even told of them; `pictures` of how many results before it pictures are still sent, the last ones.
+ * changed first, of model, thinking, mode, tools and prompt, or that less of the history is sent. `thinking` is what
+ * the model is asked for, None where it does as it does by itself; `vision` whether it is sent pictures, None where it
+ * was not even told of them; `pictures` of how many results before it pictures are still sent, the last ones.
  */
 export interface ContextOpenedEvent {
   seq: number
@@ -392,7 +454,7 @@ export interface ContextOpenedEvent {
   run_id: string | null
   agent_id?: string
   epoch: number
-  cause: 'started' | 'model' | 'thinking' | 'tools' | 'prompt' | 'history'
+  cause: 'started' | 'model' | 'thinking' | 'tools' | 'prompt' | 'history' | 'mode'
   model: string
   system: ContentReference
   tools: ContentReference
@@ -400,6 +462,7 @@ export interface ContextOpenedEvent {
   body: BodyReference | null
   vision: boolean | null
   pictures: number
+  mode: 'normal' | 'plan'
 }
 /**
  * A text by its SHA-256 (hexadecimal) and its size in bytes of UTF-8.

@@ -67,7 +67,7 @@ export interface OptionsBody {
    */
   enable_approval?: boolean | null
   /**
-   * Not supported by this server yet: any value but null is refused.
+   * true: the agent only reads until a plan of it is approved (`plan.proposed`), which makes it false; false: it works; null: as the server has it.
    */
   enable_plan_mode?: boolean | null
   /**
@@ -298,7 +298,7 @@ export interface OptionsBody1 {
    */
   enable_approval?: boolean | null
   /**
-   * Not supported by this server yet: any value but null is refused.
+   * true: the agent only reads until a plan of it is approved (`plan.proposed`), which makes it false; false: it works; null: as the server has it.
    */
   enable_plan_mode?: boolean | null
   /**
@@ -334,6 +334,40 @@ export interface PasswordBody {
   cookie?: boolean
   old_password: string
   new_password: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PlanDecidedBody".
+ */
+export interface PlanDecidedBody {
+  plan_id: string
+  decision: 'approve' | 'reject'
+}
+/**
+ * A decision on a plan; the model reads the feedback with it.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PlanDecisionBody".
+ */
+export interface PlanDecisionBody {
+  decision: 'approve' | 'reject'
+  feedback?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PlanStateBody".
+ */
+export interface PlanStateBody {
+  steps: PlanStepBody[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PlanStepBody".
+ */
+export interface PlanStepBody {
+  title: string
+  status: 'pending' | 'in_progress' | 'done' | 'skipped'
+  result: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -491,7 +525,7 @@ export interface StateBody {
   run: {
     [k: string]: unknown
   } | null
-  plan?: null
+  plan: PlanStateBody | null
   tasks?: {
     [k: string]: unknown
   }[]

@@ -1,7 +1,10 @@
 import type { ModelInfo, OptionsBody } from '@/api/types'
 
 /** What a conversation chose for itself; what is missing or null is as the server has it. */
-export type ChosenOptions = Pick<OptionsBody, 'enable_thinking' | 'thinking_effort' | 'max_turns' | 'enable_approval'>
+export type ChosenOptions = Pick<
+  OptionsBody,
+  'enable_thinking' | 'thinking_effort' | 'max_turns' | 'enable_approval' | 'enable_plan_mode'
+>
 export type ThinkingChoice = 'standard' | 'off' | 'high' | 'max'
 
 export const MOST_TURNS = 500

@@ -88,7 +88,7 @@ describe('stored events', () => {
     expect(state.gaps).toBe(1)
   })
   it('of an unknown type only move the number', () => {
-    const state = play([stored(1, { type: 'plan.updated' as WireEvent['type'], plan: [] })])
+    const state = play([stored(1, { type: 'plan.unheard' as WireEvent['type'], plan: [] })])
     expect(state).toEqual({ ...emptyTranscript, lastSeq: 1 })
   })
   it('settle a message in the place a reader of the history sees it', () => {

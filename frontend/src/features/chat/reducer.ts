@@ -99,10 +99,16 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return state
     case 'question.asked':
     case 'approval.requested':
+    case 'plan.proposed':
       return begunWait(append(state, waitItem(key, event)))
     case 'question.answered':
     case 'approval.resolved':
+    case 'plan.decided':
       return { ...state, items: state.items.map((item) => withAnswer(item, event)) }
+    case 'plan.updated':
+      return { ...state, steps: event.steps }
+    case 'plan.entered':
+      return state
     case 'files.changed':
       return { ...state, filesVersion: state.filesVersion + 1 }
     case 'session.updated':

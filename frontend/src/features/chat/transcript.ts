@@ -4,6 +4,8 @@ import type {
   BodyReference,
   ComputerStatus,
   Display,
+  PlanDecidedEvent,
+  PlanUpdatedEvent,
   QuestionAnsweredEvent,
   QuestionAskedEvent,
   Usage,
@@ -103,7 +105,16 @@ export interface ApprovalItem {
   readonly expiresAt: string | null
   readonly decided: Readonly<Record<string, ApprovalDecision>>
 }
-export type Item = ApprovalItem | QuestionItem | UserItem | AssistantItem | ThinkingItem | ToolItem | EndItem | NoteItem
+/** A plan that waits for the person; `decided` says what became of it. */
+export interface PlanItem {
+  readonly kind: 'plan'
+  readonly key: string
+  readonly planId: string
+  readonly plan: string
+  readonly decided: Pick<PlanDecidedEvent, 'decision' | 'by' | 'feedback'> | null
+}
+export type Item =
+  PlanItem | ApprovalItem | QuestionItem | UserItem | AssistantItem | ThinkingItem | ToolItem | EndItem | NoteItem
 export type LiveItem = AssistantItem | ThinkingItem
 
 export type RunEnd = 'completed' | 'failed' | 'stopped' | 'interrupted'
@@ -135,6 +146,8 @@ export interface Transcript {
   readonly live: readonly LiveItem[]
   readonly run: RunView | null
   readonly computer: ComputerView
+  /** Of the work at hand, as the agent told them last. */
+  readonly steps: PlanUpdatedEvent['steps']
   readonly usage: Usage | null
   readonly contextRatio: number | null
   readonly title: string | null
@@ -163,6 +176,7 @@ export const emptyTranscript: Transcript = {
   live: [],
   run: null,
   computer: { seq: 0, status: 'none', reason: null, hasDesktop: true, queuePosition: null, warning: null },
+  steps: [],
   usage: null,
   contextRatio: null,
   title: null,

@@ -1,13 +1,17 @@
 import type {
   ApprovalRequestedEvent,
   ApprovalResolvedEvent,
+  PlanDecidedEvent,
+  PlanProposedEvent,
   QuestionAnsweredEvent,
   QuestionAskedEvent,
 } from '@/api/types'
 import type { ApprovalItem, Item, Transcript } from './transcript'
 
 /** What a run waits for from now on. */
-export function waitItem(key: string, event: QuestionAskedEvent | ApprovalRequestedEvent): Item {
+export function waitItem(key: string, event: QuestionAskedEvent | ApprovalRequestedEvent | PlanProposedEvent): Item {
+  if (event.type === 'plan.proposed')
+    return { kind: 'plan', key, planId: event.plan_id, plan: event.plan, decided: null }
   if (event.type === 'question.asked') {
     const { question_id: questionId, questions } = event
     return { kind: 'question', key, questionId, questions, answers: null, by: null }
@@ -25,7 +29,13 @@ export function begunWait(state: Transcript): Transcript {
 }
 
 /** The item with the answer, if it is this one's. */
-export function withAnswer(item: Item, event: QuestionAnsweredEvent | ApprovalResolvedEvent): Item {
+export function withAnswer(item: Item, event: QuestionAnsweredEvent | ApprovalResolvedEvent | PlanDecidedEvent): Item {
+  if (event.type === 'plan.decided') {
+    const { decision, by, feedback } = event
+    return item.kind === 'plan' && item.planId === event.plan_id
+      ? { ...item, decided: { decision, by, feedback } }
+      : item
+  }
   if (event.type === 'question.answered')
     return item.kind === 'question' && item.questionId === event.question_id
       ? { ...item, answers: event.answers, by: event.by }

@@ -6,6 +6,7 @@ import {
   FileDiff,
   FileText,
   Globe,
+  ListChecks,
   Image,
   MessageCircleQuestionMark,
   Search,
@@ -79,6 +80,7 @@ const displayed: Readonly<Record<Display['type'], ToolView>> = {
 const plain: readonly ToolView[] = [
   { names: /^think$/, icon: Brain, component: PlainView, target: () => '' },
   { names: /^ask_user$/, icon: MessageCircleQuestionMark, component: PlainView, target: () => '' },
+  { names: /plan/, icon: ListChecks, component: PlainView, target: () => '' },
   { names: /^task$/, icon: Bot, component: PlainView, target: () => '' },
   { names: /^utc_now$/, icon: Clock, component: PlainView, target: () => '' },
   { names: /^(fetch|web)/, icon: Globe, component: PlainView, target: argument('url') },

@@ -9,8 +9,6 @@ import pytest
 from support.gateway import Gateway
 
 NOT_IN_EFFECT: list[tuple[str, Any]] = [
-    ("enable_plan_mode", False),
-    ("enable_plan_mode", True),
     ("enable_tracing", True),
     ("enable_teams", True),
 ]

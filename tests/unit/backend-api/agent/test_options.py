@@ -50,7 +50,7 @@ def test_off_is_a_choice_and_nothing_chosen_asks_for_nothing() -> None:
 def test_what_no_version_reads_of_a_stored_session_is_passed_over() -> None:
     stored = {
         "enable_approval": "yes",
-        "enable_plan_mode": True,
+        "enable_plan_mode": "yes",
         "max_turns": "many",
         "thinking_effort": "low",
         "enable_thinking": True,

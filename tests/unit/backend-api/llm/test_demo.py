@@ -237,6 +237,33 @@ async def test_of_an_answer_it_shows_what_the_person_said_and_nothing_meant_for_
     assert hidden not in said
 
 
+@pytest.mark.parametrize(("asked", "done"), [("plan a trip", "All steps are done"), ("计划：旅行", "所有步骤都完成了")])
+async def test_it_shows_a_plan_and_its_steps(asked: str, done: str) -> None:
+    turns: list[Turn] = [UserTurn(text=asked)]
+    called: list[str] = []
+    tools = ("enter_plan_mode", "exit_plan_mode", "plan_update", "file_list", "file_write")
+    while True:
+        in_plan = "enter_plan_mode" in called
+        text, calls = await say(turns, tools=tools[1:] if in_plan else (tools[0], *tools[2:]))
+        if not calls:
+            break
+        called += [call.name for call in calls]
+        turns.append(AssistantTurn(text=text, calls=tuple(calls)))
+        turns += [ToolTurn(call_id=call.call_id, name=call.name, output="ok", success=True) for call in calls]
+    assert done in text
+    expected = ["enter_plan_mode", "exit_plan_mode", "plan_update", "file_list", "plan_update", "file_write"]
+    assert called == [*expected, "plan_update"]
+
+
+async def test_of_a_plan_that_is_rejected_it_does_nothing() -> None:
+    turns: list[Turn] = [
+        UserTurn(text="plan a trip"),
+        ToolTurn(call_id="c", name="exit_plan_mode", output="no", success=False),
+    ]
+    text, calls = await say(turns, tools=("exit_plan_mode",))
+    assert (calls, "leave everything as it is" in text) == ([], True)
+
+
 def test_without_a_key_the_demo_model_is_the_default() -> None:
     catalogue = Catalogue(LlmSettings())
     assert catalogue.default().is_demo

@@ -14,6 +14,7 @@ from backend_api.domain.agent.events import (
     Event,
     FilesChanged,
     MessageUser,
+    PlanProposed,
     QuestionAsked,
     RunFinished,
     RunQueued,
@@ -25,7 +26,7 @@ from backend_api.domain.conversation.entity import Accepted, RunId, SessionId
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
 
-_ASKS = (QuestionAsked, ApprovalRequested)
+_ASKS = (QuestionAsked, ApprovalRequested, PlanProposed)
 _MOST_ASKED = 100
 
 

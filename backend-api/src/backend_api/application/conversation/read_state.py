@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.domain.agent.events import Event, Usage
+from backend_api.domain.agent.events import Event, PlanUpdated, Usage
 from backend_api.domain.conversation.entity import Run, Session, SessionId
 from backend_api.domain.conversation.ports import RunLedger, SessionRepository, Transcripts
 from backend_api.domain.errors import UnavailableError
@@ -26,6 +26,7 @@ class State:
     has_more: bool
     """Whether older messages stand before them."""
     run: Run | None
+    plan: PlanUpdated | None
     usage: Usage
     sandbox: SandboxStatus
 
@@ -45,12 +46,21 @@ class ReadState:
         messages = await self.transcripts.messages(session_id, up_to=last, limit=MESSAGES, most=MESSAGE_BYTES)
         has_more = await self._is_more_before(messages, session_id)
         usage = await self.transcripts.usage(session_id)
+        plan = await self.transcripts.plan(session_id, up_to=last)
         run = await self.ledger.get(session.active_run_id) if session.active_run_id else None
         try:
             sandbox = await self.sandboxes.status(session_id)
         except UnavailableError as error:
             sandbox = SandboxStatus(status="failed", reason=error.detail, retryable=True, has_desktop=False)
-        return State(session=session, messages=messages, has_more=has_more, run=run, usage=usage, sandbox=sandbox)
+        return State(
+            session=session,
+            messages=messages,
+            has_more=has_more,
+            run=run,
+            plan=plan,
+            usage=usage,
+            sandbox=sandbox,
+        )
 
     async def _is_more_before(self, messages: list[Event], session_id: SessionId) -> bool:
         first = messages[0].seq or 0 if messages else 0

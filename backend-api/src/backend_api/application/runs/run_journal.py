@@ -32,6 +32,7 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.agent.open_agents import OpenAgents
+from backend_api.domain.agent.options import AgentMode
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, Thread, shorten
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall, Waits
@@ -128,6 +129,10 @@ class RunJournal:
     def turns(self) -> int:
         """Model calls that the run began, of all its agents."""
         return self._history.threads.main.progress(self.lease.run.id).last_turn + self.answers_below.begun
+
+    def mode(self) -> AgentMode | None:
+        """Of the session, as far as it is read."""
+        return self._history.threads.main.mode
 
     async def thread(self, agent_id: str | None = None) -> Thread:
         """Of one agent, as recorded by now. Raises `DrainedError` where the run is to be given back."""

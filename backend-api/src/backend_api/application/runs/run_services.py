@@ -10,7 +10,7 @@ from backend_api.application.runs.histories import Histories
 from backend_api.application.runs.pictures import PictureCache
 from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.subagents import Subagents
-from backend_api.domain.agent.capability import Capabilities, Capability, Setup, tools_of
+from backend_api.domain.agent.capability import Capabilities, Capability, Setup, offered, tools_of
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
 from backend_api.domain.agent.events import Notice, SubagentKind
 from backend_api.domain.agent.journal import Journal
@@ -58,7 +58,8 @@ class RunServices:
         """The loop of the main agent, with the model, the tools and the capabilities of this run."""
         model = await self._choose(lease, journal)
         pictures = self.pictures.of(lease.run.session_id, self.log)
-        setup = Setup(now=self.clock, options=merged(self.defaults, lease.options))
+        options = merged(self.defaults, lease.options)
+        setup = Setup(now=self.clock, options=options, mode=options.mode)
 
         async def loop_of(kind: SubagentKind, journal: Journal) -> AgentLoop:
             own = self.catalogue.role("subagent") or model
@@ -69,7 +70,7 @@ class RunServices:
 
     async def _loop(self, model: ChosenModel, setup: Setup, journal: Journal, pictures: Pictures) -> AgentLoop:
         tools = await tools_of(self.capabilities, setup)
-        specs = [tool.spec for tool in tools]
+        specs = offered(self.capabilities, setup, tools)
         capabilities = Capabilities(self.capabilities, replace(setup, tools=specs))
         runner = ToolRunner(tools=tools, judge=capabilities.judge, journal=journal, new_id=self.new_id)
         system = capabilities.system_prompt()
@@ -87,9 +88,11 @@ class RunServices:
                     tools=specs,
                     thinking=model.info.thinking_for(setup.options.thinking),
                     vision=model.info.vision,
+                    mode=setup.mode,
                 ),
                 max_output_tokens=model.info.output_tokens(self.options.max_output_tokens),
                 new_id=self.new_id,
+                in_mode=lambda mode: self._loop(model, replace(setup, mode=mode), journal, pictures),
                 fallback=fallback,
             )
 

@@ -66,6 +66,7 @@ class SubagentJournal:
             thread.conversation(run_id),
             usage=self._run.usage,
             turns_of_others=max(self._run.turns() - thread.progress(run_id).last_turn, 0),
+            mode=self._run.mode(),
             others_at_work=self._run.answers_below.at_work,
         )
 

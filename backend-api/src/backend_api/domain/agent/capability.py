@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import ContextNote, ContextOpened, Notice
-from backend_api.domain.agent.options import NO_OPTIONS, Options
+from backend_api.domain.agent.options import NO_OPTIONS, AgentMode, Options
 from backend_api.domain.agent.subagents import AgentKind, Delegate, may_have
 from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import Tool, ToolSpec
@@ -29,6 +29,7 @@ class Setup:
     options: Options = NO_OPTIONS
     kind: AgentKind = "main"
     delegate: Delegate | None = None
+    mode: AgentMode = "normal"
 
 
 class ToolSource(Protocol):
@@ -107,13 +108,15 @@ async def _no_tools(_: Setup) -> Sequence[Tool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """`sections` of the system prompt and `tools`, both frozen at an opening; `notes` told before an answer;
+    """`sections` of the system prompt and `tools`, both frozen at an opening; whether it `offers` a
+    tool to the model; `notes` told before an answer;
     `projections` of the history; a `gate` that judges each call; a `brake` that may end the run before a turn, or put
     the turn off; a `closing` that may go on with an answer. The order of capabilities is that of what they say, and of
     two tools of one name the first one's counts."""
 
     name: str
     tools: Callable[[Setup], Awaitable[Sequence[Tool]]] = _no_tools
+    offers: Callable[[Setup, ToolSpec], bool] = lambda _setup, _tool: True
     gate: Callable[[Setup, ProposedCall], Verdict] = lambda _setup, _call: ALLOW
     sections: Callable[[Setup], Sequence[str]] = lambda _: ()
     notes: Callable[[Setup], Sequence[ContextNote]] = lambda _: ()
@@ -137,6 +140,11 @@ class Capabilities:
         """The strictest verdict of all gates, of several alike the first one's."""
         verdicts = [one.gate(self.setup, call) for one in self.all]
         return next((verdict for kind in (Deny, Ask) for verdict in verdicts if isinstance(verdict, kind)), ALLOW)
+
+    def changed_mode(self, conversation: Conversation) -> AgentMode | None:
+        """The mode that the agent is in by now, where that is not the setup's."""
+        mode = conversation.mode or self.setup.options.mode
+        return mode if mode != self.setup.mode else None
 
     def notes(self) -> list[ContextNote]:
         """What the model is to know now, whether it was told or not."""
@@ -167,6 +175,11 @@ class Capabilities:
     def closing(self, conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:
         """What follows a model call that asked for no tool; None where the answer is whole."""
         return next((what for one in self.all if (what := one.closing(conversation, answer))), None)
+
+
+def offered(capabilities: Sequence[Capability], setup: Setup, tools: Sequence[Tool]) -> list[ToolSpec]:
+    """What the model is told of these tools: those that every capability offers."""
+    return [tool.spec for tool in tools if all(one.offers(setup, tool.spec) for one in capabilities)]
 
 
 async def tools_of(capabilities: Sequence[Capability], setup: Setup) -> list[Tool]:

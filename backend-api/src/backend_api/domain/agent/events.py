@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from backend_api.domain.agent.options import ThinkingLevel
+from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
 VOCABULARY_VERSION = 11
 MAX_PREVIEW_CHARACTERS = 2_000
@@ -280,6 +280,59 @@ class ApprovalResolved(OfAgent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlanEntered:
+    """The agent is in plan mode from here on: it only reads, until a plan of it is approved."""
+
+    type: Literal["plan.entered"] = "plan.entered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanProposed:
+    """The run waits, without a process, until the person decides about this plan (Markdown); at `expires_at` it is
+    rejected."""
+
+    type: Literal["plan.proposed"] = "plan.proposed"
+    plan_id: str
+    call_id: str
+    plan: str
+    expires_at: datetime | None = None
+
+
+PlanVerdict = Literal["approve", "reject"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDecided:
+    """Told once a plan. An approved one ends plan mode."""
+
+    type: Literal["plan.decided"] = "plan.decided"
+    plan_id: str
+    decision: PlanVerdict
+    feedback: str | None = None
+    by: ResolvedBy
+
+
+StepStatus = Literal["pending", "in_progress", "done", "skipped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanStep:
+    """A step of the agent's work; `result` is one line, empty where there is none."""
+
+    title: str
+    status: StepStatus
+    result: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanUpdated:
+    """What the agent is about to do and did, whole; no steps where it has no plan any more."""
+
+    type: Literal["plan.updated"] = "plan.updated"
+    steps: list[PlanStep]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilesChanged:
     type: Literal["files.changed"] = "files.changed"
     paths: list[str]
@@ -302,16 +355,16 @@ class ContentReference:
     size: int
 
 
-OpeningCause = Literal["started", "model", "thinking", "tools", "prompt", "history"]
+OpeningCause = Literal["started", "model", "thinking", "tools", "prompt", "history", "mode"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextOpened(OfAgent):
     """From here on the model is sent this system prompt and these tools, byte for byte, until the next of these. Both
     stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts them from 1; `cause` says what
-    changed first, of model, thinking, tools and prompt, or that less of the history is sent. `thinking` is what the
-    model is asked for, None where it does as it does by itself; `vision` whether it is sent pictures, None where it was
-    not even told of them; `pictures` of how many results before it pictures are still sent, the last ones."""
+    changed first, of model, thinking, mode, tools and prompt, or that less of the history is sent. `thinking` is what
+    the model is asked for, None where it does as it does by itself; `vision` whether it is sent pictures, None where it
+    was not even told of them; `pictures` of how many results before it pictures are still sent, the last ones."""
 
     type: Literal["context.opened"] = "context.opened"
     epoch: int
@@ -323,6 +376,7 @@ class ContextOpened(OfAgent):
     body: BodyReference | None = None
     vision: bool | None = None
     pictures: int = 0
+    mode: AgentMode = "normal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -429,6 +483,10 @@ StoredPayload = (
     | QuestionAnswered
     | ApprovalRequested
     | ApprovalResolved
+    | PlanEntered
+    | PlanProposed
+    | PlanDecided
+    | PlanUpdated
     | FilesChanged
     | ContextOpened
     | ContextNote

@@ -6,7 +6,7 @@ over goes on from its last recorded step by the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -25,6 +25,7 @@ from backend_api.domain.agent.model import (
     ToolTurn,
 )
 from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
+from backend_api.domain.agent.options import AgentMode
 from backend_api.domain.agent.pictures import Image, Picture, Pictures
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import Conversation
@@ -46,6 +47,8 @@ class AgentLoop:
     opening: Opening
     max_output_tokens: int
     new_id: Callable[[str], str]
+    in_mode: Callable[[AgentMode], Awaitable[AgentLoop]]
+    """The same one with what it has in another mode."""
     fallback: AgentLoop | None = None
     """The same with another model, asked where this one's fails before anything of an answer came."""
     notice: Notice | None = None
@@ -58,6 +61,8 @@ class AgentLoop:
         """
         while True:
             conversation = await self.journal.conversation()
+            if mode := self.capabilities.changed_mode(conversation):
+                return await (await self.in_mode(mode)).run_turns()
             if dangling := self.journal.dangling_calls():
                 waits = await self.tools.settle(dangling)
             elif conversation.is_answered:
@@ -122,7 +127,7 @@ class AgentLoop:
         """The other model answers from here on, after an opening of its own."""
         self.notice = answers_instead(error, other.model.info)
         self.model, self.opening, self.max_output_tokens = other.model, other.opening, other.max_output_tokens
-        self.fallback = None
+        self.in_mode, self.fallback = other.in_mode, None
 
     async def _fill(self, answer: Answer, conversation: Conversation) -> None:
         request, unexplained = await self._request(answer, conversation), None

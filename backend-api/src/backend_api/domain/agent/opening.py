@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from backend_api.domain.agent.events import BodyReference, ContentReference, ContextOpened, OpeningCause
-from backend_api.domain.agent.options import ThinkingLevel
+from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 from backend_api.domain.agent.tools import ToolSpec
 
 BODY_MEDIA_TYPE = "application/json"
@@ -27,6 +27,7 @@ class Opening:
     tools: Sequence[ToolSpec]
     thinking: ThinkingLevel | None = None
     vision: bool = False
+    mode: AgentMode = "normal"
     system_reference: ContentReference = field(init=False)
     tools_reference: ContentReference = field(init=False)
 
@@ -47,6 +48,7 @@ class Opening:
             tools=self.tools_reference,
             thinking=self.thinking,
             vision=self.vision,
+            mode=self.mode,
             body=BodyReference(size=len(self.body()), media_type=BODY_MEDIA_TYPE),
         )
 
@@ -61,6 +63,8 @@ class Opening:
             return "model"
         if last.thinking != self.thinking:
             return "thinking"
+        if last.mode != self.mode:
+            return "mode"
         if last.tools != self.tools_reference:
             return "tools"
         return None if last.system == self.system_reference else "prompt"

@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, cast
 
 Effort = Literal["high", "max"]
+AgentMode = Literal["normal", "plan"]
+"""In plan mode an agent only reads, until a person approves its plan."""
 ThinkingLevel = Literal["off", "high", "max"]
 """What a model is asked for; None asks for nothing, and the model does as it does by itself."""
 
@@ -29,6 +31,12 @@ class Options:
     asked_tools: frozenset[str] | None = None
     allowed_tools: frozenset[str] | None = None
     enable_approval: bool | None = None
+    enable_plan_mode: bool | None = None
+
+    @property
+    def mode(self) -> AgentMode:
+        """The one a session opens in."""
+        return "plan" if self.enable_plan_mode else "normal"
 
     @property
     def thinking(self) -> ThinkingLevel | None:
@@ -52,8 +60,8 @@ def merged(*layers: Options) -> Options:
 
 def session_options(model: str | None, stored: Mapping[str, Any]) -> Options:
     """The session's layer. What an earlier version stored and no version reads is passed over."""
-    names = ("max_turns", "enable_thinking", "thinking_effort", "enable_approval")
-    turns, thinks, effort, asks = (stored.get(name) for name in names)
+    names = ("max_turns", "enable_thinking", "thinking_effort", "enable_approval", "enable_plan_mode")
+    turns, thinks, effort, asks, plans = (stored.get(name) for name in names)
     return Options(
         model=model,
         max_turns=turns if isinstance(turns, int) else None,
@@ -63,6 +71,7 @@ def session_options(model: str | None, stored: Mapping[str, Any]) -> Options:
         asked_tools=_tool_names(stored.get("asked_tools")),
         allowed_tools=_tool_names(stored.get("allowed_tools")),
         enable_approval=asks if isinstance(asks, bool) else None,
+        enable_plan_mode=plans if isinstance(plans, bool) else None,
     )
 
 

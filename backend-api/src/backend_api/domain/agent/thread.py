@@ -29,7 +29,9 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.agent.model import AssistantTurn, NoteTurn, Thinking, ToolRequest, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.options import AgentMode
 from backend_api.domain.agent.pictures import PICTURE_TYPES, Picture
+from backend_api.domain.agent.plan_mode import ModeFold
 
 MAX_RESULT_CHARACTERS = 16_000
 NO_RESULT = (
@@ -45,7 +47,7 @@ class Conversation:
     used so far, `turns_of_others` how many model calls its other agents began and `others_at_work` how many of those
     are not over, `continuations` how often it went on with an answer. `opened` is what stands before it, `opened_at`
     the number of turns there were then, and `notes` what the model was told last of each kind. `pictures` are the
-    indices of the turns that have some."""
+    indices of the turns that have some, and `mode` is that of the session, None where nothing was said of it."""
 
     turns: list[Turn]
     seen_seq: int
@@ -59,6 +61,7 @@ class Conversation:
     opened_at: int = 0
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
     pictures: Sequence[int] = ()
+    mode: AgentMode | None = None
 
     def reopened(self, opened: ContextOpened) -> Conversation:
         """As it is sent after another opening."""
@@ -217,10 +220,12 @@ class Thread:
         self._pictures: list[int] = []
         self._notes: list[NoteTurn] = []
         self._known: dict[str, str] = {}
+        self._mode = ModeFold()
 
     def apply(self, event: Event, output: str | None = None) -> None:
         """Add the next event. `output` is the text that stands beside it, where the preview of a result is not all."""
         self._apply_to_progress(event)
+        self._mode.apply(event.payload)
         match event.payload:
             case MessageUser() as message:
                 seq = event.seq or 0
@@ -261,6 +266,11 @@ class Thread:
                 pass
 
     @property
+    def mode(self) -> AgentMode | None:
+        """As in `Conversation`."""
+        return self._mode.mode
+
+    @property
     def read_seq(self) -> int:
         """The last message that the model had read when it last said something."""
         return self._last_step.read_until if self._last_step is not None else 0
@@ -291,6 +301,7 @@ class Thread:
             opened_at=self._opened_at,
             notes={**self._known},
             pictures=[*self._pictures, *shown],
+            mode=self.mode,
         )
 
     def apply_of_another(self, event: Event) -> None:

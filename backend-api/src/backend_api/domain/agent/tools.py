@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from backend_api.domain.agent.approvals import Approval
 from backend_api.domain.agent.events import StoredPayload, ToolCalled
-from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.waits import Wait
 
 Effect = Literal["reads", "writes"]
@@ -126,4 +126,4 @@ class Tool:
 
     def may_wait_for(self, waits: Sequence[Wait]) -> bool:
         """Whether its calls may have these instead of a result."""
-        return self.spec.asks_person or not any(isinstance(wait.subject, Questions) for wait in waits)
+        return self.spec.asks_person or all(isinstance(wait.subject, Approval) for wait in waits)

@@ -9,13 +9,15 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.approvals import Approval, Decision, PastDecision
 from backend_api.domain.agent.events import ResolvedBy
+from backend_api.domain.agent.plans import Plan, PlanDecision
 from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.recorded import Recorded
 
-Subject = Questions | Approval
+Subject = Questions | Approval | Plan
 RefusedBy = Literal["message", "stop"]
-Answer = Answers | Decision
+Answer = Answers | Decision | PlanDecision
 ASKS_NO_MORE: Mapping[str, Any] = {"enable_approval": False, "asked_tools": []}
+PLANS_NO_MORE: Mapping[str, Any] = {"enable_plan_mode": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,10 @@ class OpenWait:
         return Recorded(payload=self.subject.asked(self.id, self.deadline))
 
     def kept(self) -> OpenWait:
-        """What is needed to end it. The calls' arguments, of any size and with any keys, stand in the log alone."""
+        """What is needed to end it. The calls' arguments, of any size and with any keys, and a plan's text stand in the
+        log alone."""
+        if isinstance(self.subject, Plan):
+            return replace(self, subject=replace(self.subject, plan=""))
         if not isinstance(self.subject, Approval):
             return self
         calls = [replace(call, arguments={}) for call in self.subject.calls]
@@ -108,10 +113,22 @@ def end(waits: Sequence[OpenWait], ending: Sequence[OpenWait], by: ResolvedBy, a
             case Questions() as questions:
                 recorded += questions.resolved(wait.id, by, answer if isinstance(answer, Answers) else None)
                 over.append(wait)
+            case Plan() as plan:
+                recorded += plan.resolved(wait.id, by, answer if isinstance(answer, PlanDecision) else None)
+                over.append(wait)
             case Approval() as approval:
                 decision = answer if isinstance(answer, Decision) else None
                 rest, said = approval.resolved(wait.id, by, decision)
                 recorded += said
                 (left if rest.calls else over).append(replace(wait, subject=rest))
-    is_last = isinstance(answer, Decision) and answer.decision == "approve_all"
-    return Ended(left=left, over=over, recorded=recorded, options=ASKS_NO_MORE if is_last else {})
+    return Ended(left=left, over=over, recorded=recorded, options=_options_after(answer))
+
+
+def _options_after(answer: Answer | None) -> Mapping[str, Any]:
+    match answer:
+        case Decision(decision="approve_all"):
+            return ASKS_NO_MORE
+        case PlanDecision(decision="approve"):
+            return PLANS_NO_MORE
+        case _:
+            return {}

@@ -69,10 +69,24 @@ class ApprovalNotFoundError(NotFoundError):
     code = "approval_not_found"
 
 
+class PlanNotFoundError(NotFoundError):
+    """The agent proposed no such plan in this session."""
+
+    code = "plan_not_found"
+
+
+class PlanDecidedError(ConflictError):
+    """The plan is decided already; nothing changed."""
+
+    code = "plan_decided"
+
+
 def nothing_waits_for(answer: Answer) -> NotFoundError:
     """An answer to what was never asked."""
     if answer.kind == "approval":
         return ApprovalNotFoundError("There is no such approval request in this session.")
+    if answer.kind == "plan":
+        return PlanNotFoundError("There is no such plan in this session.")
     return QuestionNotFoundError("There is no such question in this session.")
 
 
@@ -80,6 +94,8 @@ def came_too_late(answer: Answer, past: Sequence[PastDecision]) -> ConflictError
     """An answer to what is over already."""
     if answer.kind == "approval":
         return ApprovalDecidedError.of(past)
+    if answer.kind == "plan":
+        return PlanDecidedError("This plan was already decided, or no longer waits for a decision.")
     return QuestionAnsweredError("This question was already answered, or no longer waits for an answer.")
 
 

@@ -16,6 +16,7 @@ from backend_api.domain.agent.events import (
     Event,
     LivePayload,
     MessageUser,
+    PlanUpdated,
     RunFinished,
     StoredPayload,
     Usage,
@@ -120,6 +121,10 @@ class Transcripts(Protocol):
     async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
         """The last user messages and answers with seq <= `up_to`, in order, and but the last one only up to `most`
         bytes."""
+        ...
+
+    async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
+        """The agent's plan as it was last told with seq <= `up_to`, None where there was none."""
         ...
 
     async def usage(self, session_id: SessionId) -> Usage:

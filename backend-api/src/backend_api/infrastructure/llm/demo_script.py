@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend_api.domain.agent.model import AssistantTurn, ToolRequest, ToolTurn, Turn, UserTurn
+from backend_api.infrastructure.llm.demo_plan import plan_step
 from backend_api.infrastructure.llm.demo_texts import (
     REPORT,
     REPORT_FOUND,
@@ -176,6 +177,13 @@ def _ask(scene: Scene) -> Step:
     return Step(text=scene.words.ask_done.replace("{output}", _fenced(answer)))
 
 
+def _plan(scene: Scene) -> Step:
+    """For trying a plan that waits for the person, and its steps."""
+    topic = (scene.match.group("topic") if scene.match else "").strip(" .。!！")
+    text, calls = plan_step(scene.words, topic, scene.results, scene.tools)
+    return Step(text=text, calls=tuple(_call(scene, name, **arguments) for name, arguments in calls))
+
+
 def _stream(scene: Scene) -> Step:
     """For trying stop and reconnect, by hand and in tests: `stream 2000` gives that many numbered words."""
     count = min(int(scene.match.group("count")) if scene.match else 100, 20_000)
@@ -239,6 +247,8 @@ PLANS: tuple[tuple[re.Pattern[str], Plan], ...] = (
     ),
     (_pattern(r"^(?:please\s+)?ask\s+me\s+(?P<question>.{1,500})$"), _ask),
     (_pattern(r"^请?问我[：:，,]?\s*(?P<question>.{1,500})$"), _ask),
+    (_pattern(r"^(?:please\s+)?plan\s+(?P<topic>.{1,200})$"), _plan),
+    (_pattern(r"^请?(?:计划|规划)[：:，,]?\s*(?P<topic>.{1,200})$"), _plan),
     (_pattern(r"^(?:please\s+)?stream\s+(?P<count>\d{1,6})\b"), _stream),
     (_pattern(r"^(?:please\s+|请)?(?:run|execute|运行|执行)(?:命令)?\s*[:：]?\s+(?P<command>.+)$"), _run),
     (_pattern(r"^(?:please\s+|请)?(?:运行|执行)(?:命令)?\s*[:：]?\s*(?P<command>.+)$"), _run),

@@ -31,6 +31,14 @@ class Words:
     ask_no: str
     ask_done: str
     ask_unanswered: str
+    plan_enter: str
+    plan_propose: str
+    plan: str
+    plan_rejected: str
+    plan_begin: str
+    plan_steps: tuple[str, str]
+    plan_result: str
+    plan_done: str
     report: str
     report_write: str
     report_done: str
@@ -74,6 +82,14 @@ ENGLISH = Words(
     ask_no="No",
     ask_done="Thank you. I heard:\n\n{output}",
     ask_unanswered="No answer came, so I leave it at that.",
+    plan_enter="I think about {topic} first, and change nothing meanwhile.",
+    plan_propose="This is what I would do.",
+    plan="## {topic}\n\n1. Look at the files of the workspace.\n2. Write `plan.md` with what is to be done.",
+    plan_rejected="I leave everything as it is. Ask me to plan again, or for something else.",
+    plan_begin="I begin.",
+    plan_steps=("Look at the files of the workspace", "Write plan.md"),
+    plan_result="plan.md is written",
+    plan_done="All steps are done: [plan.md](plan.md).",
     report="I make a short report about {topic}: first I gather what I can.",
     report_write="Now I write it down.",
     report_done="The report is ready: [{path}]({path}). As a demo model I only gathered facts; a real model writes.",
@@ -135,6 +151,14 @@ CHINESE = Words(
     ask_no="否",
     ask_done="谢谢。我听到的是：\n\n{output}",
     ask_unanswered="没有收到回答，那就先到这里。",
+    plan_enter="我先想一想{topic}，这期间不改动任何东西。",
+    plan_propose="我打算这样做。",
+    plan="## {topic}\n\n1. 看看工作区里的文件。\n2. 把要做的事写进 `plan.md`。",
+    plan_rejected="我什么都不改。可以让我重新计划，或者做别的事。",
+    plan_begin="我开始做。",
+    plan_steps=("看看工作区里的文件", "写 plan.md"),
+    plan_result="plan.md 已写好",
+    plan_done="所有步骤都完成了：[plan.md](plan.md)。",
     report="我来做一份关于{topic}的简短报告，先收集资料。",
     report_write="现在写下来。",
     report_done="报告已完成：[{path}]({path})。演示模型只收集事实，真正的写作需要真正的模型。",

@@ -8,7 +8,15 @@ from functools import reduce
 from typing import Any, cast
 
 from backend_api.application.conversation.event_json import dump, payload_fields
-from backend_api.domain.agent.events import Event, MessageUser, SandboxUpdated, StoredPayload, Usage, is_for_the_person
+from backend_api.domain.agent.events import (
+    Event,
+    MessageUser,
+    PlanUpdated,
+    SandboxUpdated,
+    StoredPayload,
+    Usage,
+    is_for_the_person,
+)
 from backend_api.domain.agent.recorded import Body
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import Session, SessionId
@@ -167,6 +175,12 @@ class MemoryTranscripts:
             and (event.seq or 0) <= up_to
         ]
         return _up_to(said[-limit:][::-1], most)[::-1]
+
+    async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
+        """The last one."""
+        row = self._store.sessions.get(session_id)
+        told = (event.payload for event in reversed((row.events if row else [])[:up_to]))
+        return next((payload for payload in told if isinstance(payload, PlanUpdated)), None)
 
     async def usage(self, session_id: SessionId) -> Usage:
         """The sum over the runs."""

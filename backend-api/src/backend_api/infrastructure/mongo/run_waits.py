@@ -12,6 +12,7 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 
 from backend_api.domain.agent.approvals import Approval, PastDecision
 from backend_api.domain.agent.events import ApprovalCall, Event, Question, ResolvedBy, RunQueued, SessionUpdated
+from backend_api.domain.agent.plans import Plan
 from backend_api.domain.agent.questions import Questions
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import (
@@ -55,6 +56,8 @@ def _subject(wait: Document) -> Subject:
     if wait["kind"] == "approval":
         calls = [ApprovalCall(**call) for call in wait["calls"]]
         return Approval(calls=calls, agent_id=wait.get("agent_id"), decided=_past(wait["decided"]))
+    if wait["kind"] == "plan":
+        return Plan(call_id=wait["call_id"], plan=wait["plan"])
     return Questions(call_id=wait["call_id"], questions=[Question(**question) for question in wait["questions"]])
 
 
@@ -147,7 +150,11 @@ async def end_waits(
 
 def over(what: Ended) -> Document:
     """What of a run tells later that these waits are over."""
-    decided = [{"id": wait.id, "decided": [asdict(past) for past in wait.past]} for wait in what.over if wait.past]
+    decided = [
+        {"id": wait.id, "kind": wait.subject.kind, "decided": [asdict(past) for past in wait.past]}
+        for wait in what.over
+        if wait.subject.kind != "question"
+    ]
     return {
         "$push": {
             "resolved": {"$each": [wait.id for wait in what.over]},
@@ -201,7 +208,9 @@ class MongoWaits:
         """Say why this can't be answered."""
         run = await self._runs.find_one(known, projection={"decided": 1}, session=transaction)
         past = [one for one in (run or {}).get("decided") or () if one["id"] == wait_id]
-        if run is None or bool(past) != (answer.kind == "approval"):
+        # What an earlier version stored has no kind, and is an approval.
+        kind = past[0].get("kind", "approval") if past else "question"
+        if run is None or kind != answer.kind:
             raise nothing_waits_for(answer)
         raise came_too_late(answer, _past(past[0]["decided"]) if past else ())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import reduce
 
-from backend_api.domain.agent.events import Event, Usage
+from backend_api.domain.agent.events import Event, PlanUpdated, Usage
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.mongo.database import Database
@@ -34,6 +34,15 @@ class MongoTranscripts:
             documents, _ = await read_up_to(found, most)
             events = await read_events(self._database, documents)
         return events[::-1]
+
+    async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
+        """The last one."""
+        async with store_errors():
+            wanted = {"session_id": session_id, "type": "plan.updated", "seq": {"$lte": up_to}}
+            found = await self._database["events"].find(wanted).sort("seq", -1).limit(1).to_list()
+            events = await read_events(self._database, found)
+        payload = events[0].payload if events else None
+        return payload if isinstance(payload, PlanUpdated) else None
 
     async def usage(self, session_id: SessionId) -> Usage:
         """The sum over the runs."""

@@ -75,3 +75,11 @@ class LocalTools:
     async def tools(self, setup: Setup) -> Sequence[Tool]:
         """Nothing of the setup matters."""
         return self._tools
+
+
+class MainAgentTools(LocalTools):
+    """`ToolSource` of tools that only the agent has that the person talks to."""
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        """None for those that work for another one."""
+        return await super().tools(setup) if setup.kind == "main" else []

@@ -21,6 +21,8 @@ from backend_api.interfaces.http.session_schemas import (
     DecidedBody,
     DecisionBody,
     MessageBody,
+    PlanDecidedBody,
+    PlanDecisionBody,
     ResumedBody,
     RunResultBody,
     StoppedBody,
@@ -63,6 +65,16 @@ async def decide_approval(
         decision=resolution.decision,
         is_waiting=not resolved.is_queued,
     )
+
+
+@router.post("/plans/{plan_id}", responses={409: {}})
+async def decide_plan(
+    session_id: str, plan_id: str, body: PlanDecisionBody, caller: CurrentCaller, calls: Calls
+) -> PlanDecidedBody:
+    """Approve a plan (`plan.proposed`), which ends plan mode, or reject it with feedback; its run goes on. 409 where it
+    is decided already."""
+    await calls.answer_wait(SessionId(session_id), caller.user.id, plan_id, body.decided())
+    return PlanDecidedBody(plan_id=plan_id, decision=body.decision)
 
 
 @router.post("/runs")

@@ -12,7 +12,8 @@ from backend_api.application.conversation.follow_run import RunResult
 from backend_api.application.conversation.read_state import State
 from backend_api.application.conversation.send_message import Message
 from backend_api.domain.agent.approvals import MAX_FEEDBACK_CHARACTERS, Decision
-from backend_api.domain.agent.events import Decided, Event
+from backend_api.domain.agent.events import Decided, Event, PlanVerdict, StepStatus
+from backend_api.domain.agent.plans import PlanDecision
 from backend_api.domain.agent.questions import MAX_ANSWER_CHARACTERS
 from backend_api.domain.conversation.entity import Run, Session
 from backend_api.domain.sandbox.entity import SandboxStatus
@@ -34,7 +35,11 @@ class OptionsBody(RequestBody):
         description="true: calls of tools that change something wait for a person's approval (`approval.requested`), "
         "from the next time a run begins or goes on after a wait; null or false: they run at once.",
     )
-    enable_plan_mode: bool | None = Field(default=None, description=_ONLY_NULL)
+    enable_plan_mode: bool | None = Field(
+        default=None,
+        description="true: the agent only reads until a plan of it is approved (`plan.proposed`), which makes it "
+        "false; false: it works; null: as the server has it.",
+    )
     enable_thinking: bool | None = Field(
         default=None,
         description="true: the model is asked to think; false: it is not, and no thinking is shown or kept; null: as "
@@ -69,7 +74,7 @@ class OptionsBody(RequestBody):
         "none.",
     )
 
-    @field_validator("enable_teams", "enable_tracing", "enable_plan_mode")
+    @field_validator("enable_teams", "enable_tracing")
     @classmethod
     def _acts(cls, value: object, info: ValidationInfo) -> object:
         if value is not None:
@@ -174,6 +179,22 @@ class DecidedBody(AnswerBody):
     """Whether the run waits for something more."""
 
 
+class PlanDecisionBody(RequestBody):
+    """A decision on a plan; the model reads the feedback with it."""
+
+    decision: PlanVerdict
+    feedback: str | None = Field(default=None, max_length=MAX_FEEDBACK_CHARACTERS)
+
+    def decided(self) -> PlanDecision:
+        """What the use case takes."""
+        return PlanDecision(decision=self.decision, feedback=self.feedback)
+
+
+class PlanDecidedBody(AnswerBody):
+    plan_id: str
+    decision: PlanVerdict
+
+
 class MessageBody(RequestBody):
     text: Annotated[str, StringConstraints(min_length=1)]
     attachments: list[Annotated[str, StringConstraints(max_length=4096)]] = Field(default=[], max_length=50)
@@ -273,13 +294,24 @@ class SandboxBody(AnswerBody):
         )
 
 
+class PlanStepBody(AnswerBody):
+    title: str
+    status: StepStatus
+    result: str
+
+
+class PlanStateBody(AnswerBody):
+    steps: list[PlanStepBody]
+
+
 class StateBody(AnswerBody):
     session: SessionBody
     messages: list[dict[str, Any]]
     has_more: bool
     """Whether older messages stand before these, to be read as pages of events."""
     run: dict[str, Any] | None
-    plan: None = None
+    plan: PlanStateBody | None
+    """What the agent is about to do and did, as `plan.updated` told last."""
     tasks: tuple[dict[str, Any], ...] = ()
     todos: tuple[dict[str, Any], ...] = ()
     resources: tuple[dict[str, Any], ...] = ()
@@ -295,6 +327,7 @@ class StateBody(AnswerBody):
             messages=[said(event) for event in state.messages],
             has_more=state.has_more,
             run=run_fields(state.run) if state.run else None,
+            plan=PlanStateBody.model_validate(state.plan) if state.plan else None,
             usage=UsageBody.model_validate(state.usage),
             sandbox=SandboxBody.of(state.sandbox, seq=state.session.last_seq),
             last_seq=state.session.last_seq,
@@ -309,7 +342,8 @@ class RunResultBody(AnswerBody):
     usage: UsageBody
     files: list[str]
     waits_for: list[dict[str, Any]]
-    """The events `question.asked` and `approval.requested` that a run of status `waiting` waits for."""
+    """The events `question.asked`, `approval.requested` and `plan.proposed` that a run of status `waiting` waits
+    for."""
 
     @classmethod
     def of(cls, result: RunResult) -> RunResultBody:

@@ -17,6 +17,7 @@ from backend_api.interfaces.ws.session_frames import (
     MessageFrame,
     OptionsFrame,
     PingFrame,
+    PlanFrame,
 )
 
 
@@ -32,6 +33,9 @@ async def carry_out(frame: Command, calls: UseCases, session_id: SessionId, user
             return None
         case ApprovalFrame():
             await calls.answer_wait(session_id, user_id, frame.approval_id, frame.decided())
+            return None
+        case PlanFrame():
+            await calls.answer_wait(session_id, user_id, frame.plan_id, frame.decided())
             return None
         case AnswerFrame():
             await calls.answer_wait(session_id, user_id, frame.question_id, Answers(frame.answers))

@@ -8,7 +8,14 @@ from pydantic import Discriminator, Field, StringConstraints, TypeAdapter, field
 from pydantic_core import PydanticCustomError
 
 from backend_api.interfaces.http.schemas import RequestBody
-from backend_api.interfaces.http.session_schemas import Answers, DecisionBody, Identifier, MessageBody, OptionsBody
+from backend_api.interfaces.http.session_schemas import (
+    Answers,
+    DecisionBody,
+    Identifier,
+    MessageBody,
+    OptionsBody,
+    PlanDecisionBody,
+)
 
 
 class AuthFrame(RequestBody):
@@ -45,6 +52,11 @@ class ApprovalFrame(DecisionBody):
     approval_id: Identifier
 
 
+class PlanFrame(PlanDecisionBody):
+    type: Literal["plan"]
+    plan_id: Identifier
+
+
 class AnswerFrame(RequestBody):
     type: Literal["answer"]
     question_id: Identifier
@@ -68,6 +80,8 @@ class PingFrame(RequestBody):
     type: Literal["ping"]
 
 
-Command = MessageFrame | InterruptFrame | CancelFrame | ApprovalFrame | AnswerFrame | OptionsFrame | PingFrame
+Command = (
+    MessageFrame | InterruptFrame | CancelFrame | ApprovalFrame | PlanFrame | AnswerFrame | OptionsFrame | PingFrame
+)
 Saying = Command | AuthFrame
 FRAMES: TypeAdapter[Saying] = TypeAdapter(Annotated[Saying, Discriminator("type")])

@@ -1,0 +1,30 @@
+"""Whether a session is in plan mode: a fold of its recorded stream."""
+
+from __future__ import annotations
+
+from backend_api.domain.agent.events import Payload, PlanDecided, PlanEntered, SessionUpdated
+from backend_api.domain.agent.options import AgentMode
+
+
+class ModeFold:
+    """`mode` is None until the log says one: then it is that of the session's options. A person who changes
+    `enable_plan_mode` changes the mode; any other change of options leaves it alone."""
+
+    def __init__(self) -> None:
+        self.mode: AgentMode | None = None
+        self._option: bool | None = None
+
+    def apply(self, payload: Payload) -> None:
+        """Add the next event of the session."""
+        match payload:
+            case PlanEntered():
+                self.mode = "plan"
+            case PlanDecided(decision="approve"):
+                self.mode = "normal"
+            case SessionUpdated(options=dict() as options):
+                chosen = options.get("enable_plan_mode")
+                if chosen != self._option:
+                    self.mode = "plan" if chosen else "normal"
+                self._option = chosen
+            case _:
+                pass

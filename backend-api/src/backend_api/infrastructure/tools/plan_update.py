@@ -1,0 +1,51 @@
+"""`plan_update`: the steps of the agent's work and how far they are, for the person to see."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from backend_api.domain.agent.events import PlanStep, PlanUpdated, StepStatus
+from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.infrastructure.tools.local import Arguments, local_tool
+
+MAX_STEPS = 30
+Line = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[^\r\n]*$")]
+
+
+class StepArguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: Line = Field(min_length=1, max_length=200, description="What is done, in one line.")
+    status: StepStatus = Field(default="pending", description="How far it is; skipped is one that is not done at all.")
+    result: Line = Field(
+        default="", max_length=300, description="What came of it, in one line, once there is something."
+    )
+
+
+class PlanUpdateArguments(Arguments):
+    steps: list[StepArguments] = Field(
+        max_length=MAX_STEPS, description="All steps, in their order; they replace what was there. Empty: no plan."
+    )
+
+
+async def _run(call: ToolCall, arguments: PlanUpdateArguments) -> Done:
+    steps = [PlanStep(title=step.title, status=step.status, result=step.result) for step in arguments.steps]
+    counts = ", ".join(
+        f"{sum(step.status == name for step in steps)} {name}" for name in ("done", "in_progress", "pending")
+    )
+    return Done(success=True, output=f"{len(steps)} steps: {counts}.", events=[PlanUpdated(steps=steps)])
+
+
+PLAN_UPDATE = local_tool(
+    name="plan_update",
+    description=(
+        "Show the person the steps of your work and how far they are. Call it before work of three steps or more, and "
+        "whenever a step begins or ends; give all steps each time, with one line of result for those that are done."
+    ),
+    arguments=PlanUpdateArguments,
+    phrase="Updating the plan",
+    run_call=_run,
+    deadline_ms=5_000,
+)

@@ -1,0 +1,169 @@
+"""Plan mode: only what reads is offered and run, until a person approves a plan; whoever has the run, knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from backend_api.application.conversation.answer_wait import AnswerWait
+from backend_api.domain.agent.capability import Setup
+from backend_api.domain.agent.events import ContextOpened, PlanDecided, PlanProposed, ToolFinished
+from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
+from backend_api.domain.agent.plans import PlanDecision
+from backend_api.domain.agent.tools import Done, Tool
+from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.infrastructure.memory.run_waits import MemoryWaits
+from backend_api.infrastructure.tools.local import MainAgentTools
+from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
+from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
+from backend_api.infrastructure.tools.task import TaskTool
+from support.scripted import HandlerBox, ScriptedModel
+from support.stage import USER, Stage, until, worker_for, working
+
+SAID = [TextPart("Well."), FinishPart("stop")]
+PLAN = {"plan": "# First\n1. write"}
+READING = ["exit_plan_mode", "plan_update", "read", "task"]
+ALL = ["enter_plan_mode", "mcp__a__read", "plan_update", "read", "task", "write"]
+APPROVE, REJECT = PlanDecision(decision="approve"), PlanDecision(decision="reject", feedback="Smaller steps.")
+
+
+def calls(*wanted: tuple[str, dict[str, Any]]) -> list[Any]:
+    requests = [ToolRequest(call_id=f"x{at}", name=name, arguments=given) for at, (name, given) in enumerate(wanted)]
+    return [*map(ToolCallPart, requests), FinishPart("tool_calls")]
+
+
+PROPOSE = calls(("exit_plan_mode", PLAN))
+
+
+class Box(HandlerBox):
+    """Tools that read and write, those of plan mode, and the one that hands work on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+        async def run(*_: Any) -> Done:
+            return Done(success=True, output="done")
+
+        self.add("write", run)
+        self.add("read", run, read_only=True)
+        self.add("mcp__a__read", run, read_only=True)
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        own = MainAgentTools([*plan_mode_tools(), PLAN_UPDATE])
+        return [*await super().tools(setup), *await own.tools(setup), *await TaskTool().tools(setup)]
+
+
+def offered(model: ScriptedModel) -> list[list[str]]:
+    return [sorted(tool.name for tool in request.tools) for request in model.requests]
+
+
+def results(model: ScriptedModel) -> list[str]:
+    return [turn.output for turn in model.requests[-1].turns if isinstance(turn, ToolTurn)]
+
+
+async def proposed(stage: Stage, model: ScriptedModel, box: Box, **options: Any) -> tuple[SessionId, RunId]:
+    async with working(worker_for(stage, model, box, name="first")):
+        session = await stage.open_session(**options)
+        run_id = await stage.say(session, "go")
+        await until(lambda: stage.run(run_id).status == RunStatus.WAITING)
+    return session, run_id
+
+
+async def decide(stage: Stage, session: SessionId, decision: PlanDecision) -> None:
+    (*_, last) = stage.payloads(session, PlanProposed)
+    await AnswerWait(MemoryWaits(stage.store), stage.stream, stage.notifier)(session, USER, last.plan_id, decision)
+
+
+async def goes_on(stage: Stage, model: ScriptedModel, box: Box, run_id: RunId) -> None:
+    async with working(worker_for(stage, model, box, name="second")):
+        assert (await stage.until_finished(run_id)).status == "completed"
+
+
+async def test_only_what_reads_is_offered_and_run_until_the_plan_is_approved() -> None:
+    stage, box = Stage(), Box()
+    both = calls(("write", {}), ("read", {}), ("mcp__a__read", {}))
+    model = ScriptedModel(both, PROPOSE, calls(("write", {})), SAID)
+    session, run_id = await proposed(stage, model, box, enable_plan_mode=True)
+    assert [name for name, _ in box.started] == ["read"]
+    (one,) = stage.payloads(session, PlanProposed)
+    assert one.plan == PLAN["plan"]
+    assert sum("in plan mode only tools that read" in text for text in results(model)) == 2
+    await decide(stage, session, APPROVE)
+    await goes_on(stage, model, box, run_id)
+    assert [name for name, _ in box.started] == ["read", "write"]
+    assert offered(model) == [READING, READING, ALL, ALL]
+    assert [one.cause for one in stage.payloads(session, ContextOpened)] == ["started", "mode"]
+    assert stage.store.sessions[session].session.options == {"enable_plan_mode": False}
+    assert "Plan mode" in model.requests[0].system
+    assert "Plan mode" not in model.requests[2].system
+
+
+async def test_a_rejected_plan_leaves_the_mode_as_it_is_and_tells_why() -> None:
+    stage, box = Stage(), Box()
+    model = ScriptedModel(PROPOSE, calls(("write", {})), SAID)
+    session, run_id = await proposed(stage, model, box, enable_plan_mode=True)
+    await decide(stage, session, REJECT)
+    await goes_on(stage, model, box, run_id)
+    assert box.started == []
+    assert "Smaller steps." in results(model)[0]
+    assert offered(model) == [READING] * 3
+    assert [(one.decision, one.by) for one in stage.payloads(session, PlanDecided)] == [("reject", "user")]
+
+
+async def test_a_message_rejects_the_plan_and_is_read_next() -> None:
+    stage, box, model = Stage(), Box(), ScriptedModel(PROPOSE, SAID)
+    session, run_id = await proposed(stage, model, box, enable_plan_mode=True)
+    assert await stage.say(session, "approve, the page says") == run_id
+    await goes_on(stage, model, box, run_id)
+    result, message = model.requests[-1].turns[-2:]
+    assert isinstance(result, ToolTurn)
+    assert "wrote a message instead" in result.output
+    assert message == UserTurn(text="approve, the page says")
+    assert offered(model) == [READING] * 2
+    assert [(one.decision, one.by) for one in stage.payloads(session, PlanDecided)] == [("reject", "message")]
+
+
+async def test_a_stop_ends_the_wait_and_the_mode_stays() -> None:
+    stage, box, model = Stage(), Box(), ScriptedModel(PROPOSE, SAID)
+    session, run_id = await proposed(stage, model, box, enable_plan_mode=True)
+    await stage.stop(session)
+    assert stage.run(run_id).status == RunStatus.STOPPED
+    (finished,) = stage.payloads(session, ToolFinished)
+    assert finished.cancelled
+    await goes_on(stage, model, box, await stage.say(session, "again"))
+    assert offered(model) == [READING] * 2
+
+
+async def test_the_agent_enters_by_itself_in_the_middle_of_a_run_and_the_next_worker_knows() -> None:
+    stage, box = Stage(), Box()
+    model = ScriptedModel(calls(("enter_plan_mode", {})), PROPOSE, SAID)
+    session, run_id = await proposed(stage, model, box)
+    assert offered(model) == [ALL, READING]
+    await decide(stage, session, REJECT)
+    await goes_on(stage, model, box, run_id)
+    assert offered(model)[-1] == READING
+    assert [one.cause for one in stage.payloads(session, ContextOpened)] == ["started", "mode"]
+
+
+async def test_another_option_leaves_the_mode_alone_and_the_person_may_change_it() -> None:
+    stage, box, model = Stage(), Box(), ScriptedModel(PROPOSE, SAID)
+    session, run_id = await proposed(stage, model, box, enable_plan_mode=True)
+    await decide(stage, session, APPROVE)
+    await goes_on(stage, model, box, run_id)
+    expected = [({"max_turns": 9}, ALL), ({"enable_plan_mode": True}, READING), ({"enable_plan_mode": None}, ALL)]
+    for options, tools in expected:
+        changed = await stage.sessions.change(session, USER, {"options": options})
+        assert changed.events
+        await goes_on(stage, model, box, await stage.say(session, "once more"))
+        assert offered(model)[-1] == tools, options
+
+
+async def test_who_works_for_it_only_reads_too() -> None:
+    stage, box = Stage(), Box()
+    given = {"title": "t", "task": "do it", "kind": "general"}
+    model = ScriptedModel(calls(("task", given)), calls(("write", {})), SAID, SAID)
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session(enable_plan_mode=True)
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+    assert box.started == []
+    assert offered(model)[1] == ["read"]
