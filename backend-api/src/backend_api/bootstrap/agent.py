@@ -82,6 +82,7 @@ def build_catalogue(settings: Settings) -> Catalogue:
             vision_models=settings.vision_models,
             openai_key=_reveal(settings.openai_api_key),
             openai_base_url=settings.openai_base_url,
+            openai_api=settings.openai_api,
             anthropic_key=_reveal(settings.anthropic_api_key),
             anthropic_base_url=settings.anthropic_base_url,
             context_window=settings.context_window,

@@ -78,6 +78,7 @@ class Settings(BaseSettings):
     llm_provider: str = "auto"
     openai_api_key: SecretStr | None = None
     openai_base_url: str = ""
+    openai_api: Literal["", "chat", "responses"] = ""
     anthropic_api_key: SecretStr | None = None
     anthropic_base_url: str = ""
     model: str = ""

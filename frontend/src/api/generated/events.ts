@@ -134,8 +134,9 @@ export interface Continuation {
   note: string
 }
 /**
- * `signature` goes back to the provider unchanged; `offset` is the number of code points of the answer's text
- * before it, and `continued` the number of continuations; `seen_seq` is the last message the model had read.
+ * `signature` and `opaque` go back to the provider unchanged, and are not shown; `offset` is the number of code
+ * points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last message
+ * the model had read.
  */
 export interface ThinkingCompletedEvent {
   seq: number
@@ -153,6 +154,7 @@ export interface ThinkingCompletedEvent {
   offset: number
   continued: number
   seen_seq: number
+  opaque: string | null
 }
 /**
  * Recorded before the call starts. One that `asks` starts with `tool.started`, and only if it is approved.

@@ -40,6 +40,7 @@ from backend_api.domain.agent.pictures import Image, Picture
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
+from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
 from support.figures import TIMES, assert_median
 from support.model_server import Answer, Call, ModelServer
 from support.photographs import png
@@ -53,9 +54,11 @@ LOOK = ToolSpec(
     phrase="Looking",
     effect="reads",
 )
+KEY = "sk-test"
 MODELS: dict[str, Any] = {
-    "openai": lambda server, timeout: OpenAiChatModel(key="sk-test", base_url=server.openai_url, timeout=timeout),
-    "anthropic": lambda server, timeout: AnthropicModel(key="sk-test", base_url=server.url, timeout=timeout),
+    "openai": lambda server, timeout: OpenAiChatModel(key=KEY, base_url=server.openai_url, timeout=timeout),
+    "responses": lambda server, timeout: OpenAiResponsesModel(key=KEY, base_url=server.openai_url, timeout=timeout),
+    "anthropic": lambda server, timeout: AnthropicModel(key=KEY, base_url=server.url, timeout=timeout),
 }
 
 
@@ -116,14 +119,17 @@ async def test_thinking_is_asked_for_as_the_provider_wants_it(model: Any, provid
         asked = replace(request(), thinking=thinking)
         async with asyncio.timeout(30), aclosing(model.stream(asked)) as parts:
             assert [part async for part in parts]
-    named = [
-        body.get("thinking") if provider == "anthropic" else body.get("reasoning_effort") for body in server.requests
-    ]
+    field = {"openai": "reasoning_effort", "responses": "reasoning", "anthropic": "thinking"}[provider]
+    named = [body.get(field) for body in server.requests]
     wanted: dict[str, list[Any]] = {
         "openai": [None, "high", None],
+        "responses": [{"effort": "none"}, {"effort": "high", "summary": "auto"}, None],
         "anthropic": [{"type": "disabled"}, {"type": "enabled", "budget_tokens": 1_024}, None],
     }
     assert named == wanted[provider]
+    if provider == "responses":
+        assert [body["include"] for body in server.requests] == [["reasoning.encrypted_content"]] * 3
+        assert [body["store"] for body in server.requests] == [False] * 3
 
 
 async def test_calls_come_whole_with_their_arguments(model: Any, server: ModelServer) -> None:
@@ -253,6 +259,7 @@ async def test_closing_the_stream_closes_the_connection(model: Any, server: Mode
 
 
 async def test_the_whole_conversation_is_sent_back(model: Any, server: ModelServer, provider: str) -> None:
+    server.is_strict = False
     await ask(
         model,
         UserTurn(text="Look.", attachments=("a.png",)),
@@ -270,6 +277,11 @@ async def test_the_whole_conversation_is_sent_back(model: Any, server: ModelServ
         roles = [message["role"] for message in sent["messages"]]
         assert roles == ["system", "user", "assistant", "tool", "user"]
         assert json.loads(sent["messages"][2]["tool_calls"][0]["function"]["arguments"]) == {"x": 1}
+    elif provider == "responses":
+        kinds = [item.get("role") or item["type"] for item in sent["input"]]
+        assert kinds == ["user", "assistant", "function_call", "function_call_output", "user"]
+        assert json.loads(sent["input"][2]["arguments"]) == {"x": 1}
+        assert (sent["instructions"], sent["tools"][0]["name"]) == ("Be kind.", "look")
     else:
         assert [message["role"] for message in sent["messages"]] == ["user", "assistant", "user"]
         said = sent["messages"][1]["content"]
@@ -305,7 +317,7 @@ async def test_pictures_of_results_are_sent_as_the_provider_takes_them(
         asked = replace(request(*turns, *more), pictures=sendable)
         async with asyncio.timeout(30), aclosing(model.stream(asked)) as parts:
             assert [part async for part in parts]
-    first, second = (body["messages"] for body in server.requests)
+    first, second = (body.get("messages") or body["input"] for body in server.requests)
     gone = "saw c\n\n<note>A picture was taken here. It is not there any more, or can't be read.</note>"
     if provider == "openai":
         roles = [message["role"] for message in first]
@@ -316,6 +328,15 @@ async def test_pictures_of_results_are_sent_as_the_provider_takes_them(
         assert parts == ["_a):</note>", url, "_b):</note>", url]
         assert second[:6] == first[:6]
         assert second[6]["content"] == [*first[6]["content"], {"type": "text", "text": "And now?"}]
+    elif provider == "responses":
+        url = f"data:image/png;base64,{image.base64}"
+        shown = {"type": "input_image", "image_url": url, "detail": "auto"}
+        assert [item["output"] for item in first[4:]] == [
+            [{"type": "input_text", "text": "saw a"}, shown],
+            [{"type": "input_text", "text": "saw b"}, shown],
+            gone,
+        ]
+        assert second[: len(first)] == first
     else:
         results = first[2]["content"]
         source = {"type": "base64", "media_type": "image/png", "data": image.base64}
@@ -351,6 +372,7 @@ async def test_work_that_lost_its_thinking_at_an_opening_goes_on_without(
     model: Any, server: ModelServer, provider: str
 ) -> None:
     """Models with a budget refuse calls that no thinking stands before, until it has said something whole."""
+    server.is_strict = False
     calls = (ToolRequest(call_id="call_a", name="look", arguments={}),)
     thought, said = (Thinking(text="hm", signature="sig"),), AssistantTurn(text="Done.")
     result = ToolTurn(call_id="call_a", name="look", output="x", success=True)
@@ -361,6 +383,8 @@ async def test_work_that_lost_its_thinking_at_an_opening_goes_on_without(
             assert [part async for part in parts]
     if provider == "anthropic":
         assert [body["thinking"]["type"] for body in server.requests] == ["disabled", "enabled", "enabled"]
+    elif provider == "responses":
+        assert [body["reasoning"]["effort"] for body in server.requests] == ["high"] * 3
     else:
         assert [body["reasoning_effort"] for body in server.requests] == ["high"] * 3
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -122,3 +123,35 @@ async def test_odd_chunks_are_passed_over(server: ModelServer) -> None:
         {"choices": [{"delta": {"content": None}}]},
     ]
     assert await ask(server, [*odd, chunk("stop")]) == [FinishPart("stop")]
+
+
+async def test_an_answer_cut_inside_arguments_has_the_call_with_none(server: ModelServer) -> None:
+    parts = await ask(server, [call(index=0, id="x", function={"name": "a", "arguments": '{"n": '}), chunk("length")])
+    assert (arguments_of(parts), parts[-1]) == ([None], FinishPart("length"))
+
+
+async def test_details_of_reasoning_are_put_together_of_their_pieces(server: ModelServer) -> None:
+    """As OpenRouter sends them: text piece by piece, then what is encrypted, some of it only with the calls."""
+
+    def details(**detail: Any) -> dict[str, Any]:
+        return chunk(reasoning_details=[detail])
+
+    parts = await ask(
+        server,
+        [
+            details(type="reasoning.text", index=0, text="h", signature=None),
+            details(type="reasoning.text", index=0, text="m", signature=None),
+            details(type="reasoning.text", index=0, signature="s=="),
+            chunk(content="So"),
+            details(type="reasoning.encrypted", index=1, data="x==", id="call_1"),
+            chunk(reasoning_details=None),
+            chunk(reasoning_details=[None, "odd"]),
+            chunk("stop"),
+        ],
+    )
+    whole = [json.loads(part.opaque) for part in parts if isinstance(part, ThinkingPart) and part.opaque]
+    assert whole == [
+        {"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": "hm", "signature": "s=="}]},
+        {"reasoning_details": [{"type": "reasoning.encrypted", "index": 1, "data": "x==", "id": "call_1"}]},
+    ]
+    assert [type(part).__name__ for part in parts] == ["ThinkingPart", "TextPart", "ThinkingPart", "FinishPart"]

@@ -9,7 +9,14 @@ import pytest
 from backend_api.domain.agent.model import Thinks
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
 from backend_api.infrastructure.llm.model_facts import elsewhere
-from backend_api.infrastructure.llm.thinking import claude_fields, openai_fields, openai_thinks
+from backend_api.infrastructure.llm.thinking import (
+    claude_fields,
+    empty_reasoning,
+    openai_fields,
+    openai_thinks,
+    responses_fields,
+    responses_thinks,
+)
 
 ADAPTIVE = {"thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "max"}}
 
@@ -80,11 +87,62 @@ def test_a_model_that_takes_no_tools_while_it_reasons_is_told_not_to() -> None:
 
 
 def test_a_compatible_server_is_asked_for_an_effort_or_nothing() -> None:
-    def asked(thinking: Any) -> dict[str, Any]:
-        return openai_fields("deepseek-v4", thinking, is_official=False, has_tools=True)
+    def asked(thinking: Any, model: str = "qwen3") -> dict[str, Any]:
+        return openai_fields(model, thinking, is_official=False, has_tools=True)
 
     assert openai_thinks("gpt-5.5", is_official=False) == "optional"
     assert (asked("max"), asked("off"), asked(None)) == ({"reasoning_effort": "max"}, {}, {})
+    on, off = {"thinking": {"type": "enabled"}}, {"thinking": {"type": "disabled"}}
+    for model in ("deepseek-v4-pro", "deepseek/deepseek-v3.2", "kimi-k2.5"):
+        assert asked("max", model) == {**on, "reasoning_effort": "max"}
+        assert (asked("off", model), asked(None, model)) == (off, {})
+
+
+@pytest.mark.parametrize(
+    ("model", "empty"),
+    [
+        ("deepseek-v4-pro", ""),
+        ("deepseek/deepseek-v3.2-exp", ""),
+        ("deepseek-reasoner", ""),
+        ("deepseek-coder", None),
+        ("moonshotai/kimi-k2.5", " "),
+        ("mimo-v2-flash", ""),
+        ("gpt-5.5", None),
+        ("qwen3", None),
+    ],
+)
+def test_which_models_want_the_thinking_of_each_call_back(model: str, empty: str | None) -> None:
+    assert empty_reasoning(model) == empty
+
+
+@pytest.mark.parametrize(
+    ("model", "thinks", "effort"),
+    [
+        ("gpt-4o", "never", None),
+        ("o4-mini", "always", "high"),
+        ("gpt-5-mini", "always", "high"),
+        ("gpt-5.1", "optional", "high"),
+        ("gpt-5.1-codex", "always", "high"),
+        ("gpt-5.5", "optional", "xhigh"),
+        ("gpt-5.5-pro", "always", "xhigh"),
+    ],
+)
+def test_models_of_openai_by_responses(model: str, thinks: Thinks, effort: str | None) -> None:
+    assert responses_thinks(model, is_official=True) == thinks
+    fields = responses_fields(model, "max", is_official=True)
+    assert fields.get("reasoning", {}).get("effort") == effort
+    assert ("include" in fields) == (thinks != "never")
+
+
+def test_compatible_servers_are_asked_for_chat_completions_unless_told_otherwise() -> None:
+    def thinks(**settings: Any) -> str:
+        return Catalogue(LlmSettings(model="gpt-5.5", openai_key="k", **settings)).default().thinking
+
+    official = "https://api.openai.com/v1"
+    assert thinks() == "optional"
+    assert thinks(openai_api="chat") == "never"
+    assert thinks(openai_base_url=official) == "never"
+    assert thinks(openai_base_url=official, openai_api="responses") == "optional"
 
 
 def test_the_models_on_offer_say_whether_they_think() -> None:

@@ -148,5 +148,6 @@ class _Kept:
 
 
 def _weight(event: Event) -> int:
-    texts: Sequence[object] = [getattr(event.payload, name, None) for name in ("text", "preview", "arguments")]
+    names = ("text", "preview", "arguments", "opaque")
+    texts: Sequence[object] = [getattr(event.payload, name, None) for name in names]
     return EVENT_CHARACTERS + sum(len(text if isinstance(text, str) else repr(text)) for text in texts if text)

@@ -24,6 +24,9 @@ from backend_api.domain.agent.model import (
 from backend_api.domain.agent.options import ThinkingLevel
 from backend_api.domain.agent.usage import add_usage
 
+MAX_OPAQUE_CHARACTERS = 256 * 1024
+"""Of what a provider wants back of a thought; a longer one is not kept, and so not sent back."""
+
 
 @dataclass(slots=True)
 class _Thought:
@@ -32,6 +35,7 @@ class _Thought:
     continued: int
     texts: list[str] = field(default_factory=list[str])
     signature: str | None = None
+    opaque: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,7 +74,7 @@ class Answer:
         text = self.text
         since = self.continuations[-1].at if self.continuations else 0
         thinking = tuple(
-            Thinking(text="".join(one.texts), signature=one.signature, offset=one.offset - since)
+            Thinking(text="".join(one.texts), signature=one.signature, opaque=one.opaque, offset=one.offset - since)
             for one in self._thoughts
             if one.continued == len(self.continuations)
         )
@@ -114,6 +118,7 @@ class Answer:
                 effort=self.thinking,
                 turn=self.turn,
                 signature=thought.signature,
+                opaque=thought.opaque,
                 offset=thought.offset,
                 continued=thought.continued,
                 seen_seq=self.seen_seq,
@@ -147,4 +152,7 @@ class Answer:
             self.live.show_thinking(thought.id, part.text)
         if part.signature is not None:
             thought.signature = part.signature
+            self._is_thinking = False
+        if part.opaque is not None:
+            thought.opaque = part.opaque if len(part.opaque) <= MAX_OPAQUE_CHARACTERS else None
             self._is_thinking = False

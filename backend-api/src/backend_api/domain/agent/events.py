@@ -138,8 +138,9 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingCompleted(OfAgent):
-    """`signature` goes back to the provider unchanged; `offset` is the number of code points of the answer's text
-    before it, and `continued` the number of continuations; `seen_seq` is the last message the model had read."""
+    """`signature` and `opaque` go back to the provider unchanged, and are not shown; `offset` is the number of code
+    points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last message
+    the model had read."""
 
     type: Literal["thinking.completed"] = "thinking.completed"
     message_id: str
@@ -151,6 +152,7 @@ class ThinkingCompleted(OfAgent):
     offset: int = 0
     continued: int = 0
     seen_seq: int = 0
+    opaque: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The port to a language model, and the conversation as a model reads it.
 
-Sources: OpenAI chat completions streaming, Anthropic messages streaming; both translate to these parts.
+Sources: OpenAI chat completions and responses streaming, Anthropic messages streaming; all translate to these parts.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from backend_api.domain.errors import InvalidError, UpstreamError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinking:
-    """What was thought after `offset` code points of the turn's text."""
+    """What was thought after `offset` code points of the turn's text. `opaque` is what the provider made of it for
+    itself, in JSON."""
 
     text: str
     signature: str | None = None
+    opaque: str | None = None
     offset: int = 0
 
 
@@ -94,8 +96,11 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingPart:
+    """`signature` and `opaque` end a thought, and go back to the same model unchanged."""
+
     text: str
     signature: str | None = None
+    opaque: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

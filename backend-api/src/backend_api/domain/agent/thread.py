@@ -182,7 +182,7 @@ class _Step:
 
     def _thinking(self, continued: int, begin: int) -> tuple[Thinking, ...]:
         return tuple(
-            Thinking(text=one.text, signature=one.signature, offset=max(one.offset - begin, 0))
+            Thinking(text=one.text, signature=one.signature, opaque=one.opaque, offset=max(one.offset - begin, 0))
             for one in self.thinking
             if one.continued == continued
         )

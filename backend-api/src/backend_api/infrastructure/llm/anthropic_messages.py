@@ -29,11 +29,11 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.pictures import Image
-from backend_api.infrastructure.llm.faults import fault_in_stream
+from backend_api.infrastructure.llm.faults import as_object, fault_in_stream
 from backend_api.infrastructure.llm.model_facts import FactsOf, ModelFacts, elsewhere
 from backend_api.infrastructure.llm.sse import data_lines
 from backend_api.infrastructure.llm.thinking import claude_fields
-from backend_api.infrastructure.llm.turns import images_of, note_text, result_text, user_text
+from backend_api.infrastructure.llm.turns import images_of, note_text, pieces_of, result_text, user_text
 from backend_api.infrastructure.llm.wire import (
     CONNECTIONS,
     TIMEOUT,
@@ -49,6 +49,7 @@ PROVIDER = "Anthropic"
 KEY_SETTING = "ANTHROPIC_API_KEY"
 SDK_ERRORS = (anthropic.APIStatusError, anthropic.APITimeoutError, anthropic.APIConnectionError)
 REDACTED = "redacted:"
+"""What logs of old have before redacted thinking, in place of a signature."""
 CACHED: dict[str, str] = {"type": "ephemeral"}
 REASONS: dict[str, Literal["stop", "length", "tool_calls", "refusal"]] = {
     "end_turn": "stop",
@@ -156,7 +157,7 @@ class _State:
             kind, id=block.get("id", ""), name=block.get("name", ""), given=block.get("input") or None
         )
         if kind == "redacted_thinking":
-            return [ThinkingPart("", signature=REDACTED + block.get("data", ""))]
+            return [ThinkingPart("", opaque=to_json(block).decode())]
         if kind == "text" and block.get("text"):
             return [TextPart(block["text"])]
         return []
@@ -278,22 +279,21 @@ def _image(image: Image) -> dict[str, Any]:
 
 
 def _said(turn: AssistantTurn) -> list[dict[str, Any]]:
-    """Text and thinking in the order they came."""
     blocks: list[dict[str, Any]] = []
-    signed = [thinking for thinking in turn.thinking if thinking.signature]
-    ends = [*(thinking.offset for thinking in signed), len(turn.text)]
-    begin = 0
-    for index, end in enumerate(ends):
-        if turn.text[begin:end].strip():
-            blocks.append({"type": "text", "text": turn.text[begin:end]})
-        begin = max(begin, end)
-        if index < len(signed):
-            blocks.append(_thought(signed[index]))
+    for piece in pieces_of(turn):
+        match piece:
+            case str():
+                blocks.append({"type": "text", "text": piece})
+            case Thinking():
+                blocks.extend(_thought(piece))
     return blocks
 
 
-def _thought(thinking: Thinking) -> dict[str, Any]:
+def _thought(thinking: Thinking) -> list[dict[str, Any]]:
     signature = thinking.signature or ""
     if signature.startswith(REDACTED):
-        return {"type": "redacted_thinking", "data": signature.removeprefix(REDACTED)}
-    return {"type": "thinking", "thinking": thinking.text, "signature": signature}
+        return [{"type": "redacted_thinking", "data": signature.removeprefix(REDACTED)}]
+    if signature:
+        return [{"type": "thinking", "thinking": thinking.text, "signature": signature}]
+    block = as_object(arguments_of(thinking.opaque or ""))
+    return [block] if block.get("type") == "redacted_thinking" else []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
 from backend_api.domain.agent.catalogue import ChosenModel, Role
@@ -21,7 +21,7 @@ from backend_api.infrastructure.llm.model_facts import (
     ModelTable,
     read_models_file,
 )
-from backend_api.infrastructure.llm.thinking import openai_thinks
+from backend_api.infrastructure.llm.thinking import openai_thinks, responses_thinks
 
 FREE = Prices(input=0, cache_read=0, cache_write=0, output=0)
 
@@ -32,6 +32,8 @@ ROLE_SETTINGS: dict[Role, str] = {
     "fallback": "FALLBACK_MODEL",
 }
 
+OpenAiApi = Literal["chat", "responses"]
+
 
 class LlmSettingError(ValueError):
     """A setting that stops the start; the message names it."""
@@ -39,7 +41,8 @@ class LlmSettingError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmSettings:
-    """`LLM_PROVIDER`, `MODEL`, `MODELS`, `MODELS_FILE`, `VISION_MODELS`, `*_API_KEY`, `*_BASE_URL`, `CONTEXT_WINDOW`,
+    """`LLM_PROVIDER`, `MODEL`, `MODELS`, `MODELS_FILE`, `VISION_MODELS`, `*_API_KEY`, `*_BASE_URL`, `OPENAI_API`,
+    `CONTEXT_WINDOW`,
     `DEMO_DELAY_MS`.
 
     `model` empty means the provider's own default; `models` are further ones on offer from the same provider.
@@ -56,6 +59,7 @@ class LlmSettings:
     vision_models: tuple[str, ...] = ()
     openai_key: str = ""
     openai_base_url: str = ""
+    openai_api: OpenAiApi | Literal[""] = ""
     anthropic_key: str = ""
     anthropic_base_url: str = ""
     context_window: int = 200_000
@@ -83,10 +87,21 @@ class _Provider:
 
 def _openai(settings: LlmSettings, facts: FactsOf) -> ClosableModel:
     del facts
-    adapter = import_module("backend_api.infrastructure.llm.openai_chat")
-    return adapter.OpenAiChatModel(
-        key=settings.openai_key, base_url=settings.openai_base_url or None, connections=settings.connections
-    )
+    if _openai_api(settings) == "responses":
+        build = import_module("backend_api.infrastructure.llm.openai_responses").OpenAiResponsesModel
+    else:
+        build = import_module("backend_api.infrastructure.llm.openai_chat").OpenAiChatModel
+    return build(key=settings.openai_key, base_url=settings.openai_base_url or None, connections=settings.connections)
+
+
+def _openai_api(settings: LlmSettings) -> OpenAiApi:
+    """Compatible servers have chat completions; few have the other."""
+    return settings.openai_api or ("chat" if settings.openai_base_url else "responses")
+
+
+def _openai_thinks(model: str, settings: LlmSettings) -> Thinks:
+    thinks = responses_thinks if _openai_api(settings) == "responses" else openai_thinks
+    return thinks(model, is_official=_is_official(settings))
 
 
 def _anthropic(settings: LlmSettings, facts: FactsOf) -> ClosableModel:
@@ -119,7 +134,7 @@ PROVIDERS: dict[str, _Provider] = {
         key=lambda settings: settings.openai_key,
         is_set=lambda settings: bool(settings.openai_key or settings.openai_base_url),
         build=_openai,
-        thinks=lambda model, settings: openai_thinks(model, is_official=_is_official(settings)),
+        thinks=_openai_thinks,
         is_official=_is_official,
     ),
     "anthropic": _Provider(

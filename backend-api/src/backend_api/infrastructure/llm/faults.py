@@ -41,6 +41,17 @@ STATUS_OF_TYPE: dict[str, int] = {
     "server_error": 500,
     "timeout_error": 504,
     "overloaded_error": 529,
+    "context_length_exceeded": 400,
+    "invalid_prompt": 400,
+    "invalid_image": 400,
+    "invalid_image_format": 400,
+    "invalid_base64_image": 400,
+    "unsupported_image_media_type": 400,
+    "image_too_large": 400,
+    "image_too_small": 400,
+    "image_parse_error": 400,
+    "image_content_policy_violation": 400,
+    "empty_image_file": 400,
 }
 
 

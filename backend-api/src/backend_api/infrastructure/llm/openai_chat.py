@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -14,25 +14,20 @@ from pydantic_core import to_json
 
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
-    AssistantTurn,
     FinishPart,
     ModelRequest,
-    NoteTurn,
     Part,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolRequest,
-    ToolTurn,
-    Turn,
     UsagePart,
-    UserTurn,
 )
-from backend_api.domain.agent.pictures import Image
+from backend_api.infrastructure.llm.chat_messages import messages_of
 from backend_api.infrastructure.llm.faults import fault_in_stream
+from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
 from backend_api.infrastructure.llm.sse import data_lines
 from backend_api.infrastructure.llm.thinking import openai_fields
-from backend_api.infrastructure.llm.turns import images_of, note_text, result_text, user_text
 from backend_api.infrastructure.llm.wire import (
     CONNECTIONS,
     TIMEOUT,
@@ -48,7 +43,6 @@ PROVIDER = "The OpenAI-compatible provider"
 KEY_SETTING = "OPENAI_API_KEY"
 SDK_ERRORS = (openai.APIStatusError, openai.APITimeoutError, openai.APIConnectionError)
 OFFICIAL_HOST = "api.openai.com"
-_Content = str | list[dict[str, Any]]
 Reason = Literal["stop", "length", "tool_calls", "refusal"]
 REASONS: dict[str, Reason] = {
     "stop": "stop",
@@ -130,6 +124,7 @@ class _State:
     reason: Reason | None = None
     is_done: bool = False
     is_refused: bool = False
+    details: ReasoningDetails = field(default_factory=ReasoningDetails)
 
     def parts_of(self, chunk: dict[str, Any]) -> list[Part]:
         if error := chunk.get("error"):
@@ -140,8 +135,10 @@ class _State:
             delta: dict[str, Any] = choice.get("delta") or choice.get("message") or {}
             if thinking := delta.get("reasoning_content") or delta.get("reasoning"):
                 parts.append(ThinkingPart(str(thinking)))
+            if details := delta.get("reasoning_details"):
+                self.details.add(details)
             if text := delta.get("content"):
-                parts.append(TextPart(str(text)))
+                parts += [*self.details.parts(), TextPart(str(text))]
             if refusal := delta.get("refusal"):
                 self.is_refused = True
                 parts.append(TextPart(str(refusal)))
@@ -157,7 +154,7 @@ class _State:
         """Calls and ending. A stream without either of its closing marks was cut."""
         if self.reason is None and not self.is_done:
             raise cut(PROVIDER)
-        parts: list[Part] = [
+        calls = [
             ToolCallPart(ToolRequest(call_id=call.id, name=call.name, arguments=arguments_of(raw), raw=raw))
             for call in self.calls
             if (raw := "".join(call.pieces)) or call.name
@@ -165,9 +162,9 @@ class _State:
         reason = self.reason or "stop"
         if self.is_refused:
             reason = "refusal"
-        elif parts and reason == "stop":
+        elif calls and reason == "stop":
             reason = "tool_calls"
-        return [*parts, FinishPart(reason)]
+        return [*self.details.parts(), *calls, FinishPart(reason)]
 
     def _take_call(self, delta: dict[str, Any]) -> None:
         function: dict[str, Any] = delta.get("function") or {}
@@ -220,60 +217,3 @@ def _body(request: ModelRequest, *, is_official: bool) -> dict[str, Any]:
             for tool in request.tools
         ]
     return body
-
-
-def messages_of(request: ModelRequest) -> list[dict[str, Any]]:
-    """Neighbours of the user's role are one message, as templates of some models want the roles to alternate. Results
-    of tools are text alone there: what they show follows the last of them, as the user's."""
-    messages: list[dict[str, Any]] = []
-    shown: list[dict[str, Any]] = []
-    for turn in request.turns:
-        if shown and not isinstance(turn, ToolTurn):
-            messages.append({"role": "user", "content": shown})
-            shown = []
-        message = _message(turn, request)
-        if messages and messages[-1]["role"] == message["role"] == "user":
-            messages[-1]["content"] = _joined(messages[-1]["content"], message["content"])
-        else:
-            messages.append(message)
-        if isinstance(turn, ToolTurn) and (images := images_of(turn, request)):
-            shown += _pictures(turn, images)
-    return [*messages, {"role": "user", "content": shown}] if shown else messages
-
-
-def _joined(said: _Content, more: _Content) -> _Content:
-    if isinstance(said, str) and isinstance(more, str):
-        return f"{said}\n\n{more}"
-    return [*_parts(said), *_parts(more)]
-
-
-def _parts(content: _Content) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
-def _pictures(turn: ToolTurn, images: Sequence[Image]) -> list[dict[str, Any]]:
-    told = note_text(NoteTurn(text=f"What the tool {turn.name} showed (call {turn.call_id}):"))
-    urls = [f"data:{image.media_type};base64,{image.base64}" for image in images]
-    return [*_parts(told), *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
-
-
-def _message(turn: Turn, request: ModelRequest) -> dict[str, Any]:
-    match turn:
-        case UserTurn():
-            return {"role": "user", "content": user_text(turn)}
-        case NoteTurn():
-            return {"role": "user", "content": note_text(turn)}
-        case ToolTurn():
-            return {"role": "tool", "tool_call_id": turn.call_id, "content": result_text(turn, request)}
-        case AssistantTurn():
-            message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
-            if turn.calls:
-                message["tool_calls"] = [
-                    {
-                        "id": call.call_id,
-                        "type": "function",
-                        "function": {"name": call.name, "arguments": json.dumps(call.arguments or {})},
-                    }
-                    for call in turn.calls
-                ]
-            return message

@@ -19,6 +19,15 @@ _GPT_5 = re.compile(r"gpt-5(?:\.(?P<minor>\d+))?(?![\d.])")
 _O_SERIES = re.compile(r"o\d")
 _OPENAI_PLAIN = re.compile(r"gpt-[34]|chatgpt|.*-chat")
 _NO_TOOLS_BESIDE_SINCE = 2
+_WANT_REASONING: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"(?:.*/)?deepseek-(?:v(?:3\.[12]|[4-9])|reasoner|chat|flash)", re.IGNORECASE), ""),
+    (re.compile(r"(?:.*/)?kimi-(?:k[2-9]|for-coding|thinking)", re.IGNORECASE), " "),
+    (re.compile(r"(?:.*/)?mimo-v[2-9]", re.IGNORECASE), ""),
+)
+"""Models that want each call's thinking back, and what stands there where there is none. Sources: DeepSeek's guide on
+the thinking mode; Moonshot's on thinking with tools (and that it refuses an empty one); Xiaomi's on MiMo."""
+_EXTRA_HIGH_SINCE = 2
+_ALWAYS_REASONS = re.compile(r"codex|-pro")
 _SHARES = {"high": 2, "max": 4}
 MIN_BUDGET = 1_024
 
@@ -56,17 +65,54 @@ def openai_thinks(model: str, *, is_official: bool) -> Thinks:
     return "optional" if minor == 1 and "codex" not in model else "always"
 
 
+def empty_reasoning(model: str) -> str | None:
+    """What a turn with calls and no thinking says as its `reasoning_content`, for models that refuse one without; None
+    for all others, which aren't sent it."""
+    return next((empty for names, empty in _WANT_REASONING if names.match(model)), None)
+
+
 def openai_fields(model: str, thinking: ThinkingLevel | None, *, is_official: bool, has_tools: bool) -> dict[str, Any]:
-    """What a request for chat completions says of it. Compatible servers have no common word for off: they are asked
-    for nothing, and what comes all the same is not shown."""
+    """What a request for chat completions says of it. Compatible servers have no common word for off: most are
+    asked for nothing, and what comes all the same is not shown."""
     if not is_official:
-        return {"reasoning_effort": thinking} if thinking in ("high", "max") else {}
+        switch = {"thinking": {"type": "disabled" if thinking == "off" else "enabled"}}
+        named = switch if thinking and empty_reasoning(model) is not None else {}
+        return {**named, "reasoning_effort": thinking} if thinking in ("high", "max") else named
     minor = _gpt_5_minor(model)
     if minor is not None and minor >= _NO_TOOLS_BESIDE_SINCE and not _OPENAI_PLAIN.match(model):
         return {"reasoning_effort": "none"} if has_tools else {}
     if thinking is None:
         return {}
     return {"reasoning_effort": "none" if thinking == "off" else "high"}
+
+
+def responses_thinks(model: str, *, is_official: bool) -> Thinks:
+    """Of a model behind OpenAI's responses, which take tools and reasoning together."""
+    if not is_official:
+        return "optional"
+    if _OPENAI_PLAIN.match(model):
+        return "never"
+    if _O_SERIES.match(model):
+        return "always"
+    minor = _gpt_5_minor(model)
+    can_be_off = minor is None or (minor >= 1 and _ALWAYS_REASONS.search(model) is None)
+    return "optional" if can_be_off else "always"
+
+
+def responses_fields(model: str, thinking: ThinkingLevel | None, *, is_official: bool) -> dict[str, Any]:
+    """What a request for responses says of it. A model that does not reason refuses to be asked for what it reasoned,
+    and summaries are asked for only by who wants to see them, as not every key may have them."""
+    if is_official and _OPENAI_PLAIN.match(model):
+        return {}
+    fields: dict[str, Any] = {"include": ["reasoning.encrypted_content"]}
+    if thinking == "off":
+        return {**fields, "reasoning": {"effort": "none"}}
+    if thinking is None:
+        return fields
+    minor = _gpt_5_minor(model)
+    knows_more = minor is not None and minor >= _EXTRA_HIGH_SINCE
+    effort = "xhigh" if thinking == "max" and knows_more else "high"
+    return {**fields, "reasoning": {"effort": effort, "summary": "auto"}}
 
 
 def _gpt_5_minor(model: str) -> int | None:

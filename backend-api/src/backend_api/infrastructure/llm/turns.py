@@ -1,8 +1,10 @@
-"""What both providers' adapters need to tell a turn."""
+"""What the adapters of all providers need to tell a turn."""
 
 from __future__ import annotations
 
-from backend_api.domain.agent.model import ModelRequest, NoteTurn, ToolTurn, UserTurn
+from collections.abc import Iterator
+
+from backend_api.domain.agent.model import AssistantTurn, ModelRequest, NoteTurn, Thinking, ToolTurn, UserTurn
 from backend_api.domain.agent.pictures import Image
 
 UNREADABLE = "A picture was taken here. It is not there any more, or can't be read."
@@ -31,3 +33,20 @@ def user_text(turn: UserTurn) -> str:
         return turn.text or "(empty message)"
     names = "\n".join(f"- {name}" for name in turn.attachments)
     return f"{turn.text}\n\n[Files attached, in the workspace:\n{names}]".strip()
+
+
+def pieces_of(turn: AssistantTurn) -> Iterator[str | Thinking]:
+    """Its text and what can go back of its thinking, in the order they came. No piece of text is blank, and no thinking
+    stands at the end, where providers refuse it."""
+    begin = 0
+    last = len(turn.text.rstrip())
+    for thinking in turn.thinking:
+        is_kept = thinking.signature is not None or thinking.opaque is not None
+        if not is_kept or (thinking.offset >= last and not turn.calls):
+            continue
+        if turn.text[begin : thinking.offset].strip():
+            yield turn.text[begin : thinking.offset]
+        begin = max(begin, thinking.offset)
+        yield thinking
+    if turn.text[begin:].strip():
+        yield turn.text[begin:]

@@ -77,6 +77,7 @@ def _texts(turn: Turn) -> Iterator[str]:
             for thinking in turn.thinking:
                 yield thinking.text
                 yield thinking.signature or ""
+                yield thinking.opaque or ""
             for call in turn.calls:
                 yield call.name
                 yield json.dumps(call.arguments, ensure_ascii=False)

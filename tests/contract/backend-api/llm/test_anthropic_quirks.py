@@ -1,0 +1,126 @@
+"""What Anthropic, and servers that speak as it does, really send."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.model import (
+    FinishPart,
+    ModelRequest,
+    ModelStreamCutError,
+    Part,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    UsagePart,
+    UserTurn,
+)
+from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from support.model_server import Answer, ModelServer
+
+Json = dict[str, Any]
+STOP: Json = {"type": "message_stop"}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as server:
+        yield server
+
+
+async def ask(server: ModelServer, *frames: Json) -> list[Part]:
+    server.answer(Answer(frames=frames))
+    model = AnthropicModel(key="k", base_url=server.url)
+    request = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=10)
+    try:
+        async with aclosing(model.stream(request)) as parts:
+            return [part async for part in parts]
+    finally:
+        await model.aclose()
+
+
+def begins(index: int, **block: Any) -> Json:
+    return {"type": "content_block_start", "index": index, "content_block": block}
+
+
+def piece(index: int, **delta: Any) -> Json:
+    return {"type": "content_block_delta", "index": index, "delta": delta}
+
+
+def ends(index: int) -> Json:
+    return {"type": "content_block_stop", "index": index}
+
+
+def because(reason: str | None, **usage: int) -> Json:
+    return {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}
+
+
+def use(index: int, name: str, *pieces: str, **fields: Any) -> Sequence[Json]:
+    said = [piece(index, type="input_json_delta", partial_json=text) for text in pieces]
+    return [begins(index, type="tool_use", name=name, **fields), *said, ends(index)]
+
+
+def calls(parts: Sequence[Part]) -> list[tuple[str, Any]]:
+    return [(part.request.name, part.request.arguments) for part in parts if isinstance(part, ToolCallPart)]
+
+
+async def test_arguments_may_be_whole_at_the_start_of_a_call(server: ModelServer) -> None:
+    parts = await ask(server, *use(0, "a", id="x", input={"n": 1}), because("tool_use"), STOP)
+    assert calls(parts) == [("a", {"n": 1})]
+
+
+async def test_calls_may_lack_an_id(server: ModelServer) -> None:
+    parts = await ask(server, *use(0, "a", "{}"), *use(1, "b", '{"n"', ": 2}"), because("tool_use"), STOP)
+    assert calls(parts) == [("a", {}), ("b", {"n": 2})]
+    assert parts[-1] == FinishPart("tool_calls")
+
+
+async def test_an_answer_cut_inside_arguments_has_the_call_with_none(server: ModelServer) -> None:
+    parts = await ask(server, *use(0, "a", '{"n": '), because("max_tokens"), STOP)
+    assert (calls(parts), parts[-1]) == ([("a", None)], FinishPart("length"))
+
+
+async def test_usage_is_cumulative_and_may_be_missing(server: ModelServer) -> None:
+    start = {"type": "message_start", "message": {"usage": {"input_tokens": 5, "cache_read_input_tokens": 2}}}
+    parts = await ask(server, start, because(None, output_tokens=1), because("end_turn", output_tokens=3), STOP)
+    used = [part.usage for part in parts if isinstance(part, UsagePart)][-1]
+    assert (used.input, used.cached, used.output) == (7, 2, 3)
+    assert await ask(server, {"type": "message_start", "message": {}}, STOP) == [FinishPart("stop")]
+
+
+async def test_an_empty_text_before_a_call_is_nothing_said(server: ModelServer) -> None:
+    parts = await ask(server, begins(0, type="text", text=""), ends(0), *use(1, "a", "{}"), because("tool_use"), STOP)
+    assert not any(isinstance(part, TextPart) and part.text for part in parts)
+    assert calls(parts) == [("a", {})]
+
+
+async def test_thinking_keeps_its_signature_and_redacted_thinking_its_whole_block(server: ModelServer) -> None:
+    parts = await ask(
+        server,
+        begins(0, type="thinking", thinking="", signature=""),
+        piece(0, type="thinking_delta", thinking="hm"),
+        piece(0, type="signature_delta", signature="s=="),
+        ends(0),
+        begins(1, type="redacted_thinking", data="x=="),
+        ends(1),
+        because("end_turn"),
+        STOP,
+    )
+    assert parts[:2] == [ThinkingPart("hm"), ThinkingPart("", signature="s==")]
+    assert parts[2] == ThinkingPart("", opaque='{"type":"redacted_thinking","data":"x=="}')
+
+
+async def test_an_ending_without_a_reason_is_whole_and_one_without_its_mark_is_cut(server: ModelServer) -> None:
+    said = [begins(0, type="text", text=""), piece(0, type="text_delta", text="So"), ends(0)]
+    assert (await ask(server, *said, because(None), STOP))[-1] == FinishPart("stop")
+    with pytest.raises(ModelStreamCutError):
+        await ask(server, *said)
+
+
+async def test_what_is_not_known_is_passed_over(server: ModelServer) -> None:
+    odd = [{"type": "ping"}, begins(0, type="new"), piece(0, type="new_delta"), piece(7, type="input_json_delta")]
+    assert await ask(server, *odd, ends(0), ends(9), STOP) == [FinishPart("stop")]
