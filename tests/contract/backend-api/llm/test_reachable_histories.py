@@ -1,0 +1,191 @@
+"""Whatever happens in a conversation, the next request is one that providers take, in each of their wire formats."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backend_api.application.conversation.answer_wait import AnswerWait
+from backend_api.domain.agent.approvals import Decision
+from backend_api.domain.agent.events import ApprovalRequested
+from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.agent.options import Options
+from backend_api.domain.agent.tools import Done
+from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
+from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
+from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.infrastructure.memory.run_waits import MemoryWaits
+from support.model_seals import Form
+from support.model_server import Answer, Call, ModelServer
+from support.scripted import HandlerBox
+from support.stage import USER, Stage, until, worker_for, working
+
+ADAPTERS: dict[Form, Callable[[ModelServer], Any]] = {
+    "chat": lambda server: OpenAiChatModel(key="k", base_url=server.openai_url),
+    "responses": lambda server: OpenAiResponsesModel(key="k", base_url=server.openai_url),
+    "messages": lambda server: AnthropicModel(key="k", base_url=server.url),
+}
+MODELS: dict[Form, tuple[str, str]] = {
+    "chat": ("deepseek-v4-pro", "some-model"),
+    "responses": ("gpt-5.5", "gpt-5.6"),
+    "messages": ("claude-sonnet-4-5", "claude-opus-4-6"),
+}
+LOOK, WRITE = Call(name="look", id="a"), Call(name="write", id="b")
+SAID = ("Well,", " so", " it is.")
+ANSWERS: dict[str, Answer] = {
+    "answer": Answer(texts=SAID),
+    "think": Answer(thinking=["hm"], texts=SAID),
+    "redacted": Answer(redacted=True, texts=SAID),
+    "call": Answer(texts=(), calls=[LOOK]),
+    "think and call": Answer(thinking=["hm", " so"], texts=("I look.",), calls=[LOOK, Call(name="look", id="c")]),
+    "redacted call": Answer(redacted=True, texts=(), calls=[LOOK]),
+    "cut": Answer(thinking=["hm"], texts=SAID, finish="length"),
+    "cut in arguments": Answer(texts=(), calls=[Call(name="look", arguments='{"wh')], finish="length"),
+    "nothing": Answer(texts=()),
+    "blank": Answer(texts=(" ", "\n")),
+    "only thinking": Answer(thinking=["hm"], texts=()),
+    "long name": Answer(texts=(), calls=[Call(name="look" * 30), Call(name="böse name", id="c")]),
+    "one id twice": Answer(texts=(), calls=[LOOK, LOOK]),
+    "no id": Answer(texts=(), calls=[Call(name="look", id="")]),
+    "no JSON": Answer(thinking=["hm"], texts=(), calls=[Call(name="look", arguments="where: there")]),
+    "a list": Answer(texts=(), calls=[Call(name="look", arguments="[1]")]),
+    "no reason": Answer(texts=SAID, finish=""),
+    "refused": Answer(texts=("I can't.",), finish="refusal"),
+    "a fault": Answer(texts=("Half",), fault={"type": "server_error", "code": "server_error", "message": "oops"}),
+    "lost": Answer(texts=SAID, cut_after=4),
+}
+LONG = Answer(thinking=["hm"], texts=SAID, calls=[LOOK])
+ENDINGS = ("stop", "redirect", "taken over", "taken over in a call", "approve", "deny", "deny by a message")
+
+
+@dataclass(kw_only=True)
+class Play:
+    """One conversation with the strict server."""
+
+    form: Form
+    server: ModelServer
+    chat: Any
+    thinking: bool
+    stage: Stage = field(default_factory=Stage)
+    model: int = 0
+    workers: int = 0
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    holds: bool = False
+
+    def worker(self, *, is_other: bool = False) -> Any:
+        self.model ^= is_other
+        self.workers += 1
+        name = MODELS[self.form][self.model]
+        tools = HandlerBox()
+        tools.add("look", self._run, read_only=True)
+        tools.add("write", self._run)
+        return worker_for(
+            self.stage,
+            self.chat,
+            tools,
+            name=f"worker_{self.workers}",
+            info=ModelInfo(id=name, label=name, provider=self.form),
+            defaults=Options(enable_thinking=self.thinking, enable_approval=True),
+        )
+
+    async def _run(self, *_: Any) -> Done:
+        if self.holds:
+            self.holds = False
+            self.held.set()
+            await asyncio.Event().wait()
+        return Done(success=True, output="seen")
+
+    async def step(self, session: SessionId, name: str, frames: int, *, is_other: bool) -> None:
+        self.server.silent.clear()
+        self.held.clear()
+        async with working(self.worker(is_other=is_other)):
+            if name in ANSWERS:
+                self.server.answer(ANSWERS[name])
+                await self.stage.until_finished(await self.stage.say(session, name))
+            elif name in ("stop", "redirect", "taken over"):
+                self.server.answer(Answer(**_fields(LONG), hang_after=frames))
+                run_id = await self.stage.say(session, name)
+                await self.server.silent.wait()
+                await self._end(session, name, run_id)
+            elif name == "taken over in a call":
+                self.server.answer(Answer(texts=(), calls=[LOOK]))
+                self.holds = True
+                run_id = await self.stage.say(session, name)
+                await self.held.wait()
+                await self._end(session, name, run_id)
+            else:
+                self.server.answer(Answer(thinking=["hm"], texts=("I write.",), calls=[LOOK, WRITE]))
+                run_id = await self.stage.say(session, name)
+                await until(lambda: self.stage.run(run_id).status == RunStatus.WAITING)
+                await self._decide(session, name, run_id)
+
+    async def _end(self, session: SessionId, name: str, run_id: RunId) -> None:
+        match name:
+            case "stop":
+                await self.stage.stop(session)
+            case "redirect":
+                await self.stage.say(session, "no, this", interrupt=True)
+            case _:
+                self.stage.lapse(run_id)
+                async with working(self.worker()):
+                    await self.stage.until_finished(run_id)
+        await self.stage.until_finished(run_id)
+
+    async def _decide(self, session: SessionId, name: str, run_id: RunId) -> None:
+        if name == "deny by a message":
+            await self.stage.say(session, "and this")
+        else:
+            (*_, requested) = self.stage.payloads(session, ApprovalRequested)
+            answer = AnswerWait(MemoryWaits(self.stage.store), self.stage.stream, self.stage.notifier)
+            decision = Decision(decision="approve" if name == "approve" else "deny", feedback="Not so.")
+            await answer(session, USER, requested.approval_id, decision)
+        await self.stage.until_finished(run_id)
+
+
+def _fields(answer: Answer) -> dict[str, Any]:
+    return {"thinking": answer.thinking, "texts": answer.texts, "calls": answer.calls}
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from([*ANSWERS, *ENDINGS]), st.integers(1, 6), st.booleans()), min_size=1, max_size=5
+)
+
+
+async def play(form: Form, steps: list[tuple[str, int, bool]], *, thinking: bool) -> None:
+    async with ModelServer() as server:
+        chat = ADAPTERS[form](server)
+        try:
+            game = Play(form=form, server=server, chat=chat, thinking=thinking)
+            session = await game.stage.open_session(title="named")
+            async with asyncio.timeout(60):
+                for name, frames, is_other in steps:
+                    await game.step(session, name, frames, is_other=is_other)
+                    server.script.clear()
+                async with working(game.worker()):
+                    end = await game.stage.until_finished(await game.stage.say(session, "and now?"))
+            assert server.refusals == []
+            assert (end.status, end.reason) == ("completed", None)
+        finally:
+            with suppress(TimeoutError):
+                await chat.aclose()
+
+
+@pytest.mark.parametrize("form", list(ADAPTERS))
+@settings(max_examples=25, deadline=None)
+@given(steps=STEPS, thinking=st.booleans())
+def test_no_request_is_refused(form: Form, steps: list[tuple[str, int, bool]], thinking: bool) -> None:
+    asyncio.run(play(form, steps, thinking=thinking))
+
+
+@pytest.mark.parametrize("form", list(ADAPTERS))
+@pytest.mark.parametrize("name", [*ANSWERS, *ENDINGS])
+async def test_after_each_of_them_the_next_request_is_taken(form: Form, name: str) -> None:
+    await play(form, [("think and call", 1, False), (name, 4, False)], thinking=True)
