@@ -13,6 +13,7 @@ from support.model_server import Answer, Call, ModelServer
 from support.stack import run_stack
 
 Json = dict[str, Any]
+FORMS = ("chat", "responses", "messages")
 WORDS = ("All", " is", " well")
 
 
@@ -22,11 +23,11 @@ async def model() -> AsyncIterator[ModelServer]:
         yield server
 
 
-def settings_for(model: ModelServer) -> dict[str, str]:
+def settings_for(model: ModelServer, form: str = "chat") -> dict[str, str]:
+    openai = {"LLM_PROVIDER": "openai", "OPENAI_API_KEY": "sk-scripted", "OPENAI_BASE_URL": model.openai_url}
+    anthropic = {"LLM_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": "sk-scripted", "ANTHROPIC_BASE_URL": model.url}
     return {
-        "LLM_PROVIDER": "openai",
-        "OPENAI_API_KEY": "sk-scripted",
-        "OPENAI_BASE_URL": model.openai_url,
+        **(anthropic if form == "messages" else {**openai, "OPENAI_API": form}),
         "MODEL": "scripted",
         "LLM_MAX_RETRIES": "1",
         "LLM_RETRY_BASE_DELAY": "0.01",
@@ -34,19 +35,26 @@ def settings_for(model: ModelServer) -> dict[str, str]:
     }
 
 
+@pytest.mark.parametrize("form", FORMS)
 async def test_every_fault_of_a_model_ends_in_a_clear_event_and_a_usable_session(
-    model: ModelServer, tmp_path: Path
+    model: ModelServer, tmp_path: Path, form: str
 ) -> None:
+    key = "ANTHROPIC_API_KEY" if form == "messages" else "OPENAI_API_KEY"
     cases: list[tuple[str, list[Answer], str, str]] = [
-        ("401", [Answer(status=401)], "failed", "OPENAI_API_KEY"),
+        ("401", [Answer(status=401)], "failed", key),
         ("429 for ever", [Answer(status=429)] * 4, "failed", "429"),
         ("500 for ever", [Answer(status=500)] * 4, "failed", "500"),
         ("cut in mid-answer", [Answer(texts=("Half", " an", " answer"), cut_after=3)], "failed", "broke"),
         ("500 once", [Answer(status=500)], "completed", ""),
         ("broken arguments", [Answer(texts=(), calls=(Call(name="shell_exec", arguments='{"comm'),))], "completed", ""),
         ("no such tool", [Answer(texts=(), calls=(Call(name="teleport"),))], "completed", ""),
+        ("a name too long", [Answer(texts=(), calls=(Call(name="shell_exec" * 9),))], "completed", ""),
+        ("one id twice", [Answer(texts=(), calls=(Call(name="utc_now"), Call(name="utc_now")))], "completed", ""),
+        ("nothing", [Answer(texts=())], "completed", ""),
+        ("only thinking", [Answer(texts=(), thinking=("hm",))], "completed", ""),
+        ("no reason", [Answer(texts=WORDS, finish="")], "completed", ""),
     ]
-    with run_stack(tmp_path / "stack", **settings_for(model)) as stack:
+    with run_stack(tmp_path / "stack", **settings_for(model, form)) as stack:
         async with ApiClient(stack.base_url) as api:
             for name, answers, status, told in cases:
                 session = await api.new_session()
@@ -64,10 +72,12 @@ async def test_every_fault_of_a_model_ends_in_a_clear_event_and_a_usable_session
                 assert again[-1]["status"] == "completed", (name, again[-1])
                 said = [event["text"] for event in again if event["type"] == "message.completed"]
                 assert said[-1] == "".join(WORDS)
+    assert model.refusals == []
 
 
-async def test_a_model_that_hangs_can_be_stopped_at_once(model: ModelServer, tmp_path: Path) -> None:
-    with run_stack(tmp_path / "stack", **settings_for(model)) as stack:
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_model_that_hangs_can_be_stopped_at_once(model: ModelServer, tmp_path: Path, form: str) -> None:
+    with run_stack(tmp_path / "stack", **settings_for(model, form)) as stack:
         async with ApiClient(stack.base_url) as api:
             session = await api.new_session()
             model.answer(Answer(texts=("Let", " me", " think"), hang_after=3))

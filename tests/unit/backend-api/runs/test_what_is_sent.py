@@ -244,7 +244,7 @@ async def test_answers_that_call_a_tool_after_each_continuation_are_continued_th
     model = ScriptedModel(*([[STOP], [call, CALLS]] * 6), [TextPart("Done."), STOP])
     await answered(stage, model, session, "go")
     assert len(model.requests) == 7
-    assert [notice.code for notice in stage.payloads(session, Notice)] == ["length"]
+    assert [notice.code for notice in stage.payloads(session, Notice)] == ["silent"]
 
 
 async def test_a_call_that_was_cut_and_its_answer_are_read_again_as_they_were_sent() -> None:

@@ -42,8 +42,7 @@ class LlmSettingError(ValueError):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmSettings:
     """`LLM_PROVIDER`, `MODEL`, `MODELS`, `MODELS_FILE`, `VISION_MODELS`, `*_API_KEY`, `*_BASE_URL`, `OPENAI_API`,
-    `CONTEXT_WINDOW`,
-    `DEMO_DELAY_MS`.
+    `CONTEXT_WINDOW`, `DEMO_DELAY_MS`.
 
     `model` empty means the provider's own default; `models` are further ones on offer from the same provider.
     `roles` names models by their role, empty for none; such a model need not be on offer.

@@ -11,6 +11,8 @@ MOST = 3
 """In a run."""
 CUT = "Your answer was cut at the length limit. Go on exactly where it stops, without repeating anything."
 EMPTY = "Your last answer was empty. Tell the person the result of what you did, or go on working."
+TOO_LONG = Notice(text="The answer was cut at the length limit.", code="length")
+SILENT = Notice(text="The model said nothing, though it was asked again.", code="silent")
 
 
 def _closing(conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:
@@ -20,7 +22,7 @@ def _closing(conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None
     if not is_cut and answer.text.strip():
         return None
     if conversation.continuations + len(answer.continuations) >= MOST:
-        return GiveUp(Notice(text="The answer was cut at the length limit.", code="length"))
+        return GiveUp(TOO_LONG if is_cut else SILENT)
     return GoOn(CUT if is_cut else EMPTY)
 
 

@@ -1,0 +1,134 @@
+"""Whatever a model answers, in each wire format: a clear event, and a conversation that goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.events import ErrorEvent, Notice, RunFinished, ToolCalled, ToolFinished
+from backend_api.domain.agent.tools import Done
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
+from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
+from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from support.model_server import Answer, Call, ModelServer
+from support.scripted import HandlerBox
+from support.stage import Stage, worker_for, working
+
+FORMS = ("chat", "responses", "messages")
+SAID = Answer(texts=("Well.",))
+
+
+def adapter(form: str, server: ModelServer) -> Any:
+    match form:
+        case "chat":
+            return OpenAiChatModel(key="k", base_url=server.openai_url)
+        case "responses":
+            return OpenAiResponsesModel(key="k", base_url=server.openai_url)
+        case _:
+            return AnthropicModel(key="k", base_url=server.url)
+
+
+async def answered(form: str, *answers: Answer) -> tuple[Stage, SessionId]:
+    """A message that is answered so, and one more."""
+
+    async def look(*_: Any) -> Done:
+        return Done(success=True, output="seen")
+
+    tools, stage = HandlerBox(), Stage()
+    tools.add("look", look)
+    async with ModelServer(SAID) as server:
+        chat = adapter(form, server)
+        session = await stage.open_session(title="named")
+        async with working(worker_for(stage, chat, tools)):
+            server.answer(*answers)
+            await stage.until_finished(await stage.say(session, "go"))
+            server.script.clear()
+            end = await stage.until_finished(await stage.say(session, "and now?"))
+        await chat.aclose()
+        assert (server.refusals, end.status) == ([], "completed")
+    return stage, session
+
+
+def called(*calls: Call) -> Answer:
+    return Answer(texts=(), calls=calls)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("arguments", "received"), [('{"what": ', '{"what": '), ("[1]", "[1]"), ("there", "there"), ('{"n": NaN}', "NaN")]
+)
+async def test_arguments_that_are_no_json_object_are_told_as_the_result(
+    form: str, arguments: str, received: str
+) -> None:
+    stage, session = await answered(form, called(Call(name="look", arguments=arguments)))
+    (result,) = stage.payloads(session, ToolFinished)
+    assert not result.success
+    assert "the arguments are not a JSON object, or were cut" in result.preview
+    assert received in result.preview
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["look" * 30, "böse", "functions.look"])
+async def test_a_name_of_no_tool_is_told_as_the_result_and_recorded_as_one_that_can_be_sent(
+    form: str, name: str
+) -> None:
+    stage, session = await answered(form, called(Call(name=name)))
+    (result,), (recorded,) = stage.payloads(session, ToolFinished), stage.payloads(session, ToolCalled)
+    assert not result.success
+    assert "look" in result.preview
+    assert len(recorded.name) <= 64
+    assert recorded.name.isascii()
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_two_calls_with_one_id_are_two_calls(form: str) -> None:
+    stage, session = await answered(form, called(Call(name="look"), Call(name="look")))
+    results = stage.payloads(session, ToolFinished)
+    assert [result.success for result in results] == [True, True]
+    assert len({result.call_id for result in results}) == 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("nothing", [Answer(texts=()), Answer(texts=("\n",)), Answer(texts=(), thinking=("hm",))])
+async def test_who_says_nothing_is_asked_again_and_then_it_is_told(form: str, nothing: Answer) -> None:
+    stage, session = await answered(form, nothing)
+    assert stage.said(session).strip() == "Well.Well."
+    assert not stage.payloads(session, Notice)
+    stage, session = await answered(form, *[nothing] * 4)
+    (notice,) = stage.payloads(session, Notice)
+    assert notice.code == "silent"
+    assert [end.status for end in stage.payloads(session, RunFinished)] == ["completed", "completed"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_an_answer_that_is_cut_again_and_again_is_told_as_such(form: str) -> None:
+    stage, session = await answered(form, *[Answer(texts=("So ",), finish="length")] * 4)
+    (notice,) = stage.payloads(session, Notice)
+    assert notice.code == "length"
+    assert stage.said(session) == "So " * 4 + "Well."
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_finish_without_a_reason_keeps_what_was_said(form: str) -> None:
+    stage, session = await answered(form, Answer(texts=("So.",), finish=""))
+    assert stage.said(session).startswith("So.")
+    assert [end.status for end in stage.payloads(session, RunFinished)] == ["completed", "completed"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_refusal_ends_the_run_with_its_reason(form: str) -> None:
+    stage, session = await answered(form, Answer(texts=("No.",), finish="refusal"))
+    end = stage.payloads(session, RunFinished)[0]
+    assert (end.status, end.reason) == ("failed", "The model refused to answer this request.")
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_fault_in_the_middle_is_an_error_and_keeps_what_was_said(form: str) -> None:
+    fault = {"type": "server_error", "code": "server_error", "message": "out of order"}
+    stage, session = await answered(form, Answer(texts=("Half",), fault=fault))
+    (error,) = stage.payloads(session, ErrorEvent)
+    assert "out of order" in error.text
+    assert error.code == "model_unavailable"
+    assert stage.said(session) == "HalfWell."
