@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 import pytest
 
 from backend_api.domain.agent.answer import MAX_OPAQUE_CHARACTERS
 from backend_api.domain.agent.events import ThinkingCompleted
-from backend_api.domain.agent.model import AssistantTurn, FinishPart, ModelInfo, TextPart, ThinkingPart
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    FinishPart,
+    ModelInfo,
+    ModelRequest,
+    TextPart,
+    Thinking,
+    ThinkingPart,
+    ToolRequest,
+    ToolTurn,
+    UserTurn,
+)
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.tools import Done
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
@@ -94,6 +106,22 @@ async def test_it_goes_back_in_every_later_request_and_not_to_another_model(
         sent = json.dumps(parts_of(form, earlier)).replace(', "cache_control": {"type": "ephemeral"}', "")
         again = json.dumps(parts_of(form, later)).replace(', "cache_control": {"type": "ephemeral"}', "")
         assert again.startswith(sent[:-1])
+
+
+async def test_thinking_with_nothing_after_it_is_left_out(form: Form, chat: Any, server: ModelServer) -> None:
+    """As where it was stopped while it thought again: providers refuse an answer that ends with thinking."""
+    server.is_strict = False
+    item = json.dumps({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"})
+    first, last = (Thinking(text="hm", signature="s", opaque=item, offset=offset) for offset in (0, 3))
+    for calls in ((), (ToolRequest(call_id="a", name="look", arguments={}),)):
+        said = AssistantTurn(text="So.", thinking=(first, last), calls=calls)
+        results = [ToolTurn(call_id=call.call_id, name="look", output="seen", success=True) for call in calls]
+        turns = [UserTurn(text="Look."), said, *results, UserTurn(text="And now?")]
+        asked = ModelRequest(model="m", system="", turns=turns, tools=[], max_output_tokens=100)
+        async with aclosing(chat.stream(asked)) as parts:
+            assert [part async for part in parts]
+    counts = [len(thoughts(form, body)) for body in server.requests]
+    assert counts == ([0, 0] if form == "chat" else [1, 2])
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,15 @@ def test_local_mode_listens_on_loopback_only(monkeypatch: pytest.MonkeyPatch, ho
         load_settings()
 
 
+def test_openai_is_asked_in_one_of_two_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wanted in ("", "chat", "responses"):
+        monkeypatch.setenv("OPENAI_API", wanted)
+        assert load_settings().openai_api == wanted
+    monkeypatch.setenv("OPENAI_API", "completions")
+    with pytest.raises(SettingsError, match=r"OPENAI_API.*'chat' or 'responses'"):
+        load_settings()
+
+
 def test_a_wrong_value_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUTH_MODE", "none")
     with pytest.raises(SettingsError, match="AUTH_MODE"):
