@@ -6,7 +6,7 @@ over goes on from its last recorded step by the same code.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -22,11 +22,10 @@ from backend_api.domain.agent.model import (
     ModelRequest,
     ModelRequestError,
     NoteTurn,
-    ToolTurn,
 )
 from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
 from backend_api.domain.agent.options import AgentMode
-from backend_api.domain.agent.pictures import Image, Picture, Pictures
+from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tool_runner import ToolRunner
@@ -175,15 +174,10 @@ class AgentLoop:
             tools=self.opening.tools,
             max_output_tokens=self.max_output_tokens,
             thinking=self.opening.thinking,
-            pictures=await self._load(sent),
+            pictures=await self.pictures.load(wanted) if (wanted := sent.shown_pictures()) else {},
         )
         self.journal.open_message(answer.message(), preface)
         return request
-
-    async def _load(self, sent: Conversation) -> Mapping[Picture, Image]:
-        turns = [sent.turns[index] for index in sent.pictures]
-        wanted = [picture for turn in turns if isinstance(turn, ToolTurn) for picture in turn.pictures]
-        return await self.pictures.load(wanted) if wanted else {}
 
     async def _call(self, request: ModelRequest, answer: Answer) -> None:
         answer.last_call = Usage()

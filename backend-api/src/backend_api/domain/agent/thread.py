@@ -63,6 +63,11 @@ class Conversation:
     pictures: Sequence[int] = ()
     mode: AgentMode | None = None
 
+    def shown_pictures(self) -> list[Picture]:
+        """Those of its turns that have some."""
+        turns = [self.turns[index] for index in self.pictures]
+        return [picture for turn in turns if isinstance(turn, ToolTurn) for picture in turn.pictures]
+
     def reopened(self, opened: ContextOpened) -> Conversation:
         """As it is sent after another opening."""
         return replace(self, turns=without_thinking(self.turns), opened=opened, opened_at=len(self.turns))
