@@ -105,6 +105,7 @@ export default {
     approveAll: 'Approve all',
     denyAll: 'Refuse all',
     always: 'Approve and stop asking here',
+    length: '{count} characters, read them to the end',
     why: 'If you refuse: why? (the agent reads it)',
     until: 'Refused at {time} if nobody decides. You can write a message instead.',
     approve: 'Approved',

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { WireEvent } from '@/api/types'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { allSeen, shownArguments } from './approval'
 import ApprovalCard from './ApprovalCard.vue'
 import { reduce } from './reducer'
 import { emptyTranscript, type ApprovalItem, type Transcript } from './transcript'
@@ -48,6 +49,17 @@ function outcomes(count: number): string[] {
   return after(count).items.flatMap((item) => (item.kind === 'tool' ? [item.outcome] : []))
 }
 
+describe('the arguments of a call', () => {
+  it('are shown with what can hide or reverse a part of them written out', () => {
+    const command = 'ls \u202E\u2066; rm -rf work \u2069\u{E0041}a\rb\u200Bc\nd\te'
+    const [shown] = shownArguments({ command })
+    expect(shown?.text).toBe('ls ⟨U+202E⟩⟨U+2066⟩; rm -rf work ⟨U+2069⟩⟨U+E0041⟩a⟨U+000D⟩b⟨U+200B⟩c\nd\te')
+    expect(shownArguments({ 'a\u202E': null, b: undefined })).toEqual([
+      { name: 'a⟨U+202E⟩', text: 'null', length: null },
+    ])
+    expect(allSeen('运行 résumé 🦊')).toBe('运行 résumé 🦊')
+  })
+})
 describe('an approval', () => {
   it('holds its calls, and one that is approved runs when it is started', () => {
     expect(after(4).run?.status).toBe('waiting')
@@ -69,7 +81,8 @@ describe('an approval', () => {
     })
     show(4)
     expect(screen.getByText('rm -r <b>all</b>')).toBeTruthy()
-    expect(screen.getByText(/^x{4000} … \+1000$/)).toBeTruthy()
+    expect(screen.getByText(/^x{5000}$/)).toBeTruthy()
+    expect(screen.getByText(/5,000 characters, read them to the end/)).toBeTruthy()
     await userEvent.type(screen.getByRole('textbox'), 'Not all!')
     await userEvent.click(screen.getAllByRole('button', { name: 'Refuse' })[0] as HTMLElement)
     expect(server.calls.at(-1)?.body).toEqual({ decision: 'deny', call_ids: ['c1'], feedback: 'Not all!' })

@@ -1,16 +1,32 @@
 import type { ApprovalDecision } from './transcript'
 
-/** What of an argument is shown: the rest of a longer one is on the tool's card. */
-const LONGEST = 4000
+/** Of an argument that is longer it is told how long it is, as its end may be out of sight. */
+const LONG = 400
+/** What shows nothing itself, but hides, moves or reverses what stands around it; but line breaks and tabs. */
+const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}]/gu
 
-/** The arguments of a call as a person reads them, before they decide about it. */
-export function shownArguments(given: Readonly<Record<string, unknown>>): { name: string; text: string }[] {
+export interface ShownArgument {
+  name: string
+  text: string
+  /** In characters, null for a short one. */
+  length: number | null
+}
+
+/** A text with each character that can't be seen written out. */
+export function allSeen(text: string): string {
+  return text.replace(UNSEEN, (one) => {
+    const code = (one.codePointAt(0) ?? 0).toString(16).toUpperCase()
+    return `⟨U+${code.padStart(4, '0')}⟩`
+  })
+}
+
+/** The arguments of a call as a person reads them, whole, before they decide about it. */
+export function shownArguments(given: Readonly<Record<string, unknown>>): ShownArgument[] {
   return Object.entries(given)
-    .filter(([, value]) => value !== null && value !== undefined)
+    .filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
-      const text = typeof value === 'string' ? value : JSON.stringify(value, null, 1)
-      const rest = text.length - LONGEST
-      return { name, text: rest > 0 ? `${text.slice(0, LONGEST)}\n… +${rest}` : text }
+      const text = allSeen(typeof value === 'string' ? value : JSON.stringify(value, null, 1))
+      return { name: allSeen(name), text, length: text.length > LONG ? text.length : null }
     })
 }
 

@@ -239,6 +239,21 @@ async def test_a_history_the_log_does_not_know_is_not_believed() -> None:
     assert [turn.text for turn in model.requests[-1].turns if isinstance(turn, UserTurn)] == ["uno", "two"]
 
 
+async def test_a_history_that_knows_more_than_the_log_is_not_taken_for_read() -> None:
+    """As after a backup was restored under a gateway at work."""
+    stage = Stage()
+    longer, restored = await stage.open_session(), await stage.open_session()
+    for text in ("one", "two", "three"):
+        await stage.say(longer, text)
+    history = History(longer)
+    await history.read_on(stage.log)
+    history.mark_idle()
+    claimant = Claimant(worker="w", lease_s=30, model="m")
+    accepted = await stage.ledger.accept(restored, USER, MessageUser(message_id="m", text="new"), claimant=claimant)
+    history.join(accepted)
+    assert not history.ends_with_message
+
+
 async def test_what_was_used_last_is_kept_up_to_the_bound() -> None:
     stage = Stage()
     sessions = [await stage.open_session() for _ in range(3)]

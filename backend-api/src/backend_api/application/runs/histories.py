@@ -68,7 +68,8 @@ class History:
         if self.last_seq == accepted.seq - 1:
             self._is_checked = self._is_checked or self.is_committed
             self.add_committed(accepted.events)
-        self.ends_with_message = bool(accepted.events) and self.last_seq >= (accepted.events[-1].seq or 0)
+        last = accepted.events[-1].seq if accepted.events else None
+        self.ends_with_message = self._is_checked and last is not None and self.last_seq >= last
 
     def add_committed(self, events: Sequence[Event], outputs: Sequence[str | None] = ()) -> None:
         """Add what this process has just stored, each event with what the model reads of it, if all before it are

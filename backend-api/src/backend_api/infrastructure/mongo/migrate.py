@@ -60,7 +60,7 @@ async def _go_on(database: Database, migrations: Sequence[Migration]) -> None:
     for number, migration in list(enumerate(migrations, start=1))[version:]:
         logger.info("data is changed", extra={"version": number, "change": migration.what})
         await migration.run(database)
-        await database["schema"].update_one({"_id": _VERSION}, {"$set": {"version": number}}, upsert=True)
+        await database["schema"].update_one({"_id": _VERSION}, {"$max": {"version": number}}, upsert=True)
 
 
 async def _version(database: Database, newest: int) -> int:

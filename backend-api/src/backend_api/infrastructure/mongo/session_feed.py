@@ -159,7 +159,7 @@ class MongoSessionFeed:
         hello = await self._database.client.admin.command("hello")
         now: Timestamp = hello["operationTime"]
         self._opened_at = now
-        start = Timestamp(now.time - self._kept_s, 1)
+        start = Timestamp(now.time - self._kept_s, 1) if self._kept_s else now
         try:
             cursor = await self._changes(session, {"startAtOperationTime": start})
         except OperationFailure as error:
