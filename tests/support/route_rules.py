@@ -104,6 +104,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     f"POST {_SESSION}/runs/{{run_id}}/resume": owner(),
     f"POST {_SESSION}/questions/{{question_id}}": owner(json={"answers": {"q1": "mine now"}}),
     f"POST {_SESSION}/approvals/{{approval_id}}": owner(json={"decision": "approve"}),
+    f"POST {_SESSION}/plans/{{plan_id}}": owner(json={"decision": "approve"}),
     f"GET {_SESSION}/events": owner(),
     f"GET {_SESSION}/events/{{seq}}/body": owner(),
     f"GET {_SESSION}/files": owner(),

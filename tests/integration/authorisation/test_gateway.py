@@ -54,6 +54,7 @@ class House:
             "snapshot_id": "none",
             "question_id": "none",
             "approval_id": "none",
+            "plan_id": "none",
         }
 
     async def ask(self, name: str, things: dict[str, str], headers: dict[str, str], **changed: Any) -> httpx.Response:

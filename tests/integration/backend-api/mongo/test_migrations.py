@@ -63,7 +63,7 @@ def as_told(turn: Turn) -> Any:
     for name in ("pictures", "note"):
         fields.pop(name, None)
     for thought in fields.get("thinking", ()):
-        assert thought.pop("offset") == 0
+        assert (thought.pop("offset"), thought.pop("opaque")) == (0, None)
     return json.loads(json.dumps([type(turn).__name__, fields]))
 
 
