@@ -99,6 +99,9 @@ class Answer:
                 self.last_call = part.usage
             case FinishPart():
                 self.reason = part.reason
+                if part.reason == "length" and self.calls:
+                    # Cut where its arguments had not begun, it would read like one that has none.
+                    self.calls[-1] = replace(self.calls[-1], arguments=None)
 
     def close_call(self, model: str) -> None:
         """One model call of this turn has ended: count it."""
