@@ -25,7 +25,8 @@ _WANT_REASONING: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?:.*/)?mimo-v[2-9]", re.IGNORECASE), ""),
 )
 """Models that want each call's thinking back, and what stands there where there is none. Sources: DeepSeek's guide on
-the thinking mode; Moonshot's on thinking with tools (and that it refuses an empty one); Xiaomi's on MiMo."""
+the thinking mode; for Kimi a user's report that it refuses an empty one. For MiMo none was found: it is taken to do as
+DeepSeek does."""
 _EXTRA_HIGH_SINCE = 2
 _ALWAYS_REASONS = re.compile(r"codex|-pro")
 _SHARES = {"high": 2, "max": 4}
