@@ -90,7 +90,15 @@ class HandlerBox:
         self.started: list[tuple[str, dict[str, Any]]] = []
         self.cancelled: list[str] = []
 
-    def add(self, name: str, handler: Handler, *, read_only: bool = False, deadline_ms: int = 60_000) -> None:
+    def add(
+        self,
+        name: str,
+        handler: Handler,
+        *,
+        read_only: bool = False,
+        waits: bool = False,
+        deadline_ms: int = 60_000,
+    ) -> None:
         async def run(call: ToolCall) -> Done:
             self.started.append((name, call.arguments))
             try:
@@ -105,6 +113,7 @@ class HandlerBox:
             parameters={"type": "object"},
             phrase=f"{name} {{what}}",
             effect="reads" if read_only else "writes",
+            waits=waits,
             deadline_ms=deadline_ms,
         )
         self._tools[name] = Tool(spec=spec, run_call=run)

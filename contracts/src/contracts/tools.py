@@ -60,7 +60,8 @@ Moment = Annotated[datetime, AfterValidator(_in_utc)]
 class ToolSpec(BaseModel):
     """What the model, the UI and the runner know of a tool.
 
-    `phrase` is a template over the arguments, such as `Running {command}`; `parameters` is JSON Schema.
+    `phrase` is a template over the arguments, such as `Running {command}`; `parameters` is JSON Schema. One that
+    `waits` for something is called again with the same arguments until that has come.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -73,6 +74,7 @@ class ToolSpec(BaseModel):
     read_only: bool
     dangerous: bool
     deadline_ms: int = Field(gt=0)
+    waits: bool = False
 
 
 class ToolCall(BaseModel):

@@ -259,6 +259,7 @@ export default {
   },
   notice: {
     length: 'The answer was cut at the length limit. Ask for the rest to go on.',
+    max_turns: 'The run used up its {turns} turns. Send a message to go on.',
     model_fallback: 'The model could not be asked. {model} answers instead.',
     silent: 'The model said nothing, though it was asked again. Ask it anew, or choose another model.',
     unknown_model: 'The chosen model is no longer available. {model} answers instead.',

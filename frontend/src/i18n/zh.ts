@@ -260,6 +260,7 @@ const zh: typeof en = {
   },
   notice: {
     length: '回答达到长度上限，被截断了。可以让它继续。',
+    max_turns: '这次运行已用完 {turns} 个步骤，发送一条消息即可继续。',
     model_fallback: '所选模型无法使用，改由 {model} 回答。',
     silent: '再次询问后，模型仍未作答。请重新提问，或换一个模型。',
     unknown_model: '所选模型已不可用，改由 {model} 回答。',

@@ -79,7 +79,9 @@ export const zhProblems = {
   model_request: '模型服务拒绝了这个请求。服务器说明：{detail}',
   model_refusal: '模型拒绝回答这个请求，请换个说法。',
   unknown_model: '这个模型已不可用，请换一个。',
-  turn_budget: '这次运行的步骤数已到上限，发送一条消息即可继续。',
   token_budget: '这次运行的 token 已到上限，发送一条消息即可继续。',
+  cost_budget: '这次运行的费用已到上限，发送一条消息即可继续。',
+  time_budget: '这次运行的时间已到上限，发送一条消息即可继续。',
+  repetition: '智能体一再重复同样的操作，提醒之后也没有改变。发送一条消息即可继续。',
   cut_too_often: '这次运行一再被中断，已经停下，请重试。',
 }

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import get_args
 
 from pydantic import SecretStr
 
@@ -18,6 +19,7 @@ from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
 from backend_api.domain.agent.capability import Setup, tools_of
+from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.tool_runner import MAX_TOGETHER
 from backend_api.domain.agent.tools import ToolSpec
@@ -69,7 +71,7 @@ class Agent:
 
 def build_catalogue(settings: Settings) -> Catalogue:
     """The models of these settings. Raises `ValueError` that names a setting."""
-    return Catalogue(
+    catalogue = Catalogue(
         LlmSettings(
             provider=settings.llm_provider,
             model=settings.model,
@@ -96,6 +98,9 @@ def build_catalogue(settings: Settings) -> Catalogue:
             max_delay_s=settings.llm_retry_max_delay,
         ),
     )
+    if settings.max_run_cost is not None:
+        _require_prices(catalogue)
+    return catalogue
 
 
 @asynccontextmanager
@@ -124,6 +129,8 @@ async def open_agent(
             sandbox,
             max_tokens=settings.max_token_budget,
             max_output_tokens=settings.max_output_tokens,
+            max_cost=settings.max_run_cost,
+            max_minutes=settings.max_run_minutes,
             approval_timeout_s=settings.approval_timeout,
         )
         services = RunServices(
@@ -156,6 +163,17 @@ def _link_signer(link_file: LinkFile, origin: str):
         return SignedLink(url=f"{origin}/api/files/{link.token}", expires_at=link.expires_at)
 
     return sign
+
+
+def _require_prices(catalogue: Catalogue) -> None:
+    """Raises `ValueError` where the cost of a run could not be known."""
+    roles = [catalogue.role(role) for role in get_args(Role)]
+    models = [*catalogue.models(), *(chosen.info for chosen in roles if chosen is not None)]
+    if unknown := sorted({model.id for model in models if model.prices is None}):
+        raise ValueError(
+            f"MAX_RUN_COST needs the price of every model, and that of {', '.join(unknown)} is not known. Write it "
+            "into a MODELS_FILE, or leave MAX_RUN_COST empty"
+        )
 
 
 def _reveal(secret: SecretStr | None) -> str:

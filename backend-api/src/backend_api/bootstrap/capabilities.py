@@ -12,7 +12,9 @@ from backend_api.domain.agent.capabilities.identity import IDENTITY
 from backend_api.domain.agent.capabilities.instructions import CONDUCT
 from backend_api.domain.agent.capabilities.pictures import PICTURES
 from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
+from backend_api.domain.agent.capabilities.repetition import REPETITION
 from backend_api.domain.agent.capabilities.subagent import SUBAGENT
+from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capability, ToolSource
 
@@ -21,6 +23,8 @@ def capabilities(
     *sources: ToolSource,
     max_tokens: int = 200_000,
     max_output_tokens: int = 16_384,
+    max_cost: float | None = None,
+    max_minutes: float | None = None,
     approval_timeout_s: float = 300.0,
 ) -> tuple[Capability, ...]:
     """The deployment's, with the tools of these sources."""
@@ -36,6 +40,8 @@ def capabilities(
         DAY,
         DENIED_TOOLS,
         approval(expires_s=approval_timeout_s),
-        budget(max_tokens=max_tokens, max_output_tokens=max_output_tokens),
+        TURN_LIMIT,
+        budget(max_tokens=max_tokens, max_output_tokens=max_output_tokens, max_cost=max_cost, max_minutes=max_minutes),
+        REPETITION,
         CONTINUATION,
     )

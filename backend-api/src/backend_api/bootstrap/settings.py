@@ -92,6 +92,8 @@ class Settings(BaseSettings):
     thinking_enabled: bool = False
     thinking_effort: Literal["high", "max"] = "high"
     max_token_budget: int = Field(default=200_000, ge=1)
+    max_run_cost: float | None = Field(default=None, gt=0)
+    max_run_minutes: float | None = Field(default=None, gt=0)
     max_output_tokens: int = Field(default=16_384, ge=1)
     approval_timeout: float = Field(default=300.0, ge=1.0, le=31_536_000.0)
     context_window: int = Field(default=200_000, ge=1)

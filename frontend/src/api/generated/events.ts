@@ -75,11 +75,13 @@ export interface RunFinishedEvent {
   duration_ms: number
 }
 /**
- * Tokens of a run or a call, and what they cost; `by_model` maps a model to the same five counts.
+ * Tokens of a run or a call, and what they cost; `by_model` maps a model to the same first five counts.
  *
  * `input` is all that was sent: of it `cached` was read from the provider's cache, and `cache_write` written to it.
  * `cost` is in US dollars and is that of all calls: None as soon as one of them has no known price, or where nothing
- * was asked. `known_cost` is that of the calls whose price is known, and so the least it can have been.
+ * was asked. `known_cost` is that of the calls whose price is known, and so the least it can have been. `new` is what
+ * was new to a conversation: what a call read beyond what the one before it had read and written, and what it wrote
+ * itself.
  */
 export interface Usage {
   input: number
@@ -87,6 +89,7 @@ export interface Usage {
   output: number
   thinking: number
   cache_write: number
+  new: number
   cost: number | null
   known_cost: number
   by_model: {
@@ -212,11 +215,13 @@ export interface ToolFinishedEvent {
   display: Display | null
 }
 /**
- * Where the whole of something long stands: `GET /api/sessions/{id}/events/{seq}/body`; `size` in bytes.
+ * Where the whole of something long stands: `GET /api/sessions/{id}/events/{seq}/body`; `size` in bytes. Two of
+ * one `digest` are the same; it is empty where none was made.
  */
 export interface BodyReference {
   size: number
   media_type: string
+  digest: string
 }
 /**
  * Shell view: the command, the named shell, its exit code (None while it still runs) and working directory.
@@ -484,7 +489,7 @@ export interface ContextNoteEvent {
   session_id: string
   run_id: string | null
   agent_id?: string
-  kind: 'day' | 'resume'
+  kind: 'day' | 'resume' | 'turns' | 'repetition'
   text: string
 }
 /**
@@ -549,7 +554,8 @@ export interface SandboxUpdatedEvent {
   queue_position: number | null
 }
 /**
- * `usage` is always the whole run's; `agent_usage` what the agent used of it, None for the main one.
+ * `usage` is always the whole run's; `agent_usage` what the agent used of it, None for the main one. `context` are
+ * the tokens that the agent's last model call read and wrote, 0 where the provider did not tell.
  */
 export interface UsageUpdatedEvent {
   seq: number
@@ -560,11 +566,13 @@ export interface UsageUpdatedEvent {
   agent_id?: string
   usage: Usage
   agent_usage?: Usage | null
+  context: number
   input: number
   cached: number
   output: number
   thinking: number
   cache_write: number
+  new: number
   cost: number | null
   known_cost: number
   by_model: {

@@ -12,6 +12,7 @@ const nothing: Usage = {
   output: 0,
   thinking: 0,
   cache_write: 0,
+  new: 0,
   cost: null,
   known_cost: 0,
   by_model: {},

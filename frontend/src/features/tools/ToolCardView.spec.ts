@@ -100,7 +100,7 @@ describe('ToolCardView', () => {
       name: 'file_read',
       outcome: 'succeeded',
       preview: 'the',
-      body: { seq: 7, size: 9, media_type: 'text/plain' },
+      body: { seq: 7, size: 9, media_type: 'text/plain', digest: '' },
     })
     await userEvent.click(screen.getByRole('button', { name: /Succeeded/ }))
     expect(server.calls).toHaveLength(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -325,16 +326,19 @@ async def test_a_lease_says_whether_its_session_has_a_title(stores: Conversation
         assert lease.is_named is is_named
 
 
-@pytest.mark.parametrize("status", ["failed", "stopped", "interrupted"])
+@pytest.mark.parametrize(
+    ("status", "reason"), [("failed", None), ("stopped", None), ("interrupted", None), ("completed", "max_turns")]
+)
 async def test_a_message_unseen_at_another_ending_gets_a_run_of_its_own(
-    stores: ConversationStores, status: str
+    stores: ConversationStores, status: str, reason: str | None
 ) -> None:
     session_id = await stores.session()
     await stores.ledger.accept(session_id, ANNA, said("hello"))
     lease = await stores.ledger.claim("w", lease_s=30, model="m")
     assert lease is not None
     await stores.ledger.accept(session_id, ANNA, said("and this"))
-    assert await stores.ledger.finish(lease, ended(lease.run.id, status), seen_seq=1)
+    finished = replace(ended(lease.run.id, status), reason=reason)
+    assert await stores.ledger.finish(lease, finished, seen_seq=1)
     assert (await types(stores, session_id))[-2:] == ["run.finished", "run.queued"]
     following = await stores.ledger.claim("w", lease_s=30, model="m")
     assert following is not None

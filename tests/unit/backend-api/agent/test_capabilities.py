@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,8 +11,9 @@ import pytest
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capabilities.budget import budget
 from backend_api.domain.agent.capabilities.current_date import DAY
+from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
-from backend_api.domain.agent.capability import LATER, Capabilities, Capability, Setup
+from backend_api.domain.agent.capability import LATER, Capabilities, Capability, Conclude, Setup
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import (
     ContentReference,
@@ -51,16 +52,53 @@ def conversation(turn: int = 1, **usage: Any) -> Conversation:
     return Conversation(turns=[], seen_seq=1, next_turn=turn, is_answered=False, usage=Usage(**usage))
 
 
-def test_a_budget_counts_what_is_read_anew_and_written() -> None:
+def test_a_budget_counts_what_was_new_to_the_conversation() -> None:
     limit = budget(max_tokens=100)
-    assert limit.brake(setup(), conversation(2, input=1_000, cached=950, output=40)) is None
-    over = limit.brake(setup(), conversation(2, input=1_000, cached=950, output=50))
-    assert over is not None
+    assert limit.brake(setup(), conversation(2, input=1_000, output=500, new=99)) is None
+    over = limit.brake(setup(), conversation(2, new=100))
+    assert isinstance(over, Ending)
+    assert (over.status, over.code) == ("failed", "token_budget")
     assert "MAX_TOKEN_BUDGET" in (over.reason or "")
-    late = limit.brake(setup(max_turns=2), conversation(3))
-    assert late is not None
-    assert "limit of 2 turns (max_turns)" in (late.reason or "")
-    assert limit.brake(setup(max_turns=3), conversation(3)) is None
+
+
+def test_a_budget_of_money_counts_what_is_known_of_it() -> None:
+    limit = budget(max_tokens=100, max_cost=0.5)
+    assert limit.brake(setup(), conversation(2, known_cost=0.49)) is None
+    over = limit.brake(setup(), conversation(2, known_cost=0.5))
+    assert isinstance(over, Ending)
+    assert (over.code, over.reason) == (
+        "cost_budget",
+        "The run cost 0.50 of 0.50 US dollars (MAX_RUN_COST). Send a message to go on.",
+    )
+
+
+def test_a_budget_of_time_counts_until_now() -> None:
+    limit, begun = budget(max_tokens=100, max_minutes=10), datetime(2026, 1, 1, tzinfo=UTC)
+    worked = replace(conversation(2), worked=timedelta(minutes=8), last_at=begun)
+    assert limit.brake(setup(at=begun + timedelta(seconds=119)), worked) is None
+    over = limit.brake(setup(at=begun + timedelta(minutes=2)), worked)
+    assert isinstance(over, Ending)
+    assert over.code == "time_budget"
+    assert "MAX_RUN_MINUTES" in (over.reason or "")
+
+
+def test_the_last_three_turns_are_announced_and_then_it_concludes() -> None:
+    def told(turn: int, others: int = 0, **changes: Any) -> list[str]:
+        known = replace(conversation(turn), turns_of_others=others)
+        return [note.text for note in TURN_LIMIT.notes(replace(setup(max_turns=10), **changes), known)]
+
+    assert [len(told(turn)) for turn in (1, 7, 8, 9, 10, 11)] == [0, 0, 1, 1, 1, 0]
+    assert told(8)[0].startswith("3 turns are left")
+    assert told(10)[0].startswith("This is the last turn")
+    assert told(4, others=4) == told(8)
+    assert told(7, kind="explore") == told(8), "the last one is the main agent's"
+    assert TURN_LIMIT.brake(setup(max_turns=10), conversation(10)) is None
+    conclude = TURN_LIMIT.brake(setup(max_turns=10), conversation(11))
+    assert isinstance(conclude, Conclude)
+    assert (conclude.ending.status, conclude.ending.reason) == ("completed", "max_turns")
+    below = TURN_LIMIT.brake(replace(setup(max_turns=10), kind="explore"), conversation(10))
+    assert isinstance(below, Ending)
+    assert TURN_LIMIT.brake(setup(), conversation(1_000)) is None
 
 
 LONG = "x" * 40_000
@@ -103,7 +141,7 @@ def test_an_answer_beside_others_waits_where_all_that_it_reads_could_be_too_much
 
 
 def test_the_day_is_a_note() -> None:
-    (note,) = DAY.notes(setup(at=datetime(2026, 3, 5, 23, 59, tzinfo=UTC)))
+    (note,) = DAY.notes(setup(at=datetime(2026, 3, 5, 23, 59, tzinfo=UTC)), conversation())
     assert "Thursday, 05 March 2026" in note.text
 
 
@@ -123,15 +161,15 @@ def test_the_prompt_is_the_sections_in_the_order_of_the_table_and_the_same_on_an
 def test_the_first_that_brakes_or_goes_on_decides_and_every_note_is_told() -> None:
     one, other = (ContextNote(kind="day", text=text) for text in ("one", "other"))
     table = [
-        Capability(name="one", notes=lambda _: [one]),
-        Capability(name="other", notes=lambda _: [other]),
+        Capability(name="one", notes=lambda _setup, _conversation: [one]),
+        Capability(name="other", notes=lambda _setup, _conversation: [other]),
         Capability(name="first", brake=lambda _setup, _conversation: Ending(status="failed", reason="first")),
         Capability(name="second", brake=lambda _setup, _conversation: Ending(status="failed", reason="second")),
     ]
     together = Capabilities(table, setup())
-    assert together.notes() == [one, other]
+    assert together.notes(conversation(2)) == [one, other]
     ending = together.brake(conversation(2))
-    assert ending is not None
+    assert isinstance(ending, Ending)
     assert ending.reason == "first"
 
 

@@ -23,5 +23,5 @@ def words_in(file: str) -> set[str]:
 
 def test_the_page_has_chinese_words_for_every_code_of_the_gateway() -> None:
     found = codes()
-    assert {"disk_full", "limit", "model_auth", "turn_budget"} <= found, "the codes are written otherwise by now"
+    assert {"disk_full", "limit", "model_auth", "token_budget"} <= found, "the codes are written otherwise by now"
     assert found - words_in("zhProblems.ts") - words_in("zh.ts") == set()

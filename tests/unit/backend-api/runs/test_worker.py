@@ -8,11 +8,13 @@ from backend_api.application import measures
 from backend_api.application.runs.run_services import RunOptions
 from backend_api.application.runs.title import title_of
 from backend_api.domain.agent.events import (
+    ContextOpened,
     ErrorEvent,
     FilesChanged,
     MessageCompleted,
     MessageDelta,
     MessageUser,
+    Notice,
     RunFinished,
     SessionUpdated,
     ToolCalled,
@@ -278,30 +280,70 @@ async def test_a_crash_in_a_run_ends_it_and_the_worker_goes_on(caplog: Any) -> N
     assert "run crashed" in caplog.text
 
 
-async def test_turn_and_token_budgets_end_the_run_with_a_reason() -> None:
-    for bounds, code in (({"max_turns": 3}, "turn_budget"), ({"max_tokens": 25}, "token_budget")):
-        stage = Stage()
-        box = HandlerBox()
-        box.add("write", echo)
-        model = ScriptedModel([call("write"), UsagePart(Usage(input=20, cached=10, output=2)), CALLS])
-        async with working(worker_for(stage, model, box, **bounds)):
-            session = await stage.open_session()
-            finished = await stage.until_finished(await stage.say(session, "go"))
-        assert finished.status == "failed"
-        assert stage.payloads(session, ErrorEvent)[0].code == code
-        assert len(model.requests) == 3
-        assert stage.payloads(session, UsageUpdated)[-1].usage.by_model["scripted"]["input"] == 60
-
-
-async def test_a_run_takes_no_more_turns_than_its_session_allows() -> None:
+async def test_a_token_budget_ends_the_run_with_a_reason_however_often_its_history_is_read() -> None:
     stage, box = Stage(), HandlerBox()
     box.add("write", echo)
-    model = ScriptedModel([call("write"), CALLS])
+
+    def reads(tokens: int) -> list[Any]:
+        return [call("write"), UsagePart(Usage(input=tokens, output=2)), CALLS]
+
+    model = ScriptedModel(*(reads(tokens) for tokens in (20, 30, 40, 50)))
+    async with working(worker_for(stage, model, box, max_tokens=50)):
+        session = await stage.open_session()
+        finished = await stage.until_finished(await stage.say(session, "go"))
+    assert finished.status == "failed"
+    assert stage.payloads(session, ErrorEvent)[0].code == "token_budget"
+    used = stage.payloads(session, UsageUpdated)[-1]
+    assert (used.usage.input, used.usage.new, used.context) == (140, 52, 52)
+
+
+async def test_a_run_that_used_up_its_turns_says_without_tools_how_far_it_came() -> None:
+    stage, box = Stage(), HandlerBox()
+    box.add("write", echo)
+    working_on = [call("write"), CALLS]
+    model = ScriptedModel(working_on, working_on, [TextPart("So far so good."), STOP], [TextPart("On."), STOP])
     async with working(worker_for(stage, model, box)):
         session = await stage.open_session(max_turns=2)
         finished = await stage.until_finished(await stage.say(session, "go"))
-    assert (finished.status, len(model.requests)) == ("failed", 2)
-    assert finished.reason == "The run reached its limit of 2 turns (max_turns). Send a message to go on."
+        assert (finished.status, finished.reason) == ("completed", "max_turns")
+        await stage.until_finished(await stage.say(session, "and on"))
+    assert stage.said(session).startswith("So far so good.")
+    assert [notice.code for notice in stage.payloads(session, Notice)] == ["max_turns"]
+    assert not stage.payloads(session, ErrorEvent)
+    assert [bool(request.tools) for request in model.requests] == [True, True, False, True]
+    notes = [str(request.turns[-1]) for request in model.requests]
+    assert "2 turns are left" in notes[0]
+    assert "the last turn" in notes[1]
+    assert "No turns are left" in notes[2]
+    assert "2 turns are left" in notes[3], "the next run counts anew"
+    assert [opened.cause for opened in stage.payloads(session, ContextOpened)] == ["started", "tools", "tools"]
+
+
+async def test_a_call_made_where_there_are_no_tools_is_not_run_and_a_message_meanwhile_gets_a_run_of_its_own() -> None:
+    stage, box, ran = Stage(), HandlerBox(), list[str]()
+
+    async def note(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+        ran.append(context.run_id)
+        return Done(success=True, output=f"{len(ran)}")
+
+    box.add("write", note)
+    session = await stage.open_session(max_turns=1, title="named")
+
+    async def speak_up() -> None:
+        await stage.say(session, "by the way")
+
+    model = ScriptedModel(
+        [call("write"), CALLS], [speak_up, TextPart("Enough."), call("write"), CALLS], [TextPart("Hi."), STOP]
+    )
+    async with working(worker_for(stage, model, box)):
+        first = await stage.until_finished(await stage.say(session, "go"))
+        assert (first.status, first.reason, len(ran)) == ("completed", "max_turns", 1)
+        async with asyncio.timeout(10):
+            while len(stage.payloads(session, RunFinished)) < 2:
+                await asyncio.sleep(0.01)
+    assert stage.payloads(session, RunFinished)[-1].status == "completed"
+    assert stage.said(session).endswith("Hi.")
+    assert len(ran) == 1
 
 
 async def test_an_answer_cut_for_length_goes_on_as_one_message() -> None:

@@ -63,6 +63,7 @@ class Tool(Generic[ArgumentsT]):
     handler: Callable[[CallContext, ArgumentsT], Awaitable[ToolResult]]
     read_only: bool = False
     dangerous: bool = False
+    waits: bool = False
 
     def spec(self) -> ToolSpec:
         """The tool as the model, the page and the runner know it."""
@@ -73,6 +74,7 @@ class Tool(Generic[ArgumentsT]):
             phrase=self.phrase,
             scope=self.scope.value,
             read_only=self.read_only,
+            waits=self.waits,
             dangerous=self.dangerous,
             deadline_ms=self.deadline_ms,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Coroutine, Generator, Sequence
@@ -402,7 +403,9 @@ def _result(finished: ToolFinished, output: str, body: Body | None = None) -> Re
     if body is None and len(output) > MAX_PREVIEW_CHARACTERS:
         body = Body(content=output.encode("utf-8", "replace"), media_type="text/plain")
     if body is not None:
-        finished = replace(finished, body=BodyReference(size=len(body.content), media_type=body.media_type))
+        digest = hashlib.blake2b(body.content, digest_size=16).hexdigest()
+        reference = BodyReference(size=len(body.content), media_type=body.media_type, digest=digest)
+        finished = replace(finished, body=reference)
     finished = replace(finished, preview=shorten(output, MAX_PREVIEW_CHARACTERS))
     read = shorten(output, MAX_RESULT_CHARACTERS).encode("utf-8", "replace").decode()
     return Recorded(payload=finished, body=body, output=read if read != finished.preview else None)

@@ -61,10 +61,13 @@ class SubagentJournal:
     async def conversation(self) -> Conversation:
         thread, run_id = await self._run.thread(self.agent_id), self._run.lease.run.id
         self.usage = thread.progress(run_id).usage
+        run = (await self._run.thread()).progress(run_id)
         # It stands under the budget of the run.
         return replace(
             thread.conversation(run_id),
             usage=self._run.usage,
+            worked=run.worked,
+            last_at=run.last_at,
             turns_of_others=max(self._run.turns() - thread.progress(run_id).last_turn, 0),
             mode=self._run.mode(),
             others_at_work=self._run.answers_below.at_work,

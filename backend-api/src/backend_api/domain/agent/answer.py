@@ -11,6 +11,7 @@ from backend_api.domain.agent.journal import LiveOutput
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
+    ModelInfo,
     NoteTurn,
     Part,
     TextPart,
@@ -53,7 +54,11 @@ class Answer:
     reason: Literal["stop", "length", "tool_calls", "refusal"] = "stop"
     total: Usage = field(default_factory=Usage)
     last_call: Usage = field(default_factory=Usage)
+    unfinished: str = ""
+    """The tool whose call the last model call was cut in."""
     continuations: list[Continuation] = field(default_factory=list[Continuation])
+    context_tokens: int = 0
+    """What the last model call of the conversation read and wrote, 0 where that is not known."""
     _texts: list[str] = field(default_factory=list[str])
     _thoughts: list[_Thought] = field(default_factory=list[_Thought])
     has_begun: bool = False
@@ -78,6 +83,7 @@ class Answer:
             for one in self._thoughts
             if one.continued == len(self.continuations)
         )
+        self.unfinished = ""
         self.continuations.append(Continuation(at=len(text), note=note))
         said = [AssistantTurn(text=text[since:], thinking=thinking)] if text[since:] else []
         return [*said, NoteTurn(text=note)]
@@ -100,17 +106,27 @@ class Answer:
             case FinishPart():
                 self.reason = part.reason
                 if part.reason == "length" and self.calls:
-                    # Cut where its arguments had not begun, it would read like one that has none.
-                    self.calls[-1] = replace(self.calls[-1], arguments=None)
+                    # Cut where its arguments had not begun, it reads like one that has none. What stands before it was
+                    # asked for together with it, and is asked for again.
+                    self.unfinished = self.calls[-1].name
+                    self.calls.clear()
 
-    def close_call(self, model: str) -> None:
-        """One model call of this turn has ended: count it."""
-        self.total = add_usage(self.total, self.last_call, model)
-        self._is_thinking = False
+    def close_call(self, model: ModelInfo) -> None:
+        """One model call of this turn has ended: count it, and show how full the model's window is."""
+        self.total = add_usage(self.total, self._counted(), model.id)
+        self.context_tokens = self.last_call.input + self.last_call.output
+        if self.context_tokens:
+            self.live.show_context(self.context_tokens, model.context_window)
+        self.last_call, self._is_thinking = Usage(), False
 
     def cut_call(self, model: str) -> Usage:
         """What its calls used, the last one cut: as far as that was told, at an unknown cost."""
-        return add_usage(self.total, replace(self.last_call, cost=None), model)
+        return add_usage(self.total, replace(self._counted(), cost=None), model)
+
+    def _counted(self) -> Usage:
+        """The last call's, with what was new in it."""
+        call = self.last_call
+        return replace(call, new=max(call.input - self.context_tokens, 0) + call.output)
 
     def payloads(self) -> list[StoredPayload]:
         """What is recorded of it, before any call starts."""

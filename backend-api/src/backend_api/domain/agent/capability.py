@@ -86,6 +86,14 @@ class Later:
     """The next turn may begin once an answer that another agent of the run is at is over, and is judged anew then."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclude:
+    """The next answer is the last one: asked for without tools after this note, and then the run ends so."""
+
+    note: ContextNote
+    ending: Ending
+
+
 LATER = Later()
 Verdict = Allow | Ask | Deny
 ALLOW = Allow()
@@ -108,20 +116,19 @@ async def _no_tools(_: Setup) -> Sequence[Tool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
-    """`sections` of the system prompt and `tools`, both frozen at an opening; whether it `offers` a
-    tool to the model; `notes` told before an answer;
-    `projections` of the history; a `gate` that judges each call; a `brake` that may end the run before a turn, or put
-    the turn off; a `closing` that may go on with an answer. The order of capabilities is that of what they say, and of
-    two tools of one name the first one's counts."""
+    """`sections` of the system prompt and `tools`, both frozen at an opening; whether it `offers` a tool to the model;
+    `notes` told before an answer; `projections` of the history; a `gate` that judges each call; a `brake` that may end
+    the run before a turn, make that the last one, or put it off; a `closing` that may go on with an answer. The order
+    of capabilities is that of what they say, and of two tools of one name the first one's counts."""
 
     name: str
     tools: Callable[[Setup], Awaitable[Sequence[Tool]]] = _no_tools
     offers: Callable[[Setup, ToolSpec], bool] = lambda _setup, _tool: True
     gate: Callable[[Setup, ProposedCall], Verdict] = lambda _setup, _call: ALLOW
     sections: Callable[[Setup], Sequence[str]] = lambda _: ()
-    notes: Callable[[Setup], Sequence[ContextNote]] = lambda _: ()
+    notes: Callable[[Setup, Conversation], Sequence[ContextNote]] = lambda _setup, _conversation: ()
     projections: Sequence[Projection] = ()
-    brake: Callable[[Setup, Conversation], Ending | Later | None] = lambda _setup, _conversation: None
+    brake: Callable[[Setup, Conversation], Ending | Conclude | Later | None] = lambda _setup, _conversation: None
     closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] = lambda _conversation, _answer: None
 
 
@@ -146,9 +153,9 @@ class Capabilities:
         mode = conversation.mode or self.setup.options.mode
         return mode if mode != self.setup.mode else None
 
-    def notes(self) -> list[ContextNote]:
+    def notes(self, conversation: Conversation) -> list[ContextNote]:
         """What the model is to know now, whether it was told or not."""
-        return [note for one in self.all for note in one.notes(self.setup)]
+        return [note for one in self.all for note in one.notes(self.setup, conversation)]
 
     def is_opening_due(self, conversation: Conversation) -> bool:
         """Whether less of the history is to be sent from now on."""
@@ -168,8 +175,8 @@ class Capabilities:
                 conversation = projection.apply(conversation)
         return conversation
 
-    def brake(self, conversation: Conversation) -> Ending | Later | None:
-        """The ending if the next turn may not begin, or that it may not yet."""
+    def brake(self, conversation: Conversation) -> Ending | Conclude | Later | None:
+        """The ending if the next turn may not begin, or that it is the last one or may not begin yet."""
         return next((ending for one in self.all if (ending := one.brake(self.setup, conversation))), None)
 
     def closing(self, conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:

@@ -20,17 +20,20 @@ MAX_PREVIEW_CHARACTERS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of a run or a call, and what they cost; `by_model` maps a model to the same five counts.
+    """Tokens of a run or a call, and what they cost; `by_model` maps a model to the same first five counts.
 
     `input` is all that was sent: of it `cached` was read from the provider's cache, and `cache_write` written to it.
     `cost` is in US dollars and is that of all calls: None as soon as one of them has no known price, or where nothing
-    was asked. `known_cost` is that of the calls whose price is known, and so the least it can have been."""
+    was asked. `known_cost` is that of the calls whose price is known, and so the least it can have been. `new` is what
+    was new to a conversation: what a call read beyond what the one before it had read and written, and what it wrote
+    itself."""
 
     input: int = 0
     cached: int = 0
     output: int = 0
     thinking: int = 0
     cache_write: int = 0
+    new: int = 0
     cost: float | None = None
     known_cost: float = 0.0
     by_model: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
@@ -79,6 +82,11 @@ class RunFinished:
     usage: Usage = field(default_factory=Usage)
     files: list[str] = field(default_factory=list[str])
     duration_ms: int = 0
+
+    @property
+    def is_by_itself(self) -> bool:
+        """Whether the agent had said all it was to say, and not a limit ended it."""
+        return self.status == "completed" and self.reason is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,10 +199,12 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyReference:
-    """Where the whole of something long stands: `GET /api/sessions/{id}/events/{seq}/body`; `size` in bytes."""
+    """Where the whole of something long stands: `GET /api/sessions/{id}/events/{seq}/body`; `size` in bytes. Two of
+    one `digest` are the same; it is empty where none was made."""
 
     size: int
     media_type: str = "text/plain"
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,8 +397,12 @@ class ContextNote(OfAgent):
     is what it knows."""
 
     type: Literal["context.note"] = "context.note"
-    kind: Literal["day", "resume"]
+    kind: Literal["day", "resume", "turns", "repetition"]
     text: str
+
+
+NOTES_OF_A_RUN = ("turns", "repetition")
+"""Kinds of which the next run knows nothing."""
 
 
 SubagentKind = Literal["general", "explore"]
@@ -446,11 +460,13 @@ class SandboxUpdated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageUpdated(OfAgent):
-    """`usage` is always the whole run's; `agent_usage` what the agent used of it, None for the main one."""
+    """`usage` is always the whole run's; `agent_usage` what the agent used of it, None for the main one. `context` are
+    the tokens that the agent's last model call read and wrote, 0 where the provider did not tell."""
 
     type: Literal["usage.updated"] = "usage.updated"
     usage: Usage
     agent_usage: Usage | None = None
+    context: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,18 +11,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from backend_api.domain.agent.answer import Answer
-from backend_api.domain.agent.capability import Capabilities, GiveUp, GoOn, Later
+from backend_api.domain.agent.capability import Capabilities, Conclude, GiveUp, GoOn, Later
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import Notice, Usage
+from backend_api.domain.agent.events import Notice
 from backend_api.domain.agent.fallback import answers_instead
 from backend_api.domain.agent.journal import Journal
-from backend_api.domain.agent.model import (
-    ModelError,
-    ModelRequest,
-    ModelRequestError,
-    NoteTurn,
-)
+from backend_api.domain.agent.model import ModelError, ModelRequest, ModelRequestError, NoteTurn
 from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
 from backend_api.domain.agent.options import AgentMode
 from backend_api.domain.agent.pictures import Pictures
@@ -76,37 +71,36 @@ class AgentLoop:
 
     async def _turn(self, conversation: Conversation) -> Ending | list[Wait]:
         """One answer and its calls; what those wait for, or the end."""
-        match self.capabilities.brake(conversation):
-            case Ending() as ending:
-                return ending
-            case Later():
-                await self.journal.other_answered()
-                return []
-            case None:
-                pass
+        bound = self.capabilities.brake(conversation)
+        if isinstance(bound, Ending):
+            return bound
+        if isinstance(bound, Later):
+            await self.journal.other_answered()
+            return []
         with self.journal.answering():
-            answer = await self._ask(conversation)
-            used = self.journal.counted(answer.total)
+            answer = await self._ask(conversation, bound)
+            used = replace(self.journal.counted(answer.total), context=answer.context_tokens)
         announced = self.tools.announce(answer.calls, turn=answer.turn, seen_seq=answer.seen_seq)
         said = [*answer.payloads(), used]
         if not announced and answer.reason != "refusal":
-            return Ending(status="completed", said=tuple(said))
+            ending = bound.ending if bound is not None else Ending(status="completed")
+            return replace(ending, said=(*said, *ending.said))
         await self.journal.record([*said, *(announcement.called for announcement in announced)])
         if answer.reason == "refusal":
             return REFUSED
         return await self.tools.run_calls(announced)
 
-    async def _ask(self, conversation: Conversation) -> Answer:
+    async def _ask(self, conversation: Conversation, last: Conclude | None) -> Answer:
         answer = self._answer(conversation)
         try:
-            await self._fill(answer, conversation)
+            await self._fill(answer, conversation, last)
         except ModelError as error:
             if self.fallback is None or answer.has_begun or error.is_of_request:
                 raise
             self._fall_back(self.fallback, error)
             answer = self._answer(conversation)
             try:
-                await self._fill(answer, conversation)
+                await self._fill(answer, conversation, last)
             except ModelError as second:
                 raise (second if answer.has_begun else error) from second
         self.notice = None
@@ -120,6 +114,7 @@ class AgentLoop:
             live=self.journal.live,
             new_id=self.new_id,
             thinking=self.opening.thinking,
+            context_tokens=conversation.context_tokens,
         )
 
     def _fall_back(self, other: AgentLoop, error: ModelError) -> None:
@@ -128,8 +123,8 @@ class AgentLoop:
         self.model, self.opening, self.max_output_tokens = other.model, other.opening, other.max_output_tokens
         self.in_mode, self.fallback = other.in_mode, None
 
-    async def _fill(self, answer: Answer, conversation: Conversation) -> None:
-        request, unexplained = await self._request(answer, conversation), None
+    async def _fill(self, answer: Answer, conversation: Conversation, last: Conclude | None) -> None:
+        request, unexplained = await self._request(answer, conversation, last), None
         while True:
             try:
                 await self._call(request, answer)
@@ -139,11 +134,13 @@ class AgentLoop:
                 if not request.pictures or not answer.is_empty or not error.may_be_of_pictures:
                     raise
                 # It may be one of them that the provider can't read: it never would, and the conversation were over.
-                request = await self._request(answer, conversation, is_refused=True)
+                request = await self._request(answer, conversation, last, is_refused=True)
                 if not isinstance(error, ModelRequestError):
                     # Open servers fail at such a picture just as they do in an outage, which is waited for only once.
                     request, unexplained = replace(request, is_retried=False), error
                 continue
+            if last is not None:
+                answer.calls.clear()
             match self.capabilities.closing(conversation, answer):
                 case None:
                     return
@@ -153,34 +150,37 @@ class AgentLoop:
                 case GoOn(note):
                     request = replace(request, turns=[*request.turns, *answer.go_on(note)], is_retried=True)
 
-    async def _request(self, answer: Answer, conversation: Conversation, *, is_refused: bool = False) -> ModelRequest:
-        """What the model is asked. What is new before the conversation, or was left out of it, is recorded with the
-        answer; of one that is made again, as the first `is_refused` or failed, no picture is sent any more."""
+    async def _request(
+        self, answer: Answer, conversation: Conversation, last: Conclude | None, *, is_refused: bool = False
+    ) -> ModelRequest:
+        """What the model is asked, for its `last` answer without tools. What is new before the conversation, or was
+        left out of it, is recorded with the answer; of one that is made again, as the first `is_refused` or failed, no
+        picture is sent any more."""
+        opening = self.opening if last is None else replace(self.opening, tools=())
         preface = [Recorded(payload=self.notice)] if self.notice is not None else []
         is_due = is_refused or self.capabilities.is_opening_due(conversation)
-        if opened := self.opening.after(conversation.opened, is_due=is_due):
+        if opened := opening.after(conversation.opened, is_due=is_due):
             if not is_refused:
                 opened = self.capabilities.limited(conversation, opened)
-            body = Body(content=self.opening.body(), media_type=BODY_MEDIA_TYPE)
-            preface.append(Recorded(payload=opened, body=body))
+            preface.append(Recorded(payload=opened, body=Body(content=opening.body(), media_type=BODY_MEDIA_TYPE)))
             conversation = conversation.reopened(opened)
-        fresh = [note for note in self.capabilities.notes() if conversation.notes.get(note.kind) != note.text]
+        notes = [*self.capabilities.notes(conversation), *([last.note] if last is not None else [])]
+        fresh = [note for note in notes if conversation.notes.get(note.kind) != note.text]
         preface += [Recorded(payload=note) for note in fresh]
         sent = self.capabilities.project(conversation)
         request = ModelRequest(
-            model=self.opening.model,
-            system=self.opening.system,
+            model=opening.model,
+            system=opening.system,
             turns=[*sent.turns, *(NoteTurn(text=note.text) for note in fresh)],
-            tools=self.opening.tools,
+            tools=opening.tools,
             max_output_tokens=self.max_output_tokens,
-            thinking=self.opening.thinking,
+            thinking=opening.thinking,
             pictures=await self.pictures.load(wanted) if (wanted := sent.shown_pictures()) else {},
         )
         self.journal.open_message(answer.message(), preface)
         return request
 
     async def _call(self, request: ModelRequest, answer: Answer) -> None:
-        answer.last_call = Usage()
         try:
             async with aclosing(self.model.chat.stream(request)) as parts:
                 async for part in parts:
@@ -190,7 +190,4 @@ class AgentLoop:
             if answer.has_begun or not isinstance(error, ModelError):
                 self.journal.counted(answer.cut_call(self.model.info.id))
             raise
-        answer.close_call(self.model.info.id)
-        used = answer.last_call.input + answer.last_call.output
-        if used:
-            self.journal.live.show_context(used, self.model.info.context_window)
+        answer.close_call(self.model.info)

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from backend_api.domain.agent.calls_made import CallMade, LastCalls
 from backend_api.domain.agent.events import (
+    NOTES_OF_A_RUN,
+    ApprovalRequested,
     ApprovalResolved,
     ContextNote,
     ContextOpened,
@@ -18,6 +21,8 @@ from backend_api.domain.agent.events import (
     FilesChanged,
     MessageCompleted,
     MessageUser,
+    PlanProposed,
+    QuestionAsked,
     RunFinished,
     RunStarted,
     SubagentStarted,
@@ -34,6 +39,8 @@ from backend_api.domain.agent.pictures import PICTURE_TYPES, Picture
 from backend_api.domain.agent.plan_mode import ModeFold
 
 MAX_RESULT_CHARACTERS = 16_000
+ASKED = (ApprovalRequested, QuestionAsked, PlanProposed)
+"""With which a run begins to wait."""
 NO_RESULT = (
     "No result was recorded: the call was interrupted. It may have happened, in whole or in part; check before "
     "repeating it."
@@ -44,10 +51,12 @@ NO_RESULT = (
 class Conversation:
     """What the model reads next. `seen_seq` is the last user message in it, `next_turn` the number of the run's next
     model call, `is_answered` whether the run's last step already is a whole answer to all of it, `usage` what the run
-    used so far, `turns_of_others` how many model calls its other agents began and `others_at_work` how many of those
-    are not over, `continuations` how often it went on with an answer. `opened` is what stands before it, `opened_at`
-    the number of turns there were then, and `notes` what the model was told last of each kind. `pictures` are the
-    indices of the turns that have some, and `mode` is that of the session, None where nothing was said of it."""
+    used so far and `worked` how long workers had it up to `last_at`, `turns_of_others` how many model calls its other
+    agents began and `others_at_work` how many of those are not over, `continuations` how often it went on with an
+    answer. `opened` is what stands before it, `opened_at` the number of turns there were then, and `notes` what the
+    model was told last of each kind. `pictures` are the indices of the turns that have some, and `mode` is that of the
+    session, None where nothing was said of it. `context_tokens` are those that the last model call read and wrote, 0
+    where that is not known, and `last_calls` the last ones of tools since a person said something."""
 
     turns: list[Turn]
     seen_seq: int
@@ -62,6 +71,14 @@ class Conversation:
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
     pictures: Sequence[int] = ()
     mode: AgentMode | None = None
+    context_tokens: int = 0
+    last_calls: Sequence[CallMade] = ()
+    worked: timedelta = timedelta()
+    last_at: datetime | None = None
+
+    def worked_until(self, now: datetime) -> timedelta:
+        """How long workers had the run, one of them until now."""
+        return self.worked + (now - self.last_at if self.last_at is not None else timedelta())
 
     def shown_pictures(self) -> list[Picture]:
         """Those of its turns that have some."""
@@ -92,10 +109,14 @@ class RunProgress:
     calls: int = 0
     turns_below: int = 0
     since: datetime | None = None
+    worked: timedelta = timedelta()
+    last_at: datetime | None = None
+    is_waiting: bool = False
 
     def apply(self, event: Event) -> None:
         """Add the next event of this agent in this run."""
         payload = event.payload
+        self._count_time(event)
         self.since = self.since or event.at
         self.last_turn = max(self.last_turn, getattr(payload, "turn", 0))
         match payload:
@@ -127,6 +148,7 @@ class RunProgress:
 
     def apply_of_another(self, event: Event) -> None:
         """What an agent below it did counts as the run's."""
+        self._count_time(event)
         match event.payload:
             case ToolFinished() as finished if finished.preview != NO_RESULT:
                 self.attempts_without_progress = 0
@@ -135,6 +157,19 @@ class RunProgress:
                 self.turns_below += 1
             case _:
                 pass
+
+    def _count_time(self, event: Event) -> None:
+        """A worker has the run from its start until it waits, or is left to another one."""
+        match event.payload:
+            case RunStarted():
+                self.is_waiting = False
+            case _ if self.last_at is not None and not self.is_waiting:
+                self.worked += max(event.at - self.last_at, timedelta())
+            case _:
+                pass
+        self.last_at = event.at
+        if isinstance(event.payload, ASKED):
+            self.is_waiting = True
 
 
 @dataclass(slots=True)
@@ -226,6 +261,8 @@ class Thread:
         self._notes: list[NoteTurn] = []
         self._known: dict[str, str] = {}
         self._mode = ModeFold()
+        self._context_tokens = 0
+        self._last_calls = LastCalls()
 
     def apply(self, event: Event, output: str | None = None) -> None:
         """Add the next event. `output` is the text that stands beside it, where the preview of a result is not all."""
@@ -236,6 +273,7 @@ class Thread:
                 seq = event.seq or 0
                 self.seen_seq = max(self.seen_seq, seq)
                 self._unread.append((seq, UserTurn(text=message.text, attachments=tuple(message.attachments))))
+                self._last_calls.forget()
                 if self.first_message is None:
                     self.first_message = message.text
             case SubagentStarted() as started:
@@ -265,8 +303,13 @@ class Thread:
             case ContextNote() as note:
                 self._notes.append(NoteTurn(text=note.text))
                 self._known[note.kind] = note.text
+            case UsageUpdated() as used:
+                self._context_tokens = used.context
             case RunFinished():
                 self._close_step()
+                self._last_calls.forget()
+                for kind in NOTES_OF_A_RUN:
+                    self._known.pop(kind, None)
             case _:
                 pass
 
@@ -307,6 +350,10 @@ class Thread:
             notes={**self._known},
             pictures=[*self._pictures, *shown],
             mode=self.mode,
+            context_tokens=self._context_tokens,
+            last_calls=self._last_calls.all(),
+            worked=progress.worked,
+            last_at=progress.last_at,
         )
 
     def apply_of_another(self, event: Event) -> None:
@@ -342,6 +389,7 @@ class Thread:
             success=finished.success,
             pictures=_pictures_of(seq, finished),
         )
+        self._last_calls.add(step.calls[finished.call_id], step.results[finished.call_id], finished.body)
 
     def _close_step(self) -> None:
         step, self._step = self._step, None

@@ -23,7 +23,8 @@ class ToolSpec:
     """What the loop, the model and the UI know of a tool. `phrase` is a template such as `Running {command}`.
 
     One that needs no computer runs while that starts. Only one that `asks_person` may answer with questions, and only
-    the agent that the person talks to has it.
+    the agent that the person talks to has it. One that `waits` for something is called again with the same arguments
+    until that has come.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ToolSpec:
     dangerous: bool = False
     needs_computer: bool = True
     asks_person: bool = False
+    waits: bool = False
     deadline_ms: int = 60_000
     offer: str = field(init=False, compare=False, repr=False)
     """What a model is told of it, as JSON."""

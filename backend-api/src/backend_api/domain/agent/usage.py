@@ -35,6 +35,7 @@ def combine(first: Usage, second: Usage) -> Usage:
         output=first.output + second.output,
         thinking=first.thinking + second.thinking,
         cache_write=first.cache_write + second.cache_write,
+        new=first.new + second.new,
         cost=_cost([usage.cost for usage in (first, second) if usage != Usage()]),
         known_cost=round(first.known_cost + second.known_cost, _DECIMALS),
         by_model=by_model,

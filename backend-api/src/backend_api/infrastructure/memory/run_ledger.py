@@ -258,10 +258,10 @@ class MemoryRunLedger:
     async def finish(
         self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
     ) -> list[Event]:
-        """A message nobody saw keeps a completed run going, and gets a run of its own after another ending."""
+        """A message nobody saw keeps a run going that ended by itself, and else gets a run of its own."""
         async with self._store.lock:
             row, taken = self._store.leased(lease)
-            if finished.status == "completed" and row.last_user_seq > seen_seq:
+            if finished.is_by_itself and row.last_user_seq > seen_seq:
                 return []
             is_unseen = row.last_user_seq > max(seen_seq, row.started_seq)
             events = self._store.record(row, taken.run.id, said)

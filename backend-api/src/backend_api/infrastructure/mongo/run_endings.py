@@ -42,14 +42,13 @@ class RunEndings:
         self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
     ) -> list[Event]:
         """End a run; a message nobody saw keeps it going, or gets a run of its own."""
-        is_completed = finished.status == RunStatus.COMPLETED.value
         next_run = uuid.uuid4().hex
         # A message that stood there when the run began is this run's, however early it failed.
         unseen = {"$gt": ["$last_user_seq", {"$max": [seen_seq, {"$ifNull": ["$started_seq", 0]}]}]}
 
         async def work(transaction: AsyncClientSession) -> list[Event]:
             held = leased_session(lease)
-            free = held | {"last_user_seq": {"$lte": seen_seq}} if is_completed else held
+            free = held | {"last_user_seq": {"$lte": seen_seq}} if finished.is_by_itself else held
             session = await self._database["sessions"].find_one_and_update(
                 free,
                 [

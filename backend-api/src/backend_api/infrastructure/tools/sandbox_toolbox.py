@@ -49,6 +49,7 @@ def manifest_tools() -> list[ToolSpec]:
             phrase=spec.phrase,
             effect="reads" if spec.read_only else "writes",
             dangerous=spec.dangerous,
+            waits=spec.waits,
             deadline_ms=spec.deadline_ms + START_ALLOWANCE_MS,
         )
         for spec in TypeAdapter(list[wire.ToolSpec]).validate_json(content)

@@ -35,6 +35,7 @@ def shell_tools(controller: ShellController) -> tuple[AnyTool, ...]:
             deadline_ms=_SHORT_MS,
             handler=controller.view,
             read_only=True,
+            waits=True,
         ),
         Tool(
             name="shell_wait",
@@ -45,6 +46,7 @@ def shell_tools(controller: ShellController) -> tuple[AnyTool, ...]:
             deadline_ms=_LONG_MS,
             handler=controller.wait,
             read_only=True,
+            waits=True,
         ),
         Tool(
             name="shell_write",

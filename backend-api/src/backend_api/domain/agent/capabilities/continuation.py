@@ -9,6 +9,10 @@ from backend_api.domain.agent.thread import Conversation
 
 MOST = 3
 """In a run."""
+CUT_CALL = (
+    "Your answer was cut at the length limit in the middle of a call of {name}. None of its calls was made. Make them "
+    "again, each much smaller: write long content in several calls, one part after the other."
+)
 CUT = "Your answer was cut at the length limit. Go on exactly where it stops, without repeating anything."
 EMPTY = "Your last answer was empty. Tell the person the result of what you did, or go on working."
 TOO_LONG = Notice(text="The answer was cut at the length limit.", code="length")
@@ -23,6 +27,8 @@ def _closing(conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None
         return None
     if conversation.continuations + len(answer.continuations) >= MOST:
         return GiveUp(TOO_LONG if is_cut else SILENT)
+    if answer.unfinished:
+        return GoOn(CUT_CALL.format(name=answer.unfinished[:64]))
     return GoOn(CUT if is_cut else EMPTY)
 
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from backend_api.domain.agent.capability import Capability, Setup
 from backend_api.domain.agent.events import ContextNote
+from backend_api.domain.agent.thread import Conversation
 
 
-def _notes(setup: Setup) -> Sequence[ContextNote]:
+def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
+    del conversation
     return [ContextNote(kind="day", text=f"Today is {setup.now():%A, %d %B %Y} (UTC).")]
 
 
