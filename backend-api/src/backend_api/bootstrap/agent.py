@@ -131,6 +131,7 @@ async def open_agent(
             max_output_tokens=settings.max_output_tokens,
             max_cost=settings.max_run_cost,
             max_minutes=settings.max_run_minutes,
+            micro_compact_min_tokens=settings.micro_compact_min_tokens,
             approval_timeout_s=settings.approval_timeout,
         )
         services = RunServices(

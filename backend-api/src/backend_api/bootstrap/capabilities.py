@@ -10,6 +10,7 @@ from backend_api.domain.agent.capabilities.current_date import DAY
 from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
 from backend_api.domain.agent.capabilities.identity import IDENTITY
 from backend_api.domain.agent.capabilities.instructions import CONDUCT
+from backend_api.domain.agent.capabilities.old_results import MIN_TOKENS, old_results
 from backend_api.domain.agent.capabilities.pictures import PICTURES
 from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
 from backend_api.domain.agent.capabilities.repetition import REPETITION
@@ -25,6 +26,7 @@ def capabilities(
     max_output_tokens: int = 16_384,
     max_cost: float | None = None,
     max_minutes: float | None = None,
+    micro_compact_min_tokens: int = MIN_TOKENS,
     approval_timeout_s: float = 300.0,
 ) -> tuple[Capability, ...]:
     """The deployment's, with the tools of these sources."""
@@ -37,6 +39,7 @@ def capabilities(
         SUBAGENT,
         PLAN_MODE,
         PICTURES,
+        old_results(min_tokens=micro_compact_min_tokens),
         DAY,
         DENIED_TOOLS,
         approval(expires_s=approval_timeout_s),

@@ -451,7 +451,8 @@ export interface FilesChangedEvent {
  * stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts them from 1; `cause` says what
  * changed first, of model, thinking, mode, tools and prompt, or that less of the history is sent. `thinking` is what
  * the model is asked for, None where it does as it does by itself; `vision` whether it is sent pictures, None where it
- * was not even told of them; `pictures` of how many results before it pictures are still sent, the last ones.
+ * was not even told of them; `pictures` of how many results before it pictures are still sent, the last ones, and
+ * `replaced` how many of the results before it, the first ones, the model reads one line of where they are long.
  */
 export interface ContextOpenedEvent {
   seq: number
@@ -469,6 +470,7 @@ export interface ContextOpenedEvent {
   body: BodyReference | null
   vision: boolean | null
   pictures: number
+  replaced: number
   mode: 'normal' | 'plan'
 }
 /**

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from backend_api.domain.agent.model import (
+    AssistantTurn,
     FinishPart,
     ModelRequest,
     ModelStreamCutError,
@@ -16,6 +17,9 @@ from backend_api.domain.agent.model import (
     TextPart,
     ThinkingPart,
     ToolCallPart,
+    ToolRequest,
+    ToolTurn,
+    Turn,
     UsagePart,
     UserTurn,
 )
@@ -41,6 +45,22 @@ async def ask(server: ModelServer, *frames: Json) -> list[Part]:
             return [part async for part in parts]
     finally:
         await model.aclose()
+
+
+async def test_what_stays_when_old_results_are_left_out_is_cached_by_itself(server: ModelServer) -> None:
+    call = ToolRequest(call_id="toolu_1", name="look", arguments={})
+    turns: list[Turn] = [
+        UserTurn(text="Hi"),
+        AssistantTurn(text="", calls=(call,)),
+        ToolTurn(call_id="toolu_1", name="look", output="seen", success=True),
+    ]
+    model = AnthropicModel(key="k", base_url=server.url)
+    request = ModelRequest(model="m", system="s", turns=turns, tools=[], max_output_tokens=10, lasting=2)
+    async with aclosing(model.stream(request)) as parts:
+        _ = [part async for part in parts]
+    await model.aclose()
+    marked = [[block.get("cache_control") for block in one["content"]] for one in server.requests[0]["messages"]]
+    assert marked == [[None], [{"type": "ephemeral"}], [{"type": "ephemeral"}]]
 
 
 def begins(index: int, **block: Any) -> Json:

@@ -160,8 +160,8 @@ class AgentLoop:
         preface = [Recorded(payload=self.notice)] if self.notice is not None else []
         is_due = is_refused or self.capabilities.is_opening_due(conversation)
         if opened := opening.after(conversation.opened, is_due=is_due):
-            if not is_refused:
-                opened = self.capabilities.limited(conversation, opened)
+            opened = self.capabilities.limited(conversation, opened)
+            opened = replace(opened, pictures=0) if is_refused else opened
             preface.append(Recorded(payload=opened, body=Body(content=opening.body(), media_type=BODY_MEDIA_TYPE)))
             conversation = conversation.reopened(opened)
         notes = [*self.capabilities.notes(conversation), *([last.note] if last is not None else [])]
@@ -175,6 +175,7 @@ class AgentLoop:
             tools=opening.tools,
             max_output_tokens=self.max_output_tokens,
             thinking=opening.thinking,
+            lasting=sent.lasting,
             pictures=await self.pictures.load(wanted) if (wanted := sent.shown_pictures()) else {},
         )
         self.journal.open_message(answer.message(), preface)

@@ -5,6 +5,7 @@ Sources: OpenAI chat completions and responses streaming, Anthropic messages str
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -36,6 +37,16 @@ class ToolRequest:
     name: str
     arguments: dict[str, Any] | None
     raw: str = ""
+    _json: str | None = field(default=None, init=False, compare=False, repr=False)
+
+    @property
+    def arguments_json(self) -> str:
+        """An object, as providers are sent it: made once, as a long conversation is sent at each turn."""
+        made = self._json
+        if made is None:
+            made = json.dumps(self.arguments or {})
+            object.__setattr__(self, "_json", made)
+        return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +88,8 @@ Turn = UserTurn | NoteTurn | AssistantTurn | ToolTurn
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """`thinking` is only asked of a model that can do it: see `ModelInfo.thinking_for`. `pictures` are those in its
-    turns that can be sent; `is_retried` says whether it is made again after a passing fault."""
+    turns that can be sent; `is_retried` says whether it is made again after a passing fault. The first `lasting` turns
+    are those that stay when older results are left out, so that it is worth their being cached by themselves."""
 
     model: str
     system: str
@@ -87,6 +99,7 @@ class ModelRequest:
     thinking: ThinkingLevel | None = None
     pictures: Mapping[Picture, Image] = field(default_factory=dict[Picture, Image])
     is_retried: bool = True
+    lasting: int = 0
 
 
 @dataclass(frozen=True, slots=True)

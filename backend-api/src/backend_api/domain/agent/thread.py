@@ -54,9 +54,10 @@ class Conversation:
     used so far and `worked` how long workers had it up to `last_at`, `turns_of_others` how many model calls its other
     agents began and `others_at_work` how many of those are not over, `continuations` how often it went on with an
     answer. `opened` is what stands before it, `opened_at` the number of turns there were then, and `notes` what the
-    model was told last of each kind. `pictures` are the indices of the turns that have some, and `mode` is that of the
-    session, None where nothing was said of it. `context_tokens` are those that the last model call read and wrote, 0
-    where that is not known, and `last_calls` the last ones of tools since a person said something."""
+    model was told last of each kind. `pictures` are the indices of the turns that have some, `results` those of tools'
+    results, `lasting` how many of the first turns will be sent unchanged whatever is left out next, and `mode` is that
+    of the session, None where nothing was said of it. `context_tokens` are those that the last model call read and
+    wrote, 0 where that is not known, and `last_calls` the last ones of tools since a person said something."""
 
     turns: list[Turn]
     seen_seq: int
@@ -70,6 +71,8 @@ class Conversation:
     opened_at: int = 0
     notes: Mapping[str, str] = field(default_factory=dict[str, str])
     pictures: Sequence[int] = ()
+    results: Sequence[int] = ()
+    lasting: int = 0
     mode: AgentMode | None = None
     context_tokens: int = 0
     last_calls: Sequence[CallMade] = ()
@@ -258,6 +261,7 @@ class Thread:
         self._opened: ContextOpened | None = None
         self._opened_at = 0
         self._pictures: list[int] = []
+        self._results: list[int] = []
         self._notes: list[NoteTurn] = []
         self._known: dict[str, str] = {}
         self._mode = ModeFold()
@@ -336,7 +340,7 @@ class Thread:
         if self._step is not None:
             read, unread = _split(self._unread, self._step.read_until)
             said = [*read, *self._step.turns()]
-        shown = _with_pictures(said, len(self._closed))
+        shown, results = _with_pictures(said, len(self._closed)), _results(said, len(self._closed))
         is_whole = last is not None and last.run_id == run_id and last.is_answer
         return Conversation(
             turns=[*self._closed, *said, *(turn for _, turn in unread), *self._notes],
@@ -349,6 +353,7 @@ class Thread:
             opened_at=self._opened_at,
             notes={**self._known},
             pictures=[*self._pictures, *shown],
+            results=[*self._results, *results],
             mode=self.mode,
             context_tokens=self._context_tokens,
             last_calls=self._last_calls.all(),
@@ -397,6 +402,7 @@ class Thread:
             read, self._unread = _split(self._unread, step.read_until)
             said = [*read, *step.turns()]
             self._pictures += _with_pictures(said, len(self._closed))
+            self._results += _results(said, len(self._closed))
             self._closed += said
 
 
@@ -415,6 +421,11 @@ def _pictures_of(seq: int | None, finished: ToolFinished) -> tuple[Picture, ...]
 def _with_pictures(turns: Sequence[Turn], begin: int) -> list[int]:
     """Which of the turns from index `begin` on have pictures."""
     return [begin + index for index, turn in enumerate(turns) if isinstance(turn, ToolTurn) and turn.pictures]
+
+
+def _results(turns: Sequence[Turn], begin: int) -> list[int]:
+    """Which of the turns from index `begin` on are results of tools."""
+    return [begin + index for index, turn in enumerate(turns) if isinstance(turn, ToolTurn)]
 
 
 def _split(

@@ -230,16 +230,22 @@ def _calls_unthought(messages: Sequence[dict[str, Any]]) -> bool:
     return "tool_use" in kinds and kinds[0] not in ("thinking", "redacted_thinking")
 
 
+_UNMARKED = ("thinking", "redacted_thinking")
+"""Blocks that take no mark of the cache."""
+
+
 def messages_of(request: ModelRequest) -> list[dict[str, Any]]:
     """Results of calls are the user's blocks; neighbours of one role are one message."""
     messages: list[dict[str, Any]] = []
-    for turn in request.turns:
+    for number, turn in enumerate(request.turns, start=1):
         role = "assistant" if isinstance(turn, AssistantTurn) else "user"
         blocks = _blocks(turn, request)
         if messages and messages[-1]["role"] == role:
             messages[-1]["content"].extend(blocks)
         elif blocks:
             messages.append({"role": role, "content": blocks})
+        if number == request.lasting and blocks and blocks[-1]["type"] not in _UNMARKED:
+            blocks[-1]["cache_control"] = CACHED
     return messages
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -86,7 +85,7 @@ def _said(turn: AssistantTurn, model: str) -> dict[str, Any]:
         {
             "id": call.call_id,
             "type": "function",
-            "function": {"name": call.name, "arguments": json.dumps(call.arguments or {})},
+            "function": {"name": call.name, "arguments": call.arguments_json},
         }
         for call in turn.calls
     ]

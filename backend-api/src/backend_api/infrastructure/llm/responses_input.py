@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from backend_api.domain.agent.model import (
@@ -78,5 +77,5 @@ def _call(call: ToolRequest) -> dict[str, Any]:
         "type": "function_call",
         "call_id": call.call_id,
         "name": call.name,
-        "arguments": json.dumps(call.arguments or {}),
+        "arguments": call.arguments_json,
     }

@@ -9,6 +9,7 @@ asked as their servers document it, and what a server refuses is told as the run
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from backend_api.domain.agent.model import Thinks
@@ -66,6 +67,7 @@ def openai_thinks(model: str, *, is_official: bool) -> Thinks:
     return "optional" if minor == 1 and "codex" not in model else "always"
 
 
+@lru_cache(maxsize=256)
 def empty_reasoning(model: str) -> str | None:
     """What a turn with calls and no thinking says as its `reasoning_content`, for models that refuse one without; None
     for all others, which aren't sent it."""

@@ -10,10 +10,9 @@ from backend_api.domain.agent.capabilities.pictures import MOST
 from backend_api.domain.agent.capability import LATER, Capability, Later, Setup
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.model import AssistantTurn, NoteTurn, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.sizes import CHARACTERS_A_TOKEN, weight
 from backend_api.domain.agent.thread import Conversation
 
-CHARACTERS_A_TOKEN = 4
-"""Of ASCII. Any other is taken for a token of its own."""
 PICTURE_TOKENS = 1_600
 PROMPT_CHARACTERS = 4_000
 """Of the system prompt, before an opening tells how long it is."""
@@ -63,14 +62,14 @@ def _tokens_new(setup: Setup, conversation: Conversation) -> int:
     if not conversation.context_tokens:
         opened = conversation.opened
         characters = opened.system.size if opened else PROMPT_CHARACTERS
-        characters += sum(_weight(tool.offer) for tool in setup.tools)
+        characters += sum(weight(tool.offer) for tool in setup.tools)
         begin, pictures = 0, min(len(conversation.pictures), MOST) if opened and opened.vision else 0
     else:
         characters, begin = 0, len(turns)
         while begin and not isinstance(turns[begin - 1], AssistantTurn):
             begin -= 1
         pictures = sum(index >= begin for index in conversation.pictures[-MOST:])
-    characters += sum(_weight(text) for turn in turns[begin:] for text in _texts(turn))
+    characters += sum(weight(text) for turn in turns[begin:] for text in _texts(turn))
     return characters // CHARACTERS_A_TOKEN + pictures * PICTURE_TOKENS
 
 
@@ -93,11 +92,3 @@ def _texts(turn: Turn) -> Iterator[str]:
             for call in turn.calls:
                 yield call.name
                 yield json.dumps(call.arguments, ensure_ascii=False)
-
-
-def _weight(text: str) -> int:
-    """As many characters of ASCII as have its tokens."""
-    if text.isascii():
-        return len(text)
-    plain = len(text.encode("ascii", "ignore"))
-    return plain + (len(text) - plain) * CHARACTERS_A_TOKEN
