@@ -58,8 +58,10 @@ async def thread_of(log: EventLog, session: str) -> Thread:
 
 
 def as_told(turn: Turn) -> Any:
-    """Without what thoughts and results have got since."""
+    """Without what thoughts, calls and results have got since."""
     fields = asdict(turn)
+    for call in fields.get("calls", ()):
+        call.pop("_json")
     for name in ("pictures", "note"):
         fields.pop(name, None)
     for thought in fields.get("thinking", ()):
