@@ -91,15 +91,17 @@ async def test_a_strange_name_stays_strange_behind_nginx(compose_stack: ComposeS
 
 async def test_a_forwarded_address_a_client_makes_up_counts_for_nothing(compose_stack: ComposeStack) -> None:
     async with httpx.AsyncClient(trust_env=False, base_url=compose_stack.api_url, timeout=60) as http:
-        tries = [
-            await http.post(
+        told: list[int] = []
+        # The minute that is counted may end in the middle: two of them let no more than 20 pass.
+        while 429 not in told and len(told) < 21:
+            guess = await http.post(
                 "/api/auth/login",
                 json={"username": "nobody-here", "password": "guess"},
-                headers={"X-Forwarded-For": f"203.0.113.{number}", "X-Real-IP": f"203.0.113.{number}"},
+                headers={"X-Forwarded-For": f"203.0.113.{len(told)}", "X-Real-IP": f"203.0.113.{len(told)}"},
             )
-            for number in range(11)
-        ]
-    assert [answer.status_code for answer in tries] == [401] * 10 + [429]
+            told.append(guess.status_code)
+    assert told == [401] * (len(told) - 1) + [429]
+    assert len(told) > 10
 
 
 async def test_the_log_repeats_no_link_no_ticket_and_no_control_character(compose_stack: ComposeStack) -> None:
