@@ -102,6 +102,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     f"POST {_SESSION}/read": owner(json={"seq": 1}),
     f"POST {_SESSION}/stop": owner(),
     f"POST {_SESSION}/runs/{{run_id}}/resume": owner(),
+    f"POST {_SESSION}/compact": owner(),
     f"POST {_SESSION}/questions/{{question_id}}": owner(json={"answers": {"q1": "mine now"}}),
     f"POST {_SESSION}/approvals/{{approval_id}}": owner(json={"decision": "approve"}),
     f"POST {_SESSION}/plans/{{plan_id}}": owner(json={"decision": "approve"}),

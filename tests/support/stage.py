@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
+from backend_api.application.conversation.compact_session import CompactSession
 from backend_api.application.conversation.send_message import Message, SendMessage
 from backend_api.application.conversation.stop_run import StopRun
 from backend_api.application.files.check_attachments import CheckAttachments
@@ -126,6 +127,7 @@ class Stage:
         own_sandbox = OwnSandbox(self.sessions, MemorySandboxes())
         attached = CheckAttachments(own_sandbox, MemoryWorkspace())
         self._send = SendMessage(self.ledger, self.stream, self.notifier, MemoryRateLimiter(), limits, attached)
+        self._compact = CompactSession(self.ledger, self.stream, self.notifier, MemoryRateLimiter(), limits)
         self._stop = StopRun(self.sessions, self.ledger, self.log, self.stream, self.notifier)
 
     async def open_session(self, title: str = "", **options: Any) -> SessionId:
@@ -136,6 +138,9 @@ class Stage:
 
     async def say(self, session_id: SessionId, text: str, *, interrupt: bool = False) -> RunId:
         return (await self._send(session_id, USER, Message(text=text, interrupt=interrupt))).run_id
+
+    async def compact(self, session_id: SessionId, focus: str | None) -> RunId:
+        return await self._compact(session_id, USER, focus)
 
     async def stop(self, session_id: SessionId) -> None:
         await self._stop(session_id, USER)

@@ -224,6 +224,21 @@ export default {
     waits: 'Sends when the files have arrived',
     tooLong: 'Longer than 100,000 characters. Attach it as a file.',
   },
+  context: {
+    label: 'Context {percent} full',
+    title: 'Context of the conversation',
+    used: '{percent} of {window} tokens used',
+    explained:
+      'What the agent keeps in mind of this conversation. Close to the limit it goes on from a summary by itself.',
+    focus: 'Sum up now, and keep most of',
+    focusHint: 'everything alike',
+    compact: 'Sum up',
+  },
+  compaction: {
+    done: 'Summed up: {before} to {after} tokens',
+    focused: 'Focus: {focus}',
+    transcript: 'All of it stands in {path} on the computer.',
+  },
   stream: {
     reconnecting: 'Reconnecting…',
     unreachable: 'The server can’t be reached. Trying again…',
@@ -259,6 +274,7 @@ export default {
   },
   notice: {
     length: 'The answer was cut at the length limit. Ask for the rest to go on.',
+    compaction_failed: 'The conversation could not be summed up. It goes on as it is.',
     max_turns: 'The run used up its {turns} turns. Send a message to go on.',
     model_fallback: 'The model could not be asked. {model} answers instead.',
     silent: 'The model said nothing, though it was asked again. Ask it anew, or choose another model.',

@@ -198,6 +198,13 @@ export const enPhrases: ToolPhrases = {
     failed: 'Proposed a plan',
     cut: 'Stopped proposing a plan',
   },
+  compact: {
+    asking: 'Sum up the conversation',
+    running: 'Summing up the conversation',
+    succeeded: 'Had the conversation summed up',
+    failed: 'Tried to sum up the conversation',
+    cut: 'Stopped summing up the conversation',
+  },
   plan_update: {
     asking: 'Update the steps',
     running: 'Updating the steps',

@@ -225,6 +225,20 @@ const zh: typeof en = {
     waits: '文件传完后自动发送',
     tooLong: '超过 100,000 个字符，请改为添加文件。',
   },
+  context: {
+    label: '上下文已用 {percent}',
+    title: '对话的上下文',
+    used: '已用 {window} 个 token 中的 {percent}',
+    explained: '智能体对这段对话的记忆。接近上限时，它会自动从摘要继续。',
+    focus: '现在总结，重点保留',
+    focusHint: '不分轻重',
+    compact: '总结',
+  },
+  compaction: {
+    done: '已总结：{before} 减至 {after} 个 token',
+    focused: '重点：{focus}',
+    transcript: '全部内容保存在电脑上的 {path}。',
+  },
   stream: {
     reconnecting: '正在重新连接…',
     unreachable: '连不上服务器，正在重试…',
@@ -260,6 +274,7 @@ const zh: typeof en = {
   },
   notice: {
     length: '回答达到长度上限，被截断了。可以让它继续。',
+    compaction_failed: '无法总结这段对话，对话照原样继续。',
     max_turns: '这次运行已用完 {turns} 个步骤，发送一条消息即可继续。',
     model_fallback: '所选模型无法使用，改由 {model} 回答。',
     silent: '再次询问后，模型仍未作答。请重新提问，或换一个模型。',

@@ -191,6 +191,13 @@ export const zhPhrases: ToolPhrases = {
     failed: '提出了计划',
     cut: '已停止提出计划',
   },
+  compact: {
+    asking: '总结对话',
+    running: '正在总结对话',
+    succeeded: '请求了总结对话',
+    failed: '尝试总结对话',
+    cut: '已停止总结对话',
+  },
   plan_update: {
     asking: '更新步骤',
     running: '正在更新步骤',

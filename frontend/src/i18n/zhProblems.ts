@@ -65,6 +65,7 @@ export const zhProblems = {
   approval_decided: '这个操作已经有了决定。',
   question_not_found: '没有等待回答的问题。',
   question_answered: '这个问题已经有了回答，或不再等待回答。',
+  nothing_to_compact: '这个会话里还没有内容。',
   nothing_to_resume: '这里没有可以继续的工作。',
   job_not_found: '找不到这个任务。',
   job_ended: '这个任务已经结束。',

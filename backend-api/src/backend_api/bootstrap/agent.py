@@ -13,6 +13,7 @@ from typing import get_args
 
 from pydantic import SecretStr
 
+from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
@@ -27,11 +28,12 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
-from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools
+from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Workspace
 from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
 from backend_api.infrastructure.search.registry import search_http, search_provider
 from backend_api.infrastructure.tools.ask_user import ask_user
+from backend_api.infrastructure.tools.compact import COMPACT
 from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
 from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
@@ -57,6 +59,7 @@ class AgentPorts:
     sessions: SessionRepository
     sandboxes: Sandboxes
     sandbox_tools: SandboxTools
+    workspace: Workspace
     link_file: LinkFile
 
 
@@ -78,6 +81,7 @@ def build_catalogue(settings: Settings) -> Catalogue:
             models=settings.models,
             roles={
                 "subagent": settings.subagent_model,
+                "compact": settings.compact_model,
                 "fallback": settings.fallback_model,
             },
             models_file=settings.models_file,
@@ -124,13 +128,14 @@ async def open_agent(
         sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools)
         table = capabilities(
             LocalTools(local),
-            MainAgentTools([*plan_mode_tools(), PLAN_UPDATE]),
+            MainAgentTools([*plan_mode_tools(), PLAN_UPDATE, COMPACT]),
             TaskTool(),
             sandbox,
             max_tokens=settings.max_token_budget,
             max_output_tokens=settings.max_output_tokens,
             max_cost=settings.max_run_cost,
             max_minutes=settings.max_run_minutes,
+            compact_threshold=settings.compact_threshold,
             micro_compact_min_tokens=settings.micro_compact_min_tokens,
             approval_timeout_s=settings.approval_timeout,
         )
@@ -146,6 +151,7 @@ async def open_agent(
             clock=now,
             new_id=_new_id,
             defaults=settings.session_defaults,
+            write_transcript=WriteTranscript(ports.log, ports.sandboxes, ports.workspace, now),
         )
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         worker = Worker(

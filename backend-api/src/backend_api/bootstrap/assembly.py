@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from backend_api.application.conversation.answer_slots import AnswerSlots
 from backend_api.application.conversation.answer_wait import AnswerWait
+from backend_api.application.conversation.compact_session import CompactSession
 from backend_api.application.conversation.create_session import CreateSession
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
@@ -168,6 +169,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         send_message=send_message,
         stop_run=stop_run,
         resume_run=ResumeRun(ports.ledger, ports.stream, ports.notifier, limiter, limits),
+        compact_session=CompactSession(ports.ledger, ports.stream, ports.notifier, limiter, limits),
         answer_wait=AnswerWait(ports.waits, ports.stream, ports.notifier),
         run_records=ports.run_records,
         get_job=get_job,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backend_api.domain.agent.capabilities.approval import approval
 from backend_api.domain.agent.capabilities.budget import budget
+from backend_api.domain.agent.capabilities.compaction import THRESHOLD, compaction
 from backend_api.domain.agent.capabilities.computer import COMPUTER
 from backend_api.domain.agent.capabilities.continuation import CONTINUATION
 from backend_api.domain.agent.capabilities.current_date import DAY
@@ -27,6 +28,7 @@ def capabilities(
     max_cost: float | None = None,
     max_minutes: float | None = None,
     micro_compact_min_tokens: int = MIN_TOKENS,
+    compact_threshold: float = THRESHOLD,
     approval_timeout_s: float = 300.0,
 ) -> tuple[Capability, ...]:
     """The deployment's, with the tools of these sources."""
@@ -43,6 +45,7 @@ def capabilities(
         DAY,
         DENIED_TOOLS,
         approval(expires_s=approval_timeout_s),
+        compaction(threshold=compact_threshold),
         TURN_LIMIT,
         budget(max_tokens=max_tokens, max_output_tokens=max_output_tokens, max_cost=max_cost, max_minutes=max_minutes),
         REPETITION,

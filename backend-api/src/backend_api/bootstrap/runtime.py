@@ -95,6 +95,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 sessions=sessions,
                 sandboxes=sandboxes.sandboxes,
                 sandbox_tools=sandboxes.tools,
+                workspace=sandboxes.workspace,
                 link_file=LinkFile(OwnSandbox(sessions, sandboxes.sandboxes), sandboxes.workspace, planned.links),
             )
             async with (

@@ -85,6 +85,7 @@ class Settings(BaseSettings):
     models: Names = ()
     fallback_model: str = ""
     subagent_model: str = ""
+    compact_model: str = ""
     models_file: Path | None = None
     vision_models: Names = ()
     demo_delay_ms: int = Field(default=20, ge=0)
@@ -94,6 +95,7 @@ class Settings(BaseSettings):
     max_token_budget: int = Field(default=200_000, ge=1)
     max_run_cost: float | None = Field(default=None, gt=0)
     max_run_minutes: float | None = Field(default=None, gt=0)
+    compact_threshold: float = Field(default=0.7, gt=0, lt=1)
     micro_compact_min_tokens: int = Field(default=20_000, ge=1)
     max_output_tokens: int = Field(default=16_384, ge=1)
     approval_timeout: float = Field(default=300.0, ge=1.0, le=31_536_000.0)

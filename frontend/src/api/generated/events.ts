@@ -24,6 +24,8 @@ export type WireEvent =
   | FilesChangedEvent
   | ContextOpenedEvent
   | ContextNoteEvent
+  | CompactionWantedEvent
+  | ContextCompactedEvent
   | SubagentStartedEvent
   | SubagentFinishedEvent
   | SessionUpdatedEvent
@@ -48,7 +50,7 @@ export interface RunQueuedEvent {
   session_id: string
   run_id: string
   message_id: string | null
-  cause: 'message' | 'answer' | 'resume'
+  cause: 'message' | 'answer' | 'resume' | 'compact'
 }
 export interface RunStartedEvent {
   seq: number
@@ -493,6 +495,38 @@ export interface ContextNoteEvent {
   agent_id?: string
   kind: 'day' | 'resume' | 'turns' | 'repetition'
   text: string
+}
+/**
+ * The conversation is to be summed up before the next answer, and `focus` told most of.
+ */
+export interface CompactionWantedEvent {
+  seq: number
+  type: 'context.compaction_wanted'
+  at: string
+  session_id: string
+  run_id: string | null
+  agent_id?: string
+  focus: string | null
+}
+/**
+ * The model reads the `summary` from here on instead of all up to the event `through_seq`, which the log keeps, as
+ * does the file `transcript` in the workspace, where there is one. `before` and `after` are about as many tokens as a
+ * call reads; `focus` is what the person asked to be kept most of.
+ */
+export interface ContextCompactedEvent {
+  seq: number
+  type: 'context.compacted'
+  at: string
+  session_id: string
+  run_id: string | null
+  agent_id?: string
+  kind: 'auto' | 'manual'
+  before: number
+  after: number
+  through_seq: number
+  summary: string
+  focus: string | null
+  transcript: string | null
 }
 /**
  * An agent of its own works on a call's `task`: the first event of its thread. What follows of it carries this id

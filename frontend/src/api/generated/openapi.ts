@@ -41,6 +41,22 @@ export interface AuthStatusBody {
   max_upload_bytes: number
 }
 /**
+ * `focus` is what the summary tells most of.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "CompactBody".
+ */
+export interface CompactBody {
+  focus?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "CompactingBody".
+ */
+export interface CompactingBody {
+  run_id: string
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "CreateSessionBody".
  */

@@ -194,6 +194,10 @@ export const useConversation = defineStore('conversation', () => {
   async function resume(runId: string): Promise<void> {
     if (sessionId.value) await call('POST', `/sessions/${sessionId.value}/runs/${runId}/resume`)
   }
+  /** The agent goes on from a summary that tells most of the focus. */
+  async function compact(focus: string | null): Promise<void> {
+    if (sessionId.value) await call('POST', `/sessions/${sessionId.value}/compact`, { body: { focus } })
+  }
   async function stop(): Promise<void> {
     if (!sessionId.value || !(isRunning.value || isWaiting.value)) return
     isStopping.value = true
@@ -229,6 +233,7 @@ export const useConversation = defineStore('conversation', () => {
     sendTo: outboxes.add,
     stop,
     resume,
+    compact,
     takeComputer,
     leave,
     discard: settle,

@@ -43,7 +43,7 @@ function reduceLive(state: Transcript, event: LiveEvent): Transcript {
     case 'tool.output':
       return layOutput(state, event)
     case 'context.usage':
-      return { ...state, contextRatio: event.ratio }
+      return { ...state, contextTokens: event.used }
     default:
       return unknown(event, state)
   }
@@ -117,9 +117,15 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return timeTools(withSandboxEvent(state, event), event.at)
     case 'context.opened':
     case 'context.note':
+    case 'context.compaction_wanted':
       return state
+    case 'context.compacted': {
+      const { summary, focus, before, after, transcript } = event
+      const item = { kind: 'compaction', key, summary, focus, before, after, transcript } as const
+      return { ...append(state, item), contextTokens: after }
+    }
     case 'usage.updated':
-      return { ...state, usage: event.usage }
+      return { ...state, usage: event.usage, contextTokens: event.context || state.contextTokens }
     case 'notice':
       return append(state, { ...note(key, 'notice', event.text), code: event.code, params: event.params })
     case 'error':

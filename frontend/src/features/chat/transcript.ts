@@ -113,8 +113,27 @@ export interface PlanItem {
   readonly plan: string
   readonly decided: Pick<PlanDecidedEvent, 'decision' | 'by' | 'feedback'> | null
 }
+/** What stands above is known to the agent by this summary only; `before` and `after` are tokens. */
+export interface CompactionItem {
+  readonly kind: 'compaction'
+  readonly key: string
+  readonly summary: string
+  readonly focus: string | null
+  readonly before: number
+  readonly after: number
+  readonly transcript: string | null
+}
 export type Item =
-  PlanItem | ApprovalItem | QuestionItem | UserItem | AssistantItem | ThinkingItem | ToolItem | EndItem | NoteItem
+  | CompactionItem
+  | PlanItem
+  | ApprovalItem
+  | QuestionItem
+  | UserItem
+  | AssistantItem
+  | ThinkingItem
+  | ToolItem
+  | EndItem
+  | NoteItem
 export type LiveItem = AssistantItem | ThinkingItem
 
 export type RunEnd = 'completed' | 'failed' | 'stopped' | 'interrupted'
@@ -149,7 +168,8 @@ export interface Transcript {
   /** Of the work at hand, as the agent told them last. */
   readonly steps: PlanUpdatedEvent['steps']
   readonly usage: Usage | null
-  readonly contextRatio: number | null
+  /** How many tokens the agent's model read and wrote last, null where nobody has told. */
+  readonly contextTokens: number | null
   readonly title: string | null
   readonly model: string | null
   /** Grows with each change of files, so that whoever shows files knows to look again. */
@@ -178,7 +198,7 @@ export const emptyTranscript: Transcript = {
   computer: { seq: 0, status: 'none', reason: null, hasDesktop: true, queuePosition: null, warning: null },
   steps: [],
   usage: null,
-  contextRatio: null,
+  contextTokens: null,
   title: null,
   model: null,
   filesVersion: 0,

@@ -64,6 +64,10 @@ ANSWERS: dict[str, Answer] = {
 }
 LONG = Answer(thinking=["hm"], texts=SAID, calls=[LOOK])
 ENDINGS = ("stop", "redirect", "taken over", "taken over in a call", "approve", "deny", "deny by a message")
+SUMMARIES: dict[str, Answer] = {
+    "summed up": Answer(thinking=["hm"], texts=("In short.",)),
+    "not summed up": Answer(texts=("I look.",), calls=[LOOK]),
+}
 
 
 @dataclass(kw_only=True)
@@ -94,6 +98,7 @@ class Play:
             name=f"worker_{self.workers}",
             info=ModelInfo(id=name, label=name, provider=self.form),
             defaults=Options(enable_thinking=self.thinking, enable_approval=True),
+            micro_compact_min_tokens=100,
         )
 
     async def _run(self, *_: Any) -> Done:
@@ -101,7 +106,7 @@ class Play:
             self.holds = False
             self.held.set()
             await asyncio.Event().wait()
-        return Done(success=True, output="seen")
+        return Done(success=True, output="seen " * 50)
 
     async def step(self, session: SessionId, name: str, frames: int, *, is_other: bool) -> None:
         self.server.silent.clear()
@@ -110,6 +115,10 @@ class Play:
             if name in ANSWERS:
                 self.server.answer(ANSWERS[name])
                 await self.stage.until_finished(await self.stage.say(session, name))
+            elif name in SUMMARIES:
+                await self.stage.until_finished(await self.stage.say(session, name))
+                self.server.answer(SUMMARIES[name])
+                await self.stage.until_finished(await self.stage.compact(session, "it"))
             elif name in ("stop", "redirect", "taken over"):
                 self.server.answer(Answer(**_fields(LONG), hang_after=frames))
                 run_id = await self.stage.say(session, name)
@@ -155,7 +164,9 @@ def _fields(answer: Answer) -> dict[str, Any]:
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from([*ANSWERS, *ENDINGS]), st.integers(1, 6), st.booleans()), min_size=1, max_size=5
+    st.tuples(st.sampled_from([*ANSWERS, *ENDINGS, *SUMMARIES]), st.integers(1, 6), st.booleans()),
+    min_size=1,
+    max_size=5,
 )
 
 
@@ -186,6 +197,6 @@ def test_no_request_is_refused(form: Form, steps: list[tuple[str, int, bool]], t
 
 
 @pytest.mark.parametrize("form", list(ADAPTERS))
-@pytest.mark.parametrize("name", [*ANSWERS, *ENDINGS])
+@pytest.mark.parametrize("name", [*ANSWERS, *ENDINGS, *SUMMARIES])
 async def test_after_each_of_them_the_next_request_is_taken(form: Form, name: str) -> None:
     await play(form, [("think and call", 1, False), (name, 4, False)], thinking=True)

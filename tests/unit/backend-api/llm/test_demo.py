@@ -11,6 +11,7 @@ from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
     ModelRequest,
+    NoteTurn,
     TextPart,
     ToolCallPart,
     ToolRequest,
@@ -20,6 +21,7 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.questions import Answers, Questions
+from backend_api.domain.agent.summary import ASKED, FOCUS
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
 from backend_api.infrastructure.llm.demo import DemoModel
@@ -294,3 +296,10 @@ async def test_a_key_chooses_its_provider_and_the_demo_stays_on_offer() -> None:
 def test_a_wrong_provider_or_missing_key_is_named(settings: LlmSettings, named: str) -> None:
     with pytest.raises(LlmSettingError, match=named):
         Catalogue(settings)
+
+
+async def test_it_sums_up_a_conversation_without_calling_a_tool() -> None:
+    turns: list[Turn] = [UserTurn(text="run ls"), AssistantTurn(text="I run it."), NoteTurn(text=ASKED + FOCUS)]
+    text, calls = await say(turns)
+    assert not calls
+    assert "run ls" in text

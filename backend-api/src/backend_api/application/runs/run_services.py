@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -12,6 +12,7 @@ from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.subagents import Subagents
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup, offered, tools_of
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
+from backend_api.domain.agent.compactor import Compactor, WriteTranscript
 from backend_api.domain.agent.events import Notice, SubagentKind
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.loop import AgentLoop
@@ -20,8 +21,9 @@ from backend_api.domain.agent.opening import Opening
 from backend_api.domain.agent.options import NO_OPTIONS, Options, merged
 from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.tool_runner import ToolRunner
-from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
+from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
 
 
@@ -33,6 +35,11 @@ class RunOptions:
     max_attempts: int = 3
     lease_s: float = 10.0
     heartbeat_s: float = 2.5
+
+
+async def _no_transcript(session_id: SessionId, user_id: UserId) -> None:
+    """Nobody writes any."""
+    del session_id, user_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +58,7 @@ class RunServices:
     new_id: Callable[[str], str]
     defaults: Options = NO_OPTIONS
     """The deployment's layer of options."""
+    write_transcript: Callable[[SessionId, UserId], Awaitable[str | None]] = _no_transcript
     histories: Histories = field(default_factory=Histories)
     pictures: PictureCache = field(default_factory=PictureCache)
 
@@ -61,14 +69,25 @@ class RunServices:
         options = merged(self.defaults, lease.options)
         setup = Setup(now=self.clock, options=options, mode=options.mode)
 
+        async def write_transcript() -> str | None:
+            return await self.write_transcript(lease.run.session_id, lease.run.user_id)
+
         async def loop_of(kind: SubagentKind, journal: Journal) -> AgentLoop:
             own = self.catalogue.role("subagent") or model
-            return await self._loop(own, replace(setup, kind=kind), journal, pictures)
+            return await self._loop(own, replace(setup, kind=kind), journal, pictures, write_transcript)
 
         delegate = Subagents(journal=journal, loop_of=loop_of, clock=self.clock)
-        return await self._loop(model, replace(setup, delegate=delegate), journal, pictures)
+        return await self._loop(model, replace(setup, delegate=delegate), journal, pictures, write_transcript)
 
-    async def _loop(self, model: ChosenModel, setup: Setup, journal: Journal, pictures: Pictures) -> AgentLoop:
+    async def _loop(
+        self,
+        model: ChosenModel,
+        setup: Setup,
+        journal: Journal,
+        pictures: Pictures,
+        write_transcript: WriteTranscript,
+    ) -> AgentLoop:
+        setup = replace(setup, context_window=model.info.context_window)
         tools = await tools_of(self.capabilities, setup)
         specs = offered(self.capabilities, setup, tools)
         capabilities = Capabilities(self.capabilities, replace(setup, tools=specs))
@@ -82,6 +101,9 @@ class RunServices:
                 journal=journal,
                 pictures=pictures,
                 capabilities=capabilities,
+                compactor=Compactor(
+                    model=self.catalogue.role("compact") or model, journal=journal, write_transcript=write_transcript
+                ),
                 opening=Opening(
                     model=model.info.id,
                     system=system,
@@ -92,7 +114,7 @@ class RunServices:
                 ),
                 max_output_tokens=model.info.output_tokens(self.options.max_output_tokens),
                 new_id=self.new_id,
-                in_mode=lambda mode: self._loop(model, replace(setup, mode=mode), journal, pictures),
+                in_mode=lambda mode: self._loop(model, replace(setup, mode=mode), journal, pictures, write_transcript),
                 fallback=fallback,
             )
 

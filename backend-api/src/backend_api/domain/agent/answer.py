@@ -23,6 +23,7 @@ from backend_api.domain.agent.model import (
     UsagePart,
 )
 from backend_api.domain.agent.options import ThinkingLevel
+from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.usage import add_usage
 
 MAX_OPAQUE_CHARACTERS = 256 * 1024
@@ -64,6 +65,25 @@ class Answer:
     has_begun: bool = False
     """Whether anything of it came, shown or not."""
     _is_thinking: bool = False
+
+    @classmethod
+    def to(
+        cls,
+        conversation: Conversation,
+        live: LiveOutput,
+        new_id: Callable[[str], str],
+        thinking: ThinkingLevel | None,
+    ) -> Answer:
+        """The next one in a conversation, of which nothing came yet."""
+        return cls(
+            message_id=new_id("msg"),
+            turn=conversation.next_turn,
+            seen_seq=conversation.seen_seq,
+            live=live,
+            new_id=new_id,
+            thinking=thinking,
+            context_tokens=conversation.context_tokens,
+        )
 
     @property
     def text(self) -> str:

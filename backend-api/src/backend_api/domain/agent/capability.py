@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import ContextNote, ContextOpened, Notice
+from backend_api.domain.agent.events import CompactionKind, ContextNote, ContextOpened, Notice
 from backend_api.domain.agent.options import NO_OPTIONS, AgentMode, Options
 from backend_api.domain.agent.subagents import AgentKind, Delegate, may_have
 from backend_api.domain.agent.thread import Conversation
@@ -22,7 +22,7 @@ from backend_api.domain.agent.tools import Tool, ToolSpec
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """What an agent works with. `options` are those of all layers together; `tools` are empty while they are asked
-    for; `delegate` is how the main one gives work to another."""
+    for; `context_window` is that of its model, in tokens; `delegate` is how the main one gives work to another."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -30,6 +30,7 @@ class Setup:
     kind: AgentKind = "main"
     delegate: Delegate | None = None
     mode: AgentMode = "normal"
+    context_window: int = 200_000
 
 
 class ToolSource(Protocol):
@@ -94,7 +95,19 @@ class Conclude:
     ending: Ending
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compact:
+    """Before the next turn the conversation, of about `size` tokens, is to be replaced by a summary of it, which tells
+    most of `focus`."""
+
+    kind: CompactionKind
+    size: int = 0
+    focus: str | None = None
+
+
 LATER = Later()
+Bound = Ending | Compact | Conclude | Later
+"""What may stand before a turn."""
 Verdict = Allow | Ask | Deny
 ALLOW = Allow()
 
@@ -128,7 +141,7 @@ class Capability:
     sections: Callable[[Setup], Sequence[str]] = lambda _: ()
     notes: Callable[[Setup, Conversation], Sequence[ContextNote]] = lambda _setup, _conversation: ()
     projections: Sequence[Projection] = ()
-    brake: Callable[[Setup, Conversation], Ending | Conclude | Later | None] = lambda _setup, _conversation: None
+    brake: Callable[[Setup, Conversation], Bound | None] = lambda _setup, _conversation: None
     closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] = lambda _conversation, _answer: None
 
 
@@ -175,8 +188,8 @@ class Capabilities:
                 conversation = projection.apply(conversation)
         return conversation
 
-    def brake(self, conversation: Conversation) -> Ending | Conclude | Later | None:
-        """The ending if the next turn may not begin, or that it is the last one or may not begin yet."""
+    def brake(self, conversation: Conversation) -> Bound | None:
+        """What stands before the next turn: its end, one that is the last, or what comes first."""
         return next((ending for one in self.all if (ending := one.brake(self.setup, conversation))), None)
 
     def closing(self, conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:

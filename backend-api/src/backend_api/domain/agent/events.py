@@ -46,7 +46,7 @@ class OfAgent:
     agent_id: str | None = None
 
 
-RunCause = Literal["message", "answer", "resume"]
+RunCause = Literal["message", "answer", "resume", "compact"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -407,6 +407,34 @@ NOTES_OF_A_RUN = ("turns", "repetition")
 """Kinds of which the next run knows nothing."""
 
 
+CompactionKind = Literal["auto", "manual"]
+MAX_FOCUS_CHARACTERS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionWanted(OfAgent):
+    """The conversation is to be summed up before the next answer, and `focus` told most of."""
+
+    type: Literal["context.compaction_wanted"] = "context.compaction_wanted"
+    focus: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextCompacted(OfAgent):
+    """The model reads the `summary` from here on instead of all up to the event `through_seq`, which the log keeps, as
+    does the file `transcript` in the workspace, where there is one. `before` and `after` are about as many tokens as a
+    call reads; `focus` is what the person asked to be kept most of."""
+
+    type: Literal["context.compacted"] = "context.compacted"
+    kind: CompactionKind
+    before: int
+    after: int
+    through_seq: int
+    summary: str
+    focus: str | None = None
+    transcript: str | None = None
+
+
 SubagentKind = Literal["general", "explore"]
 
 
@@ -510,6 +538,8 @@ StoredPayload = (
     | FilesChanged
     | ContextOpened
     | ContextNote
+    | CompactionWanted
+    | ContextCompacted
     | SubagentStarted
     | SubagentFinished
     | SessionUpdated

@@ -11,13 +11,14 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from backend_api.domain.agent.answer import Answer
-from backend_api.domain.agent.capability import Capabilities, Conclude, GiveUp, GoOn, Later
+from backend_api.domain.agent.capability import Capabilities, Compact, Conclude, GiveUp, GoOn, Later
 from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.compactor import Compactor
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import Notice
 from backend_api.domain.agent.fallback import answers_instead
 from backend_api.domain.agent.journal import Journal
-from backend_api.domain.agent.model import ModelError, ModelRequest, ModelRequestError, NoteTurn
+from backend_api.domain.agent.model import ModelContextError, ModelError, ModelRequest, ModelRequestError, NoteTurn
 from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
 from backend_api.domain.agent.options import AgentMode
 from backend_api.domain.agent.pictures import Pictures
@@ -38,6 +39,7 @@ class AgentLoop:
     journal: Journal
     pictures: Pictures
     capabilities: Capabilities
+    compactor: Compactor
     opening: Opening
     max_output_tokens: int
     new_id: Callable[[str], str]
@@ -77,9 +79,18 @@ class AgentLoop:
         if isinstance(bound, Later):
             await self.journal.other_answered()
             return []
-        with self.journal.answering():
-            answer = await self._ask(conversation, bound)
-            used = replace(self.journal.counted(answer.total), context=answer.context_tokens)
+        if isinstance(bound, Compact):
+            await self._compact(conversation, bound)
+            return []
+        try:
+            with self.journal.answering():
+                answer = await self._ask(conversation, bound)
+                used = replace(self.journal.counted(answer.total), context=answer.context_tokens)
+        except ModelContextError:
+            is_new = not conversation.is_just_compacted and not conversation.has_compaction_failed
+            if not is_new or not await self._compact(conversation, Compact(kind="auto")):
+                raise
+            return []
         announced = self.tools.announce(answer.calls, turn=answer.turn, seen_seq=answer.seen_seq)
         said = [*answer.payloads(), used]
         if not announced and answer.reason != "refusal":
@@ -90,32 +101,24 @@ class AgentLoop:
             return REFUSED
         return await self.tools.run_calls(announced)
 
+    async def _compact(self, conversation: Conversation, wanted: Compact) -> bool:
+        return await self.compactor.compact(await self._request(conversation, None, None), conversation, wanted)
+
     async def _ask(self, conversation: Conversation, last: Conclude | None) -> Answer:
-        answer = self._answer(conversation)
+        answer = Answer.to(conversation, self.journal.live, self.new_id, self.opening.thinking)
         try:
             await self._fill(answer, conversation, last)
         except ModelError as error:
             if self.fallback is None or answer.has_begun or error.is_of_request:
                 raise
             self._fall_back(self.fallback, error)
-            answer = self._answer(conversation)
+            answer = Answer.to(conversation, self.journal.live, self.new_id, self.opening.thinking)
             try:
                 await self._fill(answer, conversation, last)
             except ModelError as second:
                 raise (second if answer.has_begun else error) from second
         self.notice = None
         return answer
-
-    def _answer(self, conversation: Conversation) -> Answer:
-        return Answer(
-            message_id=self.new_id("msg"),
-            turn=conversation.next_turn,
-            seen_seq=conversation.seen_seq,
-            live=self.journal.live,
-            new_id=self.new_id,
-            thinking=self.opening.thinking,
-            context_tokens=conversation.context_tokens,
-        )
 
     def _fall_back(self, other: AgentLoop, error: ModelError) -> None:
         """The other model answers from here on, after an opening of its own."""
@@ -124,7 +127,7 @@ class AgentLoop:
         self.in_mode, self.fallback = other.in_mode, None
 
     async def _fill(self, answer: Answer, conversation: Conversation, last: Conclude | None) -> None:
-        request, unexplained = await self._request(answer, conversation, last), None
+        request, unexplained = await self._request(conversation, last, answer), None
         while True:
             try:
                 await self._call(request, answer)
@@ -134,7 +137,7 @@ class AgentLoop:
                 if not request.pictures or not answer.is_empty or not error.may_be_of_pictures:
                     raise
                 # It may be one of them that the provider can't read: it never would, and the conversation were over.
-                request = await self._request(answer, conversation, last, is_refused=True)
+                request = await self._request(conversation, last, answer, is_refused=True)
                 if not isinstance(error, ModelRequestError):
                     # Open servers fail at such a picture just as they do in an outage, which is waited for only once.
                     request, unexplained = replace(request, is_retried=False), error
@@ -151,7 +154,7 @@ class AgentLoop:
                     request = replace(request, turns=[*request.turns, *answer.go_on(note)], is_retried=True)
 
     async def _request(
-        self, answer: Answer, conversation: Conversation, last: Conclude | None, *, is_refused: bool = False
+        self, conversation: Conversation, last: Conclude | None, answer: Answer | None, *, is_refused: bool = False
     ) -> ModelRequest:
         """What the model is asked, for its `last` answer without tools. What is new before the conversation, or was
         left out of it, is recorded with the answer; of one that is made again, as the first `is_refused` or failed, no
@@ -178,7 +181,8 @@ class AgentLoop:
             lasting=sent.lasting,
             pictures=await self.pictures.load(wanted) if (wanted := sent.shown_pictures()) else {},
         )
-        self.journal.open_message(answer.message(), preface)
+        if answer is not None:
+            self.journal.open_message(answer.message(), preface)
         return request
 
     async def _call(self, request: ModelRequest, answer: Answer) -> None:

@@ -14,6 +14,8 @@ from backend_api.domain.agent.events import (
     NOTES_OF_A_RUN,
     ApprovalRequested,
     ApprovalResolved,
+    CompactionWanted,
+    ContextCompacted,
     ContextNote,
     ContextOpened,
     Continuation,
@@ -21,9 +23,11 @@ from backend_api.domain.agent.events import (
     FilesChanged,
     MessageCompleted,
     MessageUser,
+    Notice,
     PlanProposed,
     QuestionAsked,
     RunFinished,
+    RunQueued,
     RunStarted,
     SubagentStarted,
     ThinkingCompleted,
@@ -41,6 +45,13 @@ from backend_api.domain.agent.plan_mode import ModeFold
 MAX_RESULT_CHARACTERS = 16_000
 ASKED = (ApprovalRequested, QuestionAsked, PlanProposed)
 """With which a run begins to wait."""
+SUMMARY = """\
+The conversation so far was replaced by this summary of it. What is not told here you don't know any more; look it up \
+where you can.{transcript}
+
+{summary}"""
+WHOLE = " All of it stands in the file {path}."
+COMPACTION_FAILED = "compaction_failed"
 NO_RESULT = (
     "No result was recorded: the call was interrupted. It may have happened, in whole or in part; check before "
     "repeating it."
@@ -57,7 +68,9 @@ class Conversation:
     model was told last of each kind. `pictures` are the indices of the turns that have some, `results` those of tools'
     results, `lasting` how many of the first turns will be sent unchanged whatever is left out next, and `mode` is that
     of the session, None where nothing was said of it. `context_tokens` are those that the last model call read and
-    wrote, 0 where that is not known, and `last_calls` the last ones of tools since a person said something."""
+    wrote, 0 where that is not known, `last_calls` the last ones of tools since a person said something. The first
+    `closed_turns` stand for all up to the event `through_seq`, and are what a summary replaces; it `is_compacted` until
+    the next opening, and `is_just_compacted` until the next answer."""
 
     turns: list[Turn]
     seen_seq: int
@@ -78,6 +91,12 @@ class Conversation:
     last_calls: Sequence[CallMade] = ()
     worked: timedelta = timedelta()
     last_at: datetime | None = None
+    closed_turns: int = 0
+    through_seq: int = 0
+    is_compacted: bool = False
+    is_just_compacted: bool = False
+    has_compaction_failed: bool = False
+    compaction_wanted: CompactionWanted | None = None
 
     def worked_until(self, now: datetime) -> timedelta:
         """How long workers had the run, one of them until now."""
@@ -267,10 +286,19 @@ class Thread:
         self._mode = ModeFold()
         self._context_tokens = 0
         self._last_calls = LastCalls()
+        self._seq = 0
+        self._is_compacted = False
+        self._compacted_before: tuple[str, int] | None = None
+        """The run and the number of its turn."""
+        self._failed_in: str | None = None
+        self._wanted: CompactionWanted | None = None
+        self._compacts_alone: str | None = None
+        """The run that began to sum up, and for nothing else."""
 
     def apply(self, event: Event, output: str | None = None) -> None:
         """Add the next event. `output` is the text that stands beside it, where the preview of a result is not all."""
         self._apply_to_progress(event)
+        self._seq = event.seq or self._seq
         self._mode.apply(event.payload)
         match event.payload:
             case MessageUser() as message:
@@ -303,7 +331,15 @@ class Thread:
             case ContextOpened() as opened:
                 self._close_step()
                 self._closed = without_thinking(self._closed)
-                self._opened, self._opened_at = opened, len(self._closed)
+                self._opened, self._opened_at, self._is_compacted = opened, len(self._closed), False
+            case ContextCompacted() as compacted:
+                self._compact(event.run_id, compacted)
+            case CompactionWanted() as wanted:
+                self._wanted, self._failed_in = wanted, None
+            case Notice(code=code) if code == COMPACTION_FAILED:
+                self._failed_in, self._wanted = event.run_id, None
+            case RunQueued(cause="compact"):
+                self._compacts_alone = event.run_id
             case ContextNote() as note:
                 self._notes.append(NoteTurn(text=note.text))
                 self._known[note.kind] = note.text
@@ -342,6 +378,8 @@ class Thread:
             said = [*read, *self._step.turns()]
         shown, results = _with_pictures(said, len(self._closed)), _results(said, len(self._closed))
         is_whole = last is not None and last.run_id == run_id and last.is_answer
+        if self._compacts_alone is not None and self._compacts_alone == run_id:
+            is_whole = self._wanted is None
         return Conversation(
             turns=[*self._closed, *said, *(turn for _, turn in unread), *self._notes],
             seen_seq=self.seen_seq,
@@ -359,6 +397,12 @@ class Thread:
             last_calls=self._last_calls.all(),
             worked=progress.worked,
             last_at=progress.last_at,
+            closed_turns=len(self._closed),
+            through_seq=self._step.first_seq - 1 if self._step is not None else self._seq,
+            is_compacted=self._is_compacted,
+            is_just_compacted=self._compacted_before == (run_id, progress.last_turn + 1),
+            has_compaction_failed=self._failed_in == run_id,
+            compaction_wanted=self._wanted,
         )
 
     def apply_of_another(self, event: Event) -> None:
@@ -395,6 +439,19 @@ class Thread:
             pictures=_pictures_of(seq, finished),
         )
         self._last_calls.add(step.calls[finished.call_id], step.results[finished.call_id], finished.body)
+
+    def _compact(self, run_id: str | None, compacted: ContextCompacted) -> None:
+        """The step that led to it stays whole, and with it what the person said last."""
+        transcript = WHOLE.format(path=compacted.transcript) if compacted.transcript else ""
+        summary = NoteTurn(text=SUMMARY.format(summary=compacted.summary, transcript=transcript))
+        last = next((turn for turn in reversed(self._closed) if isinstance(turn, UserTurn)), None)
+        self._closed = [summary, *([last] if last is not None else [])]
+        self._pictures, self._results, self._context_tokens = [], [], 0
+        if self._opened is not None:
+            self._opened = replace(self._opened, pictures=0, replaced=0)
+        self._opened_at, self._is_compacted, self._wanted = 0, True, None
+        turn = self._progress.last_turn + 1 if self._progress is not None else 1
+        self._compacted_before = (run_id or "", turn)
 
     def _close_step(self) -> None:
         step, self._step = self._step, None

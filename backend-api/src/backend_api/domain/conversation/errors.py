@@ -39,6 +39,12 @@ class NothingToResumeError(ConflictError):
     code = "nothing_to_resume"
 
 
+class NothingToCompactError(ConflictError):
+    """Nothing was said yet; nothing was queued."""
+
+    code = "nothing_to_compact"
+
+
 class SlowReaderError(UnavailableError):
     """A reader of a live stream did not keep up; it resumes from its last number."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from backend_api.domain.agent.events import (
+    CompactionWanted,
     ContextNote,
     Event,
     LivePayload,
@@ -169,6 +170,11 @@ class RunLedger(Protocol):
     async def resume(self, session_id: SessionId, user_id: UserId, run_id: RunId, note: ContextNote) -> list[Event]:
         """Queue a run without a message that goes on from where this one ended, and record the note for its model.
         Raises `NothingToResumeError` unless it is the session's last one and ended before it was done."""
+        ...
+
+    async def compact(self, session_id: SessionId, user_id: UserId, wanted: CompactionWanted) -> list[Event]:
+        """Record that the conversation is to be summed up, and queue a run for it unless one is active, which then does
+        so before its next answer. Raises `NothingToCompactError`."""
         ...
 
     async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:

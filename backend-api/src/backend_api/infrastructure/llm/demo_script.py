@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend_api.domain.agent.model import AssistantTurn, ToolRequest, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.model import AssistantTurn, NoteTurn, ToolRequest, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.summary import ASKED
 from backend_api.infrastructure.llm.demo_plan import plan_step
 from backend_api.infrastructure.llm.demo_texts import (
     REPORT,
@@ -48,6 +49,8 @@ Plan = Callable[[Scene], Step]
 
 def next_step(turns: Sequence[Turn], tools: frozenset[str]) -> Step:
     """Deterministic: the answer follows from the turns alone."""
+    if turns and isinstance(turns[-1], NoteTurn) and turns[-1].text.startswith(ASKED):
+        return _summary(turns)
     last_user = max((index for index, turn in enumerate(turns) if isinstance(turn, UserTurn)), default=-1)
     asked_turn = turns[last_user] if last_user >= 0 else UserTurn(text="")
     asked = asked_turn.text.strip() if isinstance(asked_turn, UserTurn) else ""
@@ -71,6 +74,13 @@ def next_step(turns: Sequence[Turn], tools: frozenset[str]) -> Step:
         step = Step(text=scene.words.no_tool.format(tools=", ".join(missing)))
     notice = scene.words.notice + "\n\n" if scene.is_first or plan is _not_understood else ""
     return Step(text=notice + step.text, calls=step.calls, thought=_thought(scene, step))
+
+
+def _summary(turns: Sequence[Turn]) -> Step:
+    asked = [" ".join(turn.text.split()) for turn in turns if isinstance(turn, UserTurn)]
+    count = sum(isinstance(turn, ToolTurn) for turn in turns)
+    words = words_for(asked[-1] if asked else "")
+    return Step(text=words.summary.format(asked="; ".join(text[:200] for text in asked[-10:]), count=count))
 
 
 def _thought(scene: Scene, step: Step) -> str:

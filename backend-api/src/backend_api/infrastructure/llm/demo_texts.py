@@ -11,6 +11,7 @@ class Words:
 
     notice: str
     not_understood: str
+    summary: str
     no_tool: str
     failed: str
     thought_start: str
@@ -58,6 +59,7 @@ ENGLISH = Words(
         "*I am the demo model: a script, not a language model. What I do on the computer is real. To talk to a real "
         "model, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` in `.env` and start again.*"
     ),
+    summary="The person asked for: {asked}.\n\nCalls of tools: {count}. What they gave stands in the history.",
     not_understood=(
         "I did not understand that: I only know a few requests. Try `show me what you can do`, `run ls -la`, "
         "`write a file hello.txt saying hello`, `open example.com`, `list the files` or `make a report about otters`."
@@ -127,6 +129,7 @@ CHINESE = Words(
         "*我是演示模型：一段脚本，不是语言模型。但我在电脑上做的一切都是真实的。要使用真正的模型，请在 `.env` 中设置 "
         "`OPENAI_API_KEY` 或 `ANTHROPIC_API_KEY` 后重新启动。*"
     ),
+    summary="用户的请求：{asked}。\n\n使用了 {count} 次工具，结果保存在历史记录中。",
     not_understood=(
         "我没有听懂：我只认识几种请求。可以试试：`展示你能做什么`、`运行 ls -la`、`写文件 hello.txt 内容是你好`、"
         "`打开 example.com`、`列出文件`，或者`写一份关于水獭的报告`。"

@@ -11,6 +11,7 @@ from typing import Literal
 
 from backend_api.domain.agent.ending import cut_by_stop
 from backend_api.domain.agent.events import (
+    CompactionWanted,
     ContextNote,
     Event,
     MessageUser,
@@ -37,7 +38,12 @@ from backend_api.domain.conversation.entity import (
     SessionId,
     SessionStatus,
 )
-from backend_api.domain.conversation.errors import LeaseLostError, NothingToResumeError, TooManyWaitingError
+from backend_api.domain.conversation.errors import (
+    LeaseLostError,
+    NothingToCompactError,
+    NothingToResumeError,
+    TooManyWaitingError,
+)
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.run_waits import begin_waiting, end_waits
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
@@ -139,6 +145,21 @@ class MemoryRunLedger:
             events = self._store.store(row, new_run, [note])
             row.last_user_origin = (current_work().request_id, current_traceparent())
             events += self._queue(row, new_run, None, "resume")
+            self._touch(row)
+            return events
+
+    async def compact(self, session_id: SessionId, user_id: UserId, wanted: CompactionWanted) -> list[Event]:
+        """Under the lock."""
+        async with self._store.lock:
+            row = self._store.own(session_id, user_id)
+            if not row.last_user_seq:
+                raise NothingToCompactError("Nothing was said in this session yet.")
+            active = row.session.active_run_id
+            run_id = active or RunId(uuid.uuid4().hex)
+            events = self._store.store(row, run_id, [wanted])
+            if active is None:
+                row.last_user_origin = (current_work().request_id, current_traceparent())
+                events += self._queue(row, run_id, None, "compact")
             self._touch(row)
             return events
 

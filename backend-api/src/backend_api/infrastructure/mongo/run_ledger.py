@@ -13,6 +13,7 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.agent.events import (
+    CompactionWanted,
     ContextNote,
     Event,
     MessageUser,
@@ -43,6 +44,7 @@ from backend_api.infrastructure.mongo.event_documents import (
     number,
 )
 from backend_api.infrastructure.mongo.heartbeats import Heartbeats
+from backend_api.infrastructure.mongo.run_compactions import compact_session
 from backend_api.infrastructure.mongo.run_documents import (
     left_in_inbox,
     message_origin,
@@ -179,6 +181,10 @@ class MongoRunLedger(RunEndings):
     async def resume(self, session_id: SessionId, user_id: UserId, run_id: RunId, note: ContextNote) -> list[Event]:
         """See `resume_run`."""
         return await resume_run(self._database, session_id, user_id, run_id, note)
+
+    async def compact(self, session_id: SessionId, user_id: UserId, wanted: CompactionWanted) -> list[Event]:
+        """See `compact_session`."""
+        return await compact_session(self._database, session_id, user_id, wanted)
 
     async def claim(self, worker: str, *, lease_s: float, model: str, run_id: RunId | None = None) -> Lease | None:
         """Durable like everything readers see: a claim that was shown and lost would give its number and its fence to

@@ -18,6 +18,8 @@ from backend_api.interfaces.http.event_stream import EventStream, event_frame, g
 from backend_api.interfaces.http.session_schemas import (
     AcceptedBody,
     AnswersBody,
+    CompactBody,
+    CompactingBody,
     DecidedBody,
     DecisionBody,
     MessageBody,
@@ -127,6 +129,14 @@ async def resume(session_id: str, run_id: str, caller: CurrentCaller, calls: Cal
     message. 409 where there is nothing to go on with."""
     resumed = await calls.resume_run(SessionId(session_id), caller.user.id, RunId(run_id))
     return ResumedBody(run_id=resumed)
+
+
+@router.post("/compact", status_code=202, responses={409: {}})
+async def compact(session_id: str, body: CompactBody, caller: CurrentCaller, calls: Calls) -> CompactingBody:
+    """Have the conversation so far replaced by a summary of it for the model, before its next answer where a run is at
+    work, else at once. 409 where nothing was said yet."""
+    run_id = await calls.compact_session(SessionId(session_id), caller.user.id, body.focus)
+    return CompactingBody(run_id=run_id)
 
 
 @router.post("/stop", status_code=202, responses={204: {"description": "The session is idle."}}, response_model=None)

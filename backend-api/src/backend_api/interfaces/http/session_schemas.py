@@ -12,7 +12,7 @@ from backend_api.application.conversation.follow_run import RunResult
 from backend_api.application.conversation.read_state import State
 from backend_api.application.conversation.send_message import Message
 from backend_api.domain.agent.approvals import MAX_FEEDBACK_CHARACTERS, Decision
-from backend_api.domain.agent.events import Decided, Event, PlanVerdict, StepStatus
+from backend_api.domain.agent.events import MAX_FOCUS_CHARACTERS, Decided, Event, PlanVerdict, StepStatus
 from backend_api.domain.agent.plans import PlanDecision
 from backend_api.domain.agent.questions import MAX_ANSWER_CHARACTERS
 from backend_api.domain.conversation.entity import Run, Session
@@ -219,6 +219,16 @@ class AcceptedBody(AnswerBody):
 
 
 class ResumedBody(AnswerBody):
+    run_id: str
+
+
+class CompactBody(RequestBody):
+    """`focus` is what the summary tells most of."""
+
+    focus: str | None = Field(default=None, min_length=1, max_length=MAX_FOCUS_CHARACTERS)
+
+
+class CompactingBody(AnswerBody):
     run_id: str
 
 

@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection
 
 from backend_api.application.conversation.answer_slots import AnswerSlots
 from backend_api.application.conversation.answer_wait import AnswerWait
+from backend_api.application.conversation.compact_session import CompactSession
 from backend_api.application.conversation.create_session import CreateSession
 from backend_api.application.conversation.delete_session import DeleteSession
 from backend_api.application.conversation.follow_events import FollowEvents
@@ -82,6 +83,7 @@ class UseCases:
     send_message: SendMessage
     stop_run: StopRun
     resume_run: ResumeRun
+    compact_session: CompactSession
     answer_wait: AnswerWait
     run_records: RunRecords
     get_job: GetJob

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from datetime import timedelta
 
 from backend_api.domain.agent.capabilities.pictures import MOST
 from backend_api.domain.agent.capability import LATER, Capability, Later, Setup
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.model import AssistantTurn, NoteTurn, ToolTurn, Turn, UserTurn
-from backend_api.domain.agent.sizes import CHARACTERS_A_TOKEN, weight
+from backend_api.domain.agent.model import AssistantTurn
+from backend_api.domain.agent.sizes import CHARACTERS_A_TOKEN, PICTURE_TOKENS, weight, weight_of_turn
 from backend_api.domain.agent.thread import Conversation
 
-PICTURE_TOKENS = 1_600
 PROMPT_CHARACTERS = 4_000
 """Of the system prompt, before an opening tells how long it is."""
 
@@ -69,26 +66,5 @@ def _tokens_new(setup: Setup, conversation: Conversation) -> int:
         while begin and not isinstance(turns[begin - 1], AssistantTurn):
             begin -= 1
         pictures = sum(index >= begin for index in conversation.pictures[-MOST:])
-    characters += sum(weight(text) for turn in turns[begin:] for text in _texts(turn))
+    characters += sum(weight_of_turn(turn) for turn in turns[begin:])
     return characters // CHARACTERS_A_TOKEN + pictures * PICTURE_TOKENS
-
-
-def _texts(turn: Turn) -> Iterator[str]:
-    match turn:
-        case UserTurn():
-            yield turn.text
-            yield from turn.attachments
-        case NoteTurn():
-            yield turn.text
-        case ToolTurn():
-            yield turn.output
-            yield turn.note
-        case AssistantTurn():
-            yield turn.text
-            for thinking in turn.thinking:
-                yield thinking.text
-                yield thinking.signature or ""
-                yield thinking.opaque or ""
-            for call in turn.calls:
-                yield call.name
-                yield json.dumps(call.arguments, ensure_ascii=False)

@@ -1,0 +1,63 @@
+"""Replaces what was said so far by a summary, once there is one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from backend_api.domain.agent.capability import Compact
+from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.events import ContextCompacted, Notice, Usage
+from backend_api.domain.agent.journal import Journal
+from backend_api.domain.agent.model import ModelRequest
+from backend_api.domain.agent.sizes import CHARACTERS_A_TOKEN, weight, weight_of_turn
+from backend_api.domain.agent.summary import Summarizer, SummaryError
+from backend_api.domain.agent.thread import COMPACTION_FAILED, Conversation
+from backend_api.domain.agent.usage import add_usage
+
+logger = logging.getLogger(__name__)
+WriteTranscript = Callable[[], Awaitable[str | None]]
+"""Writes the whole history into the session's workspace; its path there, None where there is no workspace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compactor:
+    """Keeps nothing: a worker that takes the run over in the middle of a summary asks for it anew."""
+
+    model: ChosenModel
+    journal: Journal
+    write_transcript: WriteTranscript
+
+    async def compact(self, request: ModelRequest, conversation: Conversation, wanted: Compact) -> bool:
+        """Whether there is a summary now. `request` is what the agent's model would be asked next. What the summary
+        cost is counted in any case; without one nothing changes but that this is told."""
+        transcript = await self.write_transcript()
+        summarizer = Summarizer(model=self.model)
+        try:
+            summary = await summarizer.summarize(request, wanted.focus)
+        except SummaryError as error:
+            logger.warning("a conversation was not summed up", extra={"reason": str(error)})
+            text = f"The conversation could not be summed up: {error}"
+            outcome = Notice(text=text, code=COMPACTION_FAILED)
+        else:
+            outcome = _compacted(summary, conversation, wanted, transcript)
+        finally:
+            used = self.journal.counted(add_usage(Usage(), summarizer.used, self.model.info.id))
+        await self.journal.record([used, outcome])
+        return isinstance(outcome, ContextCompacted)
+
+
+def _compacted(summary: str, conversation: Conversation, wanted: Compact, transcript: str | None) -> ContextCompacted:
+    before = sum(weight_of_turn(turn) for turn in conversation.turns)
+    kept = sum(weight_of_turn(turn) for turn in conversation.turns[conversation.closed_turns :])
+    saved = (before - kept - weight(summary)) // CHARACTERS_A_TOKEN
+    return ContextCompacted(
+        kind=wanted.kind,
+        before=wanted.size,
+        after=max(wanted.size - saved, 0),
+        through_seq=conversation.through_seq,
+        summary=summary,
+        focus=wanted.focus,
+        transcript=transcript,
+    )

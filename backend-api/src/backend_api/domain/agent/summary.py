@@ -1,0 +1,114 @@
+"""A conversation's summary, asked of a model that reads all of it, from which the agent goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.events import CompactionKind, Usage
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    FinishPart,
+    ModelContextError,
+    ModelError,
+    ModelRequest,
+    NoteTurn,
+    TextPart,
+    ToolCallPart,
+    ToolTurn,
+    Turn,
+    UsagePart,
+    UserTurn,
+)
+from backend_api.domain.agent.thread import shorten
+
+SHORT_CHARACTERS = 1_000
+"""Of each text, where the conversation is too long for the model that sums it up."""
+ASKED = """\
+The conversation is about to be continued from a summary instead of all that stands above. Write that summary now, as \
+text alone and without calling a tool. Whoever goes on knows nothing but it and the last step, so leave out nothing \
+that is still needed:
+1. what the person wants, in their own words where these matter, with everything they said to keep to;
+2. what was done and decided so far, and why;
+3. files, commands, addresses, names and numbers that are still needed, exactly;
+4. what went wrong and how it was mended;
+5. the plan with the state of each step, and open tasks;
+6. what is to be done next.
+Write in the language of the conversation."""
+FOCUS = "\nGive the most room to this, as the person asks for it: {focus}"
+
+
+class SummaryError(Exception):
+    """There is no summary; the message says why in English."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    text: str
+    kind: CompactionKind
+    focus: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Summarizer:
+    """Asks for one summary. `used` is what that cost so far, whatever comes of it."""
+
+    model: ChosenModel
+    used: Usage = field(default_factory=Usage)
+
+    async def summarize(self, request: ModelRequest, focus: str | None) -> str:
+        """Of the conversation of a request, which is sent as it is with one note more, so that what a provider cached
+        of it counts. Where it is too long, its long texts are cut.
+
+        Raises `SummaryError`.
+        """
+        note = NoteTurn(text=ASKED + (FOCUS.format(focus=focus) if focus else ""))
+        whole = replace(request, model=self.model.info.id, turns=[*request.turns, note])
+        try:
+            try:
+                return await self._ask(whole)
+            except ModelContextError:
+                return await self._ask(replace(whole, turns=[*_cut(request.turns), note], pictures={}))
+        except ModelError as error:
+            raise SummaryError(error.detail) from error
+
+    async def _ask(self, request: ModelRequest) -> str:
+        texts: list[str] = []
+        reason, called = "stop", False
+        async with aclosing(self.model.chat.stream(request)) as parts:
+            async for part in parts:
+                match part:
+                    case TextPart():
+                        texts.append(part.text)
+                    case ToolCallPart():
+                        called = True
+                    case UsagePart():
+                        self.used = part.usage
+                    case FinishPart():
+                        reason = part.reason
+                    case _:
+                        pass
+        text = "".join(texts).strip()
+        if called or reason != "stop" or not text:
+            raise SummaryError("The model gave no summary.")
+        return text
+
+
+def _cut(turns: Sequence[Turn]) -> list[Turn]:
+    return [_short(turn) for turn in turns]
+
+
+def _short(turn: Turn) -> Turn:
+    match turn:
+        case UserTurn() | NoteTurn():
+            return replace(turn, text=shorten(turn.text, SHORT_CHARACTERS))
+        case ToolTurn():
+            return replace(turn, output=shorten(turn.output, SHORT_CHARACTERS), pictures=())
+        case AssistantTurn():
+            calls = tuple(
+                replace(call, arguments={}) if len(call.arguments_json) > SHORT_CHARACTERS else call
+                for call in turn.calls
+            )
+            return replace(turn, text=shorten(turn.text, SHORT_CHARACTERS), thinking=(), calls=calls)

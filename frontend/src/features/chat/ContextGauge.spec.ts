@@ -1,0 +1,22 @@
+// @vitest-environment jsdom
+import { render, screen } from '@testing-library/vue'
+import userEvent from '@testing-library/user-event'
+import { describe, expect, it } from 'vitest'
+import { i18n } from '@/i18n'
+import ContextGauge from './ContextGauge.vue'
+
+describe('ContextGauge', () => {
+  it('says how full the context is, and has it summed up with what is to be kept', async () => {
+    const { emitted } = render(ContextGauge, {
+      props: { tokens: 50_000, window: 200_000 },
+      global: { plugins: [i18n] },
+    })
+    await userEvent.click(screen.getByRole('button', { name: /25\s?%/ }))
+    await userEvent.type(screen.getByRole('textbox'), '  the colours ')
+    await userEvent.keyboard('{Enter}')
+    expect(emitted('compact')).toEqual([['the colours']])
+    await userEvent.click(screen.getByRole('button', { name: /25\s?%/ }))
+    await userEvent.click(screen.getByRole('button', { name: 'Sum up' }))
+    expect(emitted('compact')).toEqual([['the colours'], [null]])
+  })
+})

@@ -1,0 +1,259 @@
+"""A conversation that fills its model's window goes on from a summary of itself, and nothing is lost by that."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.events import ContextCompacted, ContextOpened, Notice, ToolFinished, Usage, UsageUpdated
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    FinishPart,
+    ModelContextError,
+    ModelInfo,
+    ModelRequest,
+    ModelUnavailableError,
+    NoteTurn,
+    TextPart,
+    ToolCallPart,
+    ToolRequest,
+    ToolTurn,
+    UsagePart,
+    UserTurn,
+)
+from backend_api.domain.agent.thread import Thread
+from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.infrastructure.tools.compact import COMPACT
+from backend_api.infrastructure.tools.local import MainAgentTools
+from support.scripted import SCRIPTED, HandlerBox, OnOutput, Script, ScriptedModel
+from support.stage import Stage, worker_for, working
+
+STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
+SMALL = replace(SCRIPTED, context_window=1_000)
+
+
+def used(tokens: int) -> UsagePart:
+    return UsagePart(Usage(input=tokens, output=10))
+
+
+def look(tokens: int, what: str = "it") -> Script:
+    return [used(tokens), ToolCallPart(ToolRequest(call_id="c", name="look", arguments={"what": what})), CALLS]
+
+
+SUMMARY: Script = [used(720), TextPart("They want it looked at; done twice."), STOP]
+DONE: Script = [used(300), TextPart("Done."), STOP]
+
+
+def tools() -> HandlerBox:
+    box, number = HandlerBox(), 0
+
+    async def run(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
+        nonlocal number
+        number += 1
+        return Done(success=True, output=f"seen {number}")
+
+    box.add("look", run)
+    return box
+
+
+def is_summary(request: ModelRequest) -> bool:
+    last = request.turns[-1]
+    return isinstance(last, NoteTurn) and "Write that summary now" in last.text
+
+
+async def told(model: ScriptedModel, *messages: str, info: ModelInfo = SMALL, **worker: Any) -> tuple[Stage, SessionId]:
+    stage = Stage()
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, tools(), info=info, **worker)):
+        for message in messages:
+            await stage.until_finished(await stage.say(session, message))
+    return stage, session
+
+
+async def test_above_the_threshold_it_goes_on_from_a_summary_with_its_last_step_whole() -> None:
+    model = ScriptedModel(look(300), look(690, "that"), SUMMARY, DONE)
+    stage, session = await told(model, "look at it")
+    assert [is_summary(request) for request in model.requests] == [False, False, True, False]
+    before, asked, after = model.requests[1:]
+    assert list(asked.turns[: len(before.turns)]) == list(before.turns), "so that what was cached of it counts"
+    assert (asked.system, asked.tools) == (before.system, before.tools)
+    summary, said, step, result = after.turns
+    assert isinstance(summary, NoteTurn)
+    assert "They want it looked at" in summary.text
+    assert said == UserTurn(text="look at it")
+    assert isinstance(step, AssistantTurn)
+    assert [call.arguments for call in step.calls] == [{"what": "that"}]
+    assert isinstance(result, ToolTurn)
+    assert result.output == "seen 2"
+    (compacted,) = stage.payloads(session, ContextCompacted)
+    assert (compacted.kind, compacted.before >= 700, compacted.after < compacted.before) == ("auto", True, True)
+    assert [one.cause for one in stage.payloads(session, ContextOpened)] == ["started", "history"]
+    assert len(stage.payloads(session, ToolFinished)) == 2, "the log keeps all of it"
+
+
+async def test_what_it_cost_is_counted_and_nothing_of_it_is_new() -> None:
+    stage, session = await told(ScriptedModel(look(300), look(690), SUMMARY, DONE), "look")
+    usage = stage.payloads(session, UsageUpdated)[-1].usage
+    assert usage.input == 300 + 690 + 720 + 300
+    assert usage.new == 310 + (690 - 310 + 10) + 310
+
+
+async def test_another_worker_reads_the_same() -> None:
+    model = ScriptedModel(look(300), look(690), SUMMARY, DONE, [used(320), TextPart("Again."), STOP])
+    stage, session = await told(model, "look", "and on")
+    fresh = Thread()
+    row = stage.store.sessions[session]
+    for event in row.events:
+        fresh.apply(event, row.outputs.get(event.seq or 0))
+    turns = fresh.conversation("none").turns
+    last = model.requests[-1].turns
+    assert turns[: len(last)] == list(last)
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        [used(720), STOP],
+        [used(720), ToolCallPart(ToolRequest(call_id="c", name="look", arguments={})), CALLS],
+        [used(720), TextPart("Half"), FinishPart("length")],
+        [ModelUnavailableError("Down.")],
+    ],
+)
+async def test_a_summary_that_fails_changes_nothing_and_is_not_tried_again_in_the_run(failing: Script) -> None:
+    model = ScriptedModel(look(300), look(690), failing, look(695), DONE)
+    stage, session = await told(model, "look")
+    assert [is_summary(request) for request in model.requests] == [False, False, True, False, False]
+    assert not stage.payloads(session, ContextCompacted)
+    assert [notice.code for notice in stage.payloads(session, Notice)] == ["compaction_failed"]
+    assert list(model.requests[3].turns[: len(model.requests[1].turns)]) == list(model.requests[1].turns)
+    assert stage.said(session) == "Done."
+
+
+async def test_what_a_provider_finds_too_long_is_summed_up_once_and_goes_on() -> None:
+    too_long = ModelContextError("Too long.")
+    model = ScriptedModel(look(300), [too_long], SUMMARY, DONE)
+    stage, session = await told(model, "look")
+    assert stage.said(session) == "Done."
+    model = ScriptedModel(look(300), [too_long], SUMMARY, [too_long], DONE)
+    stage, session = await told(model, "look")
+    assert len(model.requests) == 4
+    assert len(stage.payloads(session, ContextCompacted)) == 1
+
+
+async def test_where_even_the_summary_is_too_long_long_texts_are_cut_for_it() -> None:
+    too_long = ModelContextError("Too long.")
+    model = ScriptedModel([too_long], [too_long], SUMMARY, DONE)
+    stage, session = await told(model, "words " * 2_000, info=replace(SMALL, context_window=200_000))
+    assert stage.said(session) == "Done."
+    first, second = model.requests[1:3]
+    assert len(str(first.turns)) > 12_000 > len(str(second.turns))
+
+
+async def test_the_model_of_that_role_is_asked_and_its_cost_is_its_own() -> None:
+    other = ScriptedModel(SUMMARY)
+    info = ModelInfo(id="brief", label="Brief", provider="test")
+    model = ScriptedModel(look(300), look(690), DONE)
+    stage, session = await told(model, "look", roles={"compact": ChosenModel(info=info, chat=other)})
+    assert (len(other.requests), len(model.requests)) == (1, 3)
+    assert other.requests[0].model == "brief"
+    assert set(stage.payloads(session, UsageUpdated)[-1].usage.by_model) == {"brief", "scripted"}
+
+
+async def test_a_stop_in_the_middle_changes_nothing() -> None:
+    stage = Stage()
+
+    async def stop() -> None:
+        await stage.stop(session)
+        await asyncio.Event().wait()
+
+    session = await stage.open_session(title="named")
+    model = ScriptedModel(look(300), look(690), [stop], DONE)
+    async with working(worker_for(stage, model, tools(), info=SMALL)):
+        end = await stage.until_finished(await stage.say(session, "look"))
+    assert end.status == "stopped"
+    assert not stage.payloads(session, ContextCompacted)
+
+
+async def test_a_person_asks_for_it_between_two_messages_with_a_focus() -> None:
+    stage, model = Stage(), ScriptedModel(look(300), DONE, SUMMARY, [used(100), TextPart("Yes."), STOP])
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, tools(), info=SMALL)):
+        await stage.until_finished(await stage.say(session, "look at it"))
+        end = await stage.until_finished(await stage.compact(session, "the colours"))
+        assert (end.status, len(model.requests)) == ("completed", 3), "the model is not asked to go on"
+        await stage.until_finished(await stage.say(session, "and?"))
+    assert "the colours" in str(model.requests[2].turns[-1])
+    (compacted,) = stage.payloads(session, ContextCompacted)
+    assert (compacted.kind, compacted.focus) == ("manual", "the colours")
+    summary, said, asked, *_ = model.requests[3].turns
+    assert isinstance(summary, NoteTurn)
+    assert (said, asked) == (UserTurn(text="look at it"), UserTurn(text="and?"))
+    assert stage.said(session) == "Done.Yes."
+
+
+async def test_one_that_fails_between_two_messages_ends_its_run_and_says_so() -> None:
+    stage, model = Stage(), ScriptedModel(DONE, [ModelUnavailableError("Down.")], DONE)
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, tools(), info=SMALL)):
+        await stage.until_finished(await stage.say(session, "hi"))
+        end = await stage.until_finished(await stage.compact(session, None))
+        assert end.status == "completed"
+        await stage.until_finished(await stage.say(session, "still there?"))
+    assert [notice.code for notice in stage.payloads(session, Notice)] == ["compaction_failed"]
+    assert [is_summary(request) for request in model.requests] == [False, True, False]
+
+
+async def test_asked_for_while_it_works_it_comes_before_the_next_answer() -> None:
+    stage = Stage()
+
+    async def ask() -> None:
+        assert await stage.compact(session, None) == run
+
+    session = await stage.open_session(title="named")
+    model = ScriptedModel([ask, *look(100)], SUMMARY, DONE)
+    async with working(worker_for(stage, model, tools(), info=SMALL)):
+        run = await stage.say(session, "look")
+        end = await stage.until_finished(run)
+    assert end.status == "completed"
+    assert [is_summary(request) for request in model.requests] == [False, True, False]
+    assert stage.said(session) == "Done."
+
+
+async def test_the_agent_asks_for_it_itself() -> None:
+    stage, model = (
+        Stage(),
+        ScriptedModel(
+            [used(100), ToolCallPart(ToolRequest(call_id="c", name="compact", arguments={"focus": "files"})), CALLS],
+            SUMMARY,
+            DONE,
+        ),
+    )
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, MainAgentTools([COMPACT]), info=SMALL)):
+        await stage.until_finished(await stage.say(session, "sum up"))
+    assert [is_summary(request) for request in model.requests] == [False, True, False]
+    assert "files" in str(model.requests[1].turns[-1])
+
+
+async def test_a_worker_that_takes_over_in_the_middle_asks_anew_and_it_happens_once() -> None:
+    stage, hangs = Stage(), asyncio.Event()
+
+    async def hang() -> None:
+        hangs.set()
+        await asyncio.Event().wait()
+
+    session = await stage.open_session(title="named")
+    model = ScriptedModel(look(300), look(690), [hang], SUMMARY, DONE)
+    async with working(worker_for(stage, model, tools(), info=SMALL, name="first")):
+        run = await stage.say(session, "look")
+        await hangs.wait()
+    async with working(worker_for(stage, model, tools(), info=SMALL, name="second")):
+        end = await stage.until_finished(run)
+    assert end.status == "completed"
+    assert len(stage.payloads(session, ContextCompacted)) == 1
+    assert len(stage.payloads(session, ToolFinished)) == 2
