@@ -26,6 +26,7 @@ async def spoken(gateway: Gateway, headers: dict[str, str]) -> SessionId:
 @pytest.mark.parametrize(
     ("body", "status"),
     [
+        (None, 202),
         ({}, 202),
         ({"focus": "the colours"}, 202),
         ({"focus": None}, 202),
@@ -46,7 +47,7 @@ async def test_what_fits_is_queued_for_its_owner(gateway: Gateway, body: Any, st
     events = await gateway.ports.log.read(session_id, after=0, limit=100)
     wanted = [event for event in events if isinstance(event.payload, CompactionWanted)]
     if status == 202:
-        assert [event.payload for event in wanted] == [CompactionWanted(focus=body.get("focus"))]
+        assert [event.payload for event in wanted] == [CompactionWanted(focus=(body or {}).get("focus"))]
         assert answer.json() == {"run_id": wanted[0].run_id}
         assert (await gateway.client.get(f"/api/sessions/{session_id}", headers=anna)).json()["status"] == "queued"
     else:

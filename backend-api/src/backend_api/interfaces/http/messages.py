@@ -132,10 +132,12 @@ async def resume(session_id: str, run_id: str, caller: CurrentCaller, calls: Cal
 
 
 @router.post("/compact", status_code=202, responses={409: {}})
-async def compact(session_id: str, body: CompactBody, caller: CurrentCaller, calls: Calls) -> CompactingBody:
+async def compact(
+    session_id: str, caller: CurrentCaller, calls: Calls, body: CompactBody | None = None
+) -> CompactingBody:
     """Have the conversation so far replaced by a summary of it for the model, before its next answer where a run is at
     work, else at once. 409 where nothing was said yet."""
-    run_id = await calls.compact_session(SessionId(session_id), caller.user.id, body.focus)
+    run_id = await calls.compact_session(SessionId(session_id), caller.user.id, body.focus if body else None)
     return CompactingBody(run_id=run_id)
 
 
