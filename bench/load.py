@@ -227,9 +227,9 @@ async def soak(
 
 
 @contextmanager
-def paced_model(deltas: int) -> Iterator[str]:
+def paced_model(deltas: int, every_ms: int = EVERY_MS) -> Iterator[str]:
     command = [sys.executable, str(ROOT / "bench" / "paced_model.py"), "--deltas", str(deltas)]
-    process = subprocess.Popen([*command, "--every-ms", str(EVERY_MS)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*command, "--every-ms", str(every_ms)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         yield process.stdout.readline().strip()

@@ -10,7 +10,7 @@ ensure_env() {
     note "Wrote .env with fresh secrets."
   fi
   set_if_empty COMPOSE_PROJECT_NAME "$(stack_name)"
-  for name in JWT_SECRET_KEY SANDBOX_MANAGER_TOKEN REDIS_PASSWORD; do set_if_empty "$name" "$(random_secret)"; done
+  for name in JWT_SECRET_KEY SECRETS_KEY SANDBOX_MANAGER_TOKEN REDIS_PASSWORD; do set_if_empty "$name" "$(random_secret)"; done
 }
 
 set_if_empty() {

@@ -18,7 +18,8 @@ has_images() {
 run_pytest() {
   local kind=$1
   shift
-  PYTHONPATH=$ROOT/tests "$ROOT/.venv/bin/python" -m pytest -p support.run_report --report-file="$REPORTS/$kind.report" "$@"
+  PYTHONPATH=$ROOT/tests "$ROOT/.venv/bin/python" -m pytest -p support.run_report --report-file="$REPORTS/$kind.report" \
+    --durations=12 --durations-min=5 "$@"
 }
 
 run_kind() {
@@ -61,16 +62,20 @@ lane() {
   done
 }
 
-# Two at a time, for most of what a kind takes is waiting.
+# One more at a time than there are processors, for most of what a kind takes is waiting.
 run_side_by_side() {
-  # A group of its own: it can be ended with all it started, and Ctrl+C means the same to its tests as elsewhere.
+  local lanes=()
+  # Groups of their own: they can be ended with all they started, and Ctrl+C means the same to their tests as elsewhere.
   set -m
-  lane "$@" </dev/null &
-  SECOND_LANE=$!
+  for _ in $(seq "$(nproc)"); do
+    lane "$@" </dev/null &
+    lanes+=("-$!")
+  done
   set +m
-  trap 'kill -- "-$SECOND_LANE" 2>/dev/null || true' EXIT
+  # shellcheck disable=SC2064 # the groups of now
+  trap "kill -- ${lanes[*]} 2>/dev/null || true" EXIT
   lane "$@"
-  wait "$SECOND_LANE"
+  wait "${lanes[@]#-}"
   trap - EXIT
 }
 

@@ -18,6 +18,7 @@ from local_stack.errors import StackError
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackSecrets:
     jwt_secret_key: str
+    secrets_key: str
     manager_token: str
     redis_password: str
     mongo_password: str
@@ -66,7 +67,10 @@ def load_secrets(folder: Path) -> StackSecrets:
 
 
 def _read(path: Path) -> dict[str, str]:
-    damaged = StackError(f"{path} is damaged. Remove it and start again; users must log in again.")
+    damaged = StackError(
+        f"{path} is damaged. Restore it from a backup. Without it users must log in again, and set their keys again: "
+        "remove it then, and start again."
+    )
     try:
         kept: object = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

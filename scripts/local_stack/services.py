@@ -21,7 +21,7 @@ from local_stack.settings import StackSettings
 
 _LOOPBACK = "127.0.0.1"
 _IN_A_SANDBOX = ("tool-api", "contracts", "service-kit")
-_NOT_FOR_THE_MANAGER = ("_API_KEY", "JWT_SECRET_KEY", "REDIS_URL", "REDIS_HOST", "REDIS_PORT")
+_NOT_FOR_THE_MANAGER = ("_API_KEY", "JWT_SECRET_KEY", "SECRETS_KEY", "REDIS_URL", "REDIS_HOST", "REDIS_PORT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +173,7 @@ def _backend_environ(stack: Stack) -> dict[str, str]:
     settings = stack.settings
     return {
         "JWT_SECRET_KEY": stack.secrets.jwt_secret_key,
+        "SECRETS_KEY": stack.secrets.secrets_key,
         **settings.environ,
         "AUTH_MODE": settings.auth_mode,
         "HOST": settings.host,

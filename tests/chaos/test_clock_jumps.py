@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,13 +13,12 @@ from support.chaos.brain import Brain
 from support.chaos.outcome import tried
 from support.chaos.settings import seeded, trial_settings
 from support.chaos.trial import Trial
-from support.fleet import SOURCES, Fleet, Shape, run_fleet
+from support.fleet import Fleet, Shape, run_fleet
+from support.jumping_clock import LIBRARIES, jump, jumping_with
 from support.model_server import ModelServer
 
-LIBRARIES = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
 JUMPING = ("gateway-1", "worker-1", "manager-1")
 HOUR_S = 3600
-SHIM = Path(__file__).resolve().parents[1] / "support" / "faked_clock"
 
 
 @pytest.mark.timeout(600)
@@ -29,15 +27,7 @@ async def test_an_hour_forth_and_back_ends_no_lease_no_token_and_no_sandbox(tmp_
     chance = seeded("clock jumps")
     brain = Brain(random.Random(chance.getrandbits(64)))
     clock = tmp_path / "clock"
-    _jump(clock, 0)
-    faked = {
-        "LD_PRELOAD": str(LIBRARIES[0]),
-        "FAKETIME_TIMESTAMP_FILE": str(clock),
-        "FAKETIME_NO_CACHE": "1",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-        "FAKETIME_DONT_RESET": "1",
-        "PYTHONPATH": os.pathsep.join([str(SHIM), SOURCES]),
-    }
+    faked = jumping_with(clock)
     shape = Shape(gateways=2, workers=2, managers=2)
     async with (
         ModelServer(respond=brain) as model,
@@ -49,7 +39,7 @@ async def test_an_hour_forth_and_back_ends_no_lease_no_token_and_no_sandbox(tmp_
             trial.begin()
             for number, (share, offset) in enumerate(((0.2, HOUR_S), (0.45, -HOUR_S), (0.7, 0)), 1):
                 await trial.until_share(share)
-                _jump(clock, offset)
+                jump(clock, offset)
                 await _tokens_hold(fleet, trial, f"jumper{number}")
             await trial.until_done()
 
@@ -81,10 +71,3 @@ async def _tokens_hold(fleet: Fleet, trial: Trial, name: str) -> None:
             assert link.status_code == 200, link.text
             file = await there.get(urlsplit(link.json()["url"]).path)
             assert file.status_code == 200, file.text
-
-
-def _jump(clock: Path, offset_s: int) -> None:
-    """Every process that looks at this file sees the time so much later."""
-    draft = clock.with_suffix(".new")
-    draft.write_text(f"{offset_s:+d}\n")
-    os.replace(draft, clock)

@@ -11,6 +11,7 @@ import struct
 import time
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
 from service_kit.listening.http import BODY_WINDOW_S, HEAD_S, LINGER_S
@@ -111,6 +112,7 @@ async def test_thousands_of_half_requests_shut_nobody_out_and_end_by_themselves(
     assert gateway.rss_mb() - before < GROWTH_MB
 
 
+@pytest.mark.quiet
 async def test_half_requests_of_many_addresses_go_before_an_honest_one(gateway: GatewayProcess) -> None:
     sources = [f"127.0.1.{number}" for number in range(1, 21)]
     async with honest_client(gateway.url) as honest:
@@ -261,3 +263,39 @@ async def test_a_socket_that_is_refused_is_told_why(gateway: GatewayProcess, pie
     raw = await ended(reader, 10)
     assert re.search(rb"\x88." + re.escape(struct.pack("!H", code)), raw, re.DOTALL), raw[-200:]
     writer.close()
+
+
+def of_many_keys(size: int) -> bytes:
+    keys = b",".join(b'"%x":1' % number for number in range(size // 9))
+    return b"{%b}" % keys
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(of_many_keys(1_900_000), id="names nobody knows"),
+        pytest.param(b'{"username":[' + b"[]," * 600_000 + b"1]}", id="lists"),
+        pytest.param(b"[" * 1_900_000, id="nested without end"),
+    ],
+)
+async def test_a_body_of_nothing_but_values_costs_next_to_nothing(gateway: GatewayProcess, body: bytes) -> None:
+    headers = {"Content-Type": "application/json"}
+    async with httpx.AsyncClient(base_url=f"{gateway.url}/api", timeout=30) as client:
+        before, busy = gateway.rss_mb(), gateway.cpu_s()
+        answers = [await client.post("/auth/login", content=body, headers=headers) for _ in range(3)]
+    assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(422, "invalid")}
+    assert [answer.json()["errors"][0]["field"] for answer in answers] == ["body"] * 3
+    assert max(len(answer.content) for answer in answers) < 1_000
+    assert gateway.rss_mb() - before < GROWTH_MB
+    assert gateway.cpu_s() - busy < 1.0, "each of them took a second"
+
+
+async def test_of_what_is_wrong_with_a_body_the_first_is_told_and_names_are_not_repeated_whole(
+    gateway: GatewayProcess,
+) -> None:
+    body = of_many_keys(15_000)[:-1] + b',"%b":1}' % (b"x" * 1_000_000)
+    async with httpx.AsyncClient(base_url=f"{gateway.url}/api", timeout=30) as client:
+        answer = await client.post("/auth/login", content=body, headers={"Content-Type": "application/json"})
+        long = await client.post("/auth/login", json={"x" * 1_000_000: 1})
+    assert [(one.status_code, len(one.content) < 20_000) for one in (answer, long)] == [(422, True), (422, True)]
+    assert len(answer.json()["errors"]) == 20

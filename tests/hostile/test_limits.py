@@ -206,7 +206,7 @@ def hold():
     held = bytearray(300 << 20)
     for at in range(0, len(held), 4096):
         held[at] = 1
-    time.sleep(20)
+    time.sleep(30)
     os._exit(0)
 for _ in range(8):
     pid = os.fork()
@@ -215,8 +215,12 @@ for _ in range(8):
         ctypes.CDLL(None).pthread_exit(None)
     children.append(pid)
     time.sleep(0.3)
-time.sleep(6)
-left = [pid for pid in children if os.waitpid(pid, os.WNOHANG) == (0, 0)]
+left = children
+for _ in range(100):
+    time.sleep(0.15)
+    left = [pid for pid in left if os.waitpid(pid, os.WNOHANG) == (0, 0)]
+    if len(left) < 7:
+        break
 print("left", len(left))
 for pid in left:
     os.kill(pid, 9)

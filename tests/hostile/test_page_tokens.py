@@ -82,9 +82,9 @@ async def expect_log_in_page(page: Page) -> None:
     await expect(page.get_by_label("User name")).to_be_visible(timeout=20_000)
 
 
-async def settings(page: Page) -> None:
+async def account(page: Page) -> None:
     await page.get_by_role("button", name="Settings").click()
-    await expect(page.get_by_role("dialog")).to_be_visible()
+    await page.get_by_role("dialog").get_by_role("tab", name="Account").click()
 
 
 async def planted_cookie(gateway: Gateway) -> tuple[str, str]:
@@ -206,7 +206,7 @@ async def test_tabs_that_renew_at_once_stay_logged_in_and_leave_together(
     for _ in range(5):
         await asyncio.gather(first.reload(), second.reload())
         await asyncio.gather(*(expect(composer(page)).to_be_visible() for page in (first, second)))
-    await settings(first)
+    await account(first)
     await first.get_by_role("button", name="Log out", exact=True).click()
     await asyncio.gather(expect_log_in_page(first), expect_log_in_page(second))
     assert await context.cookies(f"{gateway.url}/api/auth/refresh") == []
@@ -262,7 +262,7 @@ async def test_a_password_changed_in_the_page_leaves_this_browser_alone_logged_i
     await log_in(page, gateway)
     await beside.goto(gateway.url)
     await log_in(thief, gateways[1])
-    await settings(page)
+    await account(page)
     await page.get_by_role("button", name="Change password").click()
     await page.get_by_label("Current password").fill("not this one")
     await page.get_by_label("New password", exact=False).first.fill(NEW)
@@ -274,6 +274,6 @@ async def test_a_password_changed_in_the_page_leaves_this_browser_alone_logged_i
     await expect(page.get_by_role("status").filter(has_text="Your password is changed")).to_be_visible()
     await expect_log_in_page(thief)
     for own in (page, beside):
-        await own.reload()
+        await own.goto(gateway.url)
         await expect(composer(own)).to_be_visible()
     await log_in(thief, gateways[1], NEW)

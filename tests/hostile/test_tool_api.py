@@ -230,11 +230,22 @@ async def test_no_download_harms_the_gateway(hurt: Victim, tmp_path: Path, name:
     assert harm.outcome in (REFUSED if name not in ("never ends", "in tiny chunks") else {"goes on"}), harm
 
 
+EARLY = ["a body without end", "chunks of one byte", "not yet, for ever", "a bomb", "JSON that is deep", "nothing"]
+
+
 async def test_an_upload_that_nobody_takes_ends(hurt: Victim, tmp_path: Path) -> None:
     async def take_nothing(wire: Wire) -> None:
         await asyncio.sleep(30)
 
     harm = await harm_of(hurt, tmp_path, "upload", take_nothing)
+    assert_unharmed(harm)
+    assert harm.outcome in REFUSED, harm
+
+
+@pytest.mark.parametrize("name", EARLY)
+async def test_no_answer_to_an_upload_harms_the_gateway(hurt: Victim, tmp_path: Path, name: str) -> None:
+    """Also one that comes before anything was taken, as a transcript is uploaded without anybody's asking for it."""
+    harm = await harm_of(hurt, tmp_path, "upload", ANSWERS[name])
     assert_unharmed(harm)
     assert harm.outcome in REFUSED, harm
 

@@ -49,7 +49,9 @@ def call(name: str, **arguments: Any) -> ToolCallPart:
 
 def task_of(request: ModelRequest) -> str | None:
     """The task of the agent that asks; None for the main one."""
-    return getattr(request.turns[0], "text", "") if "Your part" in request.system else None
+    # Told by what it may do: what its prompt says is another matter.
+    is_main = any(tool.name == "task" for tool in request.tools)
+    return None if is_main else getattr(request.turns[0], "text", "")
 
 
 def answers(request: ModelRequest) -> int:

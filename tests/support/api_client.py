@@ -59,8 +59,8 @@ class ApiClient:
             timeout=httpx.Timeout(10, read=60),
         ) as response:
             assert response.status_code == 200, f"events: {response.status_code}"
-            async for line in response.aiter_lines():
-                if line.startswith("data:"):
+            async for line in _lines(response):
+                if line.startswith(b"data:"):
                     yield json.loads(line[5:])
 
     async def stored_events(self, session_id: str) -> list[Json]:
@@ -94,6 +94,16 @@ class ApiClient:
         """Send a message and answer all events from it to the end of its run."""
         accepted = await self.send(session_id, text)
         return await self.until(session_id, "run.finished", after=accepted["seq"] - 1, timeout_s=timeout_s)
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
+    """As they are ended in this format: `aiter_lines` also ends them at characters that may stand in a text."""
+    rest = bytearray()
+    async for piece in response.aiter_bytes():
+        rest += piece
+        *lines, rest = rest.split(b"\n")
+        for line in lines:
+            yield bytes(line)
 
 
 def _told(events: list[Json]) -> str:

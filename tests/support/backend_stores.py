@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from backend_api.domain.conversation.deletions import Deletions
 from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
 from backend_api.domain.conversation.feed import ReadMarkers
+from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import (
     EventLog,
     RunLedger,
@@ -20,9 +21,13 @@ from backend_api.domain.conversation.ports import (
     Transcripts,
     Waits,
 )
+from backend_api.domain.conversation.spending import Spending
+from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
+from backend_api.domain.settings.ports import SettingsStore
 from backend_api.infrastructure.memory.deletions import MemoryDeletions
+from backend_api.infrastructure.memory.kept_calls import MemoryKeptCalls
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
@@ -33,17 +38,24 @@ from backend_api.infrastructure.memory.sessions import (
     MemorySessionRepository,
     MemoryTranscripts,
 )
+from backend_api.infrastructure.memory.spending import MemorySpending
 from backend_api.infrastructure.memory.store import MemoryStore, utc_now
+from backend_api.infrastructure.memory.titles import MemoryTitles
+from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.documents import DOCUMENTS
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
+from backend_api.infrastructure.mongo.spending import MongoSpending
+from backend_api.infrastructure.mongo.titles import MongoTitles
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
+from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.hub import Hub
 from backend_api.infrastructure.redis.notifier import RedisNotifier
@@ -62,7 +74,11 @@ class ConversationStores:
     waits: Waits
     log: EventLog
     transcripts: Transcripts
+    titles: Titles
     markers: ReadMarkers
+    spending: Spending
+    settings: SettingsStore
+    kept_calls: KeptCalls
     deletions: Callable[[float], Deletions]
     """Due after so many seconds."""
 
@@ -85,13 +101,18 @@ async def add_session(sessions: SessionRepository, user_id: UserId, title: str =
             model=None,
             created_at=now,
             updated_at=now,
+            active_at=now,
         )
     )
     return session_id
 
 
 def memory_stores(
-    *, runs_per_user: int = 0, unseen_most: int = 0, clock: Callable[[], datetime] = utc_now
+    *,
+    runs_per_user: int = 0,
+    unseen_most: int = 0,
+    kept_calls_most: int = 0,
+    clock: Callable[[], datetime] = utc_now,
 ) -> ConversationStores:
     """In memory."""
     store = MemoryStore(clock)
@@ -101,14 +122,18 @@ def memory_stores(
         waits=MemoryWaits(store),
         log=MemoryEventLog(store),
         transcripts=MemoryTranscripts(store),
+        titles=MemoryTitles(store),
         markers=MemoryReadMarkers(store),
+        spending=MemorySpending(store),
+        settings=MemorySettingsStore(store),
+        kept_calls=MemoryKeptCalls(store, most=kept_calls_most),
         deletions=lambda due_s: MemoryDeletions(store, due_s=due_s),
     )
 
 
 @asynccontextmanager
 async def mongo_stores(
-    uri: str, name: str, *, runs_per_user: int = 0, unseen_most: int = 0
+    uri: str, name: str, *, runs_per_user: int = 0, unseen_most: int = 0, kept_calls_most: int = 0
 ) -> AsyncGenerator[ConversationStores]:
     """On a real mongod."""
     async with connect(uri, name) as database:
@@ -118,7 +143,11 @@ async def mongo_stores(
             waits=MongoWaits(database),
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
+            titles=MongoTitles(database),
             markers=MongoReadMarkers(database),
+            spending=MongoSpending(database),
+            settings=MongoSettingsStore(),
+            kept_calls=MongoKeptCalls(database, most=kept_calls_most),
             deletions=lambda due_s: MongoDeletions(due_s=due_s),
         )
         assert await _unnamed_fields(database) == {}, "documents name every field that is stored"

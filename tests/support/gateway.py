@@ -13,7 +13,9 @@ from backend_api.bootstrap.app import create_app
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.listening import server_for
+from backend_api.bootstrap.user_settings import UserSettingsParts
 from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.sandbox.ports import Workspace
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryScreens, MemoryWorkspace
@@ -28,8 +30,11 @@ from backend_api.infrastructure.mongo.run_records import MongoRunRecords
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
+from backend_api.infrastructure.mongo.spending import MongoSpending
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
+from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.mongo.users import MongoUsers
+from backend_api.infrastructure.presets.preset_files import read_presets
 from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
@@ -38,6 +43,7 @@ from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileL
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 from support.backend_stores import redis_channels
 from support.listening import on_loopback
+from support.user_settings import settings_parts
 
 SECRET = "k9" * 24
 MODEL = ModelInfo(id="demo", label="Demo model", provider="demo", is_demo=True, is_default=True)
@@ -83,8 +89,10 @@ async def run_gateway(
     streams_per_user: int = 50,
     trusted_proxies: tuple[str, ...] = (),
     files: Workspace | None = None,
+    own: UserSettingsParts | None = None,
 ) -> AsyncGenerator[Gateway]:
-    """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory."""
+    """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
+    `own` the models there are for everybody."""
     options = options or WebOptions()
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
@@ -108,6 +116,7 @@ async def run_gateway(
             waits=MongoWaits(database),
             log=MongoEventLog(database),
             transcripts=MongoTranscripts(database),
+            spending=MongoSpending(database),
             markers=MongoReadMarkers(database),
             feed=feed,
             stream=live.stream,
@@ -118,12 +127,17 @@ async def run_gateway(
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
-            models=(MODEL, PLAIN),
+            own=own or settings_parts(MongoSettingsStore(), MODEL, PLAIN),
             tools=(TOOL,),
         )
-        use_cases = assemble(
-            ports, Policy(is_local=options.is_local, limits=limits, poll_s=0.2, streams_per_user=streams_per_user)
+        policy = Policy(
+            is_local=options.is_local,
+            limits=limits,
+            poll_s=0.2,
+            streams_per_user=streams_per_user,
+            presets=Presets(read_presets(), default="general"),
         )
+        use_cases = assemble(ports, policy)
 
         @asynccontextmanager
         async def wire() -> AsyncGenerator[UseCases]:

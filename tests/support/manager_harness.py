@@ -47,6 +47,7 @@ class ManagerHarness:
     max_per_user_total: int = 10
     max_total: int = 20
     max_queued: int = 100
+    max_queued_per_user: int = 20
     room: Room = field(default_factory=Room)
     start_deadline_s: float = 5.0
     pool_size: int = 0
@@ -69,6 +70,7 @@ class ManagerHarness:
                 max_per_user_total=self.max_per_user_total,
                 max_total=self.max_total,
                 max_queued=self.max_queued,
+                max_queued_per_user=self.max_queued_per_user,
                 hard=HARD,
                 idle=IDLE,
             ),

@@ -2,7 +2,8 @@
 
 `POST .../chat/completions` answers as OpenAI-compatible servers do, `.../responses` as OpenAI, `.../v1/messages` as
 Anthropic does, all streaming. What they refuse is refused (`model_rules.py`). Each other request takes the next
-scripted `Answer`; after the last one `respond` answers from what was asked, or the default. As a command
+scripted `Answer`; after the last one `respond` answers from what was asked, or the default. One for a title stands
+aside, as it comes when nobody waits for it: it is among the `title_requests`, and answered with `title`. As a command
 (`python -m support.model_server --port 9000 --deltas 2000`) it serves one fixed answer, for benchmarks.
 """
 
@@ -16,6 +17,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from backend_api.domain.agent.title import ASKED
 from support.model_answers import Answer, Call, frames_of
 from support.model_rules import refusal_of
 from support.model_seals import Form, blocks_of
@@ -41,6 +43,8 @@ class ModelServer:
         self.refusals: list[str] = []
         self.script: deque[Answer] = deque()
         self.requests: list[dict[str, Any]] = []
+        self.title = Answer(texts=())
+        self.title_requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.closed_early = asyncio.Event()
         self.silent = asyncio.Event()
@@ -100,8 +104,12 @@ class ModelServer:
         first, *lines = head.split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
         body = json.loads(await reader.readexactly(int(headers.get("content-length", "0"))) or b"{}")
-        self.requests.append(body)
-        self.headers.append(headers)
+        is_title = _is_title(body)
+        if is_title:
+            self.title_requests.append(body)
+        else:
+            self.requests.append(body)
+            self.headers.append(headers)
         form = _form_of(first.split(" ")[1])
         refused = refusal_of(form, body) if self.is_strict else None
         if refused is not None:
@@ -109,7 +117,7 @@ class ModelServer:
             _refuse(writer, form, Answer(status=400, message=refused), "invalid_request_error")
             await writer.drain()
             return True
-        answer = self._next(body)
+        answer = self.title if is_title else self._next(body)
         if answer.hang:
             await self._until_gone(reader)
             return False
@@ -156,6 +164,11 @@ def _refuse(writer: asyncio.StreamWriter, form: Form, answer: Answer, kind: str)
     extra = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
     head = f"HTTP/1.1 {answer.status} Scripted\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n"
     writer.write(f"{head}{extra}\r\n".encode() + content)
+
+
+def _is_title(body: dict[str, Any]) -> bool:
+    system = body.get("system") or body.get("instructions") or (body.get("messages") or [""])[0]
+    return json.dumps(ASKED, ensure_ascii=False)[1:-1] in json.dumps(system, ensure_ascii=False)
 
 
 def _form_of(path: str) -> Form:

@@ -13,5 +13,5 @@ class SameSandbox(MemorySandboxes):
         super().__init__()
         self._sandbox = sandbox
 
-    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
+    async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
         return self._sandbox

@@ -97,6 +97,7 @@ class HandlerBox:
         *,
         read_only: bool = False,
         waits: bool = False,
+        needs_computer: bool = False,
         deadline_ms: int = 60_000,
     ) -> None:
         async def run(call: ToolCall) -> Done:
@@ -114,6 +115,7 @@ class HandlerBox:
             phrase=f"{name} {{what}}",
             effect="reads" if read_only else "writes",
             waits=waits,
+            needs_computer=needs_computer,
             deadline_ms=deadline_ms,
         )
         self._tools[name] = Tool(spec=spec, run_call=run)

@@ -17,15 +17,19 @@ from backend_api.application.conversation.stop_run import StopRun
 from backend_api.application.files.check_attachments import CheckAttachments
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.identity.limits import Limits
+from backend_api.application.runs.computer_keeper import KeepComputer, no_computer
+from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capability import ToolSource
+from backend_api.domain.agent.capability import Capability, ToolSource
 from backend_api.domain.agent.catalogue import ChosenModel, Role
 from backend_api.domain.agent.events import Event, LivePayload, MessageCompleted, RunFinished
 from backend_api.domain.agent.model import ChatModel, ModelInfo
 from backend_api.domain.agent.options import Options
+from backend_api.domain.agent.presets import Presets
 from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, RunId, SessionId
+from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Subscription, Topic
@@ -125,7 +129,7 @@ class Stage:
         self.notifier = notifier or WatchedNotifier()
         limits = Limits(messages_per_minute=0)
         own_sandbox = OwnSandbox(self.sessions, MemorySandboxes())
-        attached = CheckAttachments(own_sandbox, MemoryWorkspace())
+        attached = CheckAttachments(own_sandbox, MemoryWorkspace(), lambda _: True)
         self._send = SendMessage(self.ledger, self.stream, self.notifier, MemoryRateLimiter(), limits, attached)
         self._compact = CompactSession(self.ledger, self.stream, self.notifier, MemoryRateLimiter(), limits)
         self._stop = StopRun(self.sessions, self.ledger, self.log, self.stream, self.notifier)
@@ -135,6 +139,9 @@ class Stage:
         if options:
             await self.sessions.update(session_id, USER, {"options": options})
         return session_id
+
+    async def choose(self, session_id: SessionId, preset: str | None) -> None:
+        await self.sessions.update(session_id, USER, {"preset": preset})
 
     async def say(self, session_id: SessionId, text: str, *, interrupt: bool = False) -> RunId:
         return (await self._send(session_id, USER, Message(text=text, interrupt=interrupt))).run_id
@@ -188,13 +195,19 @@ def worker_for(
     clock: Callable[[], datetime] = utc_now,
     max_turns: int = 50,
     defaults: Options | None = None,
+    presets: Presets | None = None,
     info: ModelInfo = SCRIPTED,
     announces: bool = False,
     roles: Mapping[Role, ChosenModel] | None = None,
     approval_timeout_s: float = 300.0,
+    table: Callable[..., Sequence[Capability]] = capabilities,
+    secrets: Sequence[str] = (),
+    keep_computer: KeepComputer = no_computer,
+    kept_calls: KeptCalls | None = None,
     **bounds: int,
 ) -> Worker:
-    """A worker on the stage; retries don't wait, their delays go to `sleeps`. `bounds` are those of a run."""
+    """A worker on the stage; retries don't wait, their delays go to `sleeps`. `bounds` are those of a run, `table` what
+    makes its capabilities of them."""
     ids = count(1)
 
     async def no_sleep(seconds: float) -> None:
@@ -210,11 +223,16 @@ def worker_for(
         notifier=stage.notifier,
         sessions=stage.sessions,
         catalogue=OneModel(chat=calls, info=info, roles=roles or {}),
-        capabilities=capabilities(tools or HandlerBox(), approval_timeout_s=approval_timeout_s, **bounds),
+        capabilities=table(tools or HandlerBox(), approval_timeout_s=approval_timeout_s, **bounds),
         options=options or RunOptions(),
         clock=clock,
         new_id=lambda kind: f"{kind}_{name}_{next(ids)}",
+        mask=Mask(secrets),
+        keep_computer=keep_computer,
+        kept_calls=kept_calls,
+        keep_computer_every_s=0.01,
         defaults=defaults or Options(max_turns=max_turns),
+        presets=presets or Presets(),
     )
     return Worker(name=name, services=services, max_concurrent_runs=slots, poll_s=poll_s, announces=announces)
 

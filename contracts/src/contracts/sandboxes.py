@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -66,7 +67,7 @@ class Sandbox(BaseModel):
     `revision` grows with every change a person may want to see; with the generation it orders a session's states.
     `notice` tells of an end that comes near, `disk_notice`, since the revision `disk_revision`, of files that take up
     nearly all they may: `disk_fill` is filling or full, of `disk_limit_mb`. `queue_position` is 1 for the next one to
-    be let in.
+    be let in, `queue_reason` whether a queued one waits for room or for its user to have fewer running.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Sandbox(BaseModel):
     disk_fill: str | None = None
     disk_limit_mb: int = 0
     queue_position: int | None = None
+    queue_reason: Literal["capacity", "user_limit"] | None = None
 
 
 class SandboxStats(BaseModel):

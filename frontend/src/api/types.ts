@@ -12,9 +12,17 @@ export type {
   IssuedTicketBody as VncTicket,
   ModelBody as ModelInfo,
   OptionsBody,
+  PresetBody as PresetInfo,
+  PresetTextBody as PresetText,
+  SettingBody,
+  TrialResultBody as TrialResult,
   SignedLinkBody as FileLink,
+  SpendingBody as Spending,
+  SpentBody as Spent,
+  SpentRowBody as SpentRow,
   SnapshotBody as Snapshot,
   SnapshotListBody as SnapshotList,
+  ToolBody as ToolInfo,
   UploadedBody as Uploaded,
 } from './generated/openapi'
 
@@ -46,7 +54,17 @@ export type SessionState = Pick<StateBody, 'last_seq'> & {
 
 type Shown = Pick<
   Session,
-  'title' | 'status' | 'model' | 'options' | 'pinned' | 'archived' | 'read_seq' | 'unread' | 'sandbox'
+  | 'title'
+  | 'status'
+  | 'model'
+  | 'preset'
+  | 'options'
+  | 'pinned'
+  | 'archived'
+  | 'read_seq'
+  | 'unread'
+  | 'sandbox'
+  | 'active_at'
 >
 type FeedHead<T extends string> = { readonly type: T; readonly seq: number | null; readonly at: string }
 /** How new a change is, where it says so. */

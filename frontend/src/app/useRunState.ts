@@ -4,9 +4,11 @@ import { useI18n } from 'vue-i18n'
 import { useConversation } from '@/features/chat'
 import { useSessions } from '@/features/sessions'
 import { attention, tabTitle } from './tabTitle'
+import { useNotices } from './useNotices'
 
-/** The run in words for the top bar, and in the tab's title and icon. */
+/** The run in words for the top bar, and in the tab's title and icon; the browser tells of runs while no tab is seen. */
 export function useRunState(title: () => string) {
+  useNotices()
   const { t } = useI18n()
   const conversation = useConversation()
   const sessions = useSessions()

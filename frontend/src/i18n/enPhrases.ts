@@ -3,6 +3,7 @@ import type { ToolPhrases } from './phrases'
 /** What a call is doing or did, by the name of its tool. */
 export const enPhrases: ToolPhrases = {
   shell_exec: {
+    about: 'Runs a command',
     asking: 'Run {command}',
     running: 'Running {command}',
     succeeded: 'Ran {command}',
@@ -10,6 +11,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped running {command}',
   },
   shell_view: {
+    about: 'Shows what a running command has written so far',
     asking: 'Look at the shell {shell}',
     running: 'Looking at the shell {shell}',
     succeeded: 'Looked at the shell {shell}',
@@ -17,6 +19,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped looking at the shell {shell}',
   },
   shell_wait: {
+    about: 'Waits until a running command ends',
     asking: 'Wait for the shell {shell}',
     running: 'Waiting for the shell {shell}',
     succeeded: 'Waited for the shell {shell}',
@@ -24,6 +27,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped waiting for the shell {shell}',
   },
   shell_write: {
+    about: 'Types into a running command',
     asking: 'Type into the shell {shell}',
     running: 'Typing into the shell {shell}',
     succeeded: 'Typed into the shell {shell}',
@@ -31,6 +35,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped typing into the shell {shell}',
   },
   shell_kill: {
+    about: 'Ends a running command',
     asking: 'End the command of the shell {shell}',
     running: 'Ending the command of the shell {shell}',
     succeeded: 'Ended the command of the shell {shell}',
@@ -38,6 +43,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped ending the command of the shell {shell}',
   },
   file_read: {
+    about: 'Reads a text file',
     asking: 'Read {path}',
     running: 'Reading {path}',
     succeeded: 'Read {path}',
@@ -45,6 +51,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped reading {path}',
   },
   file_write: {
+    about: 'Makes a text file, or replaces all of one',
     asking: 'Write {path}',
     running: 'Writing {path}',
     succeeded: 'Wrote {path}',
@@ -52,6 +59,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped writing {path}',
   },
   file_append: {
+    about: 'Adds text to the end of a file',
     asking: 'Add to {path}',
     running: 'Adding to {path}',
     succeeded: 'Added to {path}',
@@ -59,6 +67,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped adding to {path}',
   },
   file_edit: {
+    about: 'Changes a piece of a file',
     asking: 'Edit {path}',
     running: 'Editing {path}',
     succeeded: 'Edited {path}',
@@ -66,6 +75,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped editing {path}',
   },
   file_list: {
+    about: 'Lists a folder',
     asking: 'List {path}',
     running: 'Listing {path}',
     succeeded: 'Listed {path}',
@@ -73,6 +83,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped listing {path}',
   },
   file_find: {
+    about: 'Finds files by their names',
     asking: 'Find {pattern}',
     running: 'Finding {pattern}',
     succeeded: 'Looked for files named {pattern}',
@@ -80,6 +91,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped finding {pattern}',
   },
   file_search: {
+    about: 'Finds text in files',
     asking: 'Search for {pattern}',
     running: 'Searching for {pattern}',
     succeeded: 'Searched for {pattern}',
@@ -87,6 +99,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped searching for {pattern}',
   },
   file_move: {
+    about: 'Moves or renames a file or folder',
     asking: 'Move {source} to {destination}',
     running: 'Moving {source} to {destination}',
     succeeded: 'Moved {source} to {destination}',
@@ -94,6 +107,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped moving {source} to {destination}',
   },
   file_delete: {
+    about: 'Deletes a file or folder',
     asking: 'Delete {path}',
     running: 'Deleting {path}',
     succeeded: 'Deleted {path}',
@@ -101,6 +115,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped deleting {path}',
   },
   browser_view: {
+    about: 'Looks at the page in its browser',
     asking: 'Look at the page',
     running: 'Looking at the page',
     succeeded: 'Looked at the page',
@@ -108,6 +123,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped looking at the page',
   },
   browser_navigate: {
+    about: 'Opens an address in its browser',
     asking: 'Open {url}',
     running: 'Opening {url}',
     succeeded: 'Opened {url}',
@@ -115,6 +131,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped opening {url}',
   },
   browser_click: {
+    about: 'Clicks in its browser',
     asking: 'Click on the page',
     running: 'Clicking on the page',
     succeeded: 'Clicked on the page',
@@ -122,6 +139,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped clicking on the page',
   },
   browser_type: {
+    about: 'Fills in a field in its browser',
     asking: 'Type into the page',
     running: 'Typing into the page',
     succeeded: 'Typed into the page',
@@ -129,6 +147,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped typing into the page',
   },
   browser_key: {
+    about: 'Presses a key in its browser',
     asking: 'Press {key}',
     running: 'Pressing {key}',
     succeeded: 'Pressed {key}',
@@ -136,6 +155,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped pressing {key}',
   },
   browser_scroll: {
+    about: 'Scrolls the page in its browser',
     asking: 'Scroll {direction}',
     running: 'Scrolling {direction}',
     succeeded: 'Scrolled {direction}',
@@ -143,6 +163,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped scrolling {direction}',
   },
   browser_back: {
+    about: 'Goes back to the page before',
     asking: 'Go back',
     running: 'Going back',
     succeeded: 'Went back',
@@ -150,6 +171,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped going back',
   },
   browser_screenshot: {
+    about: 'Takes a picture of the page',
     asking: 'Take a screenshot',
     running: 'Taking a screenshot',
     succeeded: 'Took a screenshot',
@@ -157,6 +179,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped taking a screenshot',
   },
   generate_download_url: {
+    about: 'Makes a link under which anybody can download a file for a while',
     asking: 'Make a link for {path}',
     running: 'Making a link for {path}',
     succeeded: 'Made a link for {path}',
@@ -164,6 +187,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped making a link for {path}',
   },
   think: {
+    about: 'Thinks something through before it goes on',
     asking: 'Think',
     running: 'Thinking',
     succeeded: 'Thought',
@@ -171,6 +195,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped thinking',
   },
   web_search: {
+    about: 'Searches the web',
     asking: 'Search for {query}',
     running: 'Searching for {query}',
     succeeded: 'Searched for {query}',
@@ -178,13 +203,15 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped searching for {query}',
   },
   ask_user: {
-    asking: 'Ask you',
-    running: 'Asking you',
-    succeeded: 'Asked you',
-    failed: 'Tried to ask you',
+    about: 'Asks you a question and waits for the answer',
+    asking: 'Ask you a question',
+    running: 'Asking you a question',
+    succeeded: 'Asked you a question',
+    failed: 'Tried to ask you a question',
     cut: 'Stopped asking you',
   },
   enter_plan_mode: {
+    about: 'Goes over to planning: it changes nothing until you approve a plan',
     asking: 'Plan first',
     running: 'Going to plan first',
     succeeded: 'Decided to plan first',
@@ -192,6 +219,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped before planning',
   },
   exit_plan_mode: {
+    about: 'Puts its plan before you and waits for your decision',
     asking: 'Propose a plan',
     running: 'Proposing a plan',
     succeeded: 'Proposed a plan, which you approved',
@@ -199,6 +227,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped proposing a plan',
   },
   compact: {
+    about: 'Replaces the conversation so far by a summary, to have room for more',
     asking: 'Sum up the conversation',
     running: 'Summing up the conversation',
     succeeded: 'Had the conversation summed up',
@@ -206,6 +235,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped summing up the conversation',
   },
   plan_update: {
+    about: 'Keeps the list of its steps up to date',
     asking: 'Update the steps',
     running: 'Updating the steps',
     succeeded: 'Updated the steps',
@@ -213,6 +243,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped updating the steps',
   },
   task: {
+    about: 'Hands a part of the work to a sub-agent',
     asking: 'Delegate: {title}',
     running: 'Delegating: {title}',
     succeeded: 'Delegated: {title}',
@@ -220,6 +251,7 @@ export const enPhrases: ToolPhrases = {
     cut: 'Stopped delegating: {title}',
   },
   utc_now: {
+    about: 'Looks at the clock',
     asking: 'Look at the clock',
     running: 'Looking at the clock',
     succeeded: 'Looked at the clock',

@@ -2,6 +2,7 @@ import type { ToolPhrases } from './phrases'
 
 export const zhPhrases: ToolPhrases = {
   shell_exec: {
+    about: '运行命令',
     asking: '运行 {command}',
     running: '正在运行 {command}',
     succeeded: '已运行 {command}',
@@ -9,6 +10,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止运行 {command}',
   },
   shell_view: {
+    about: '查看正在运行的命令到目前为止的输出',
     asking: '查看终端 {shell}',
     running: '正在查看终端 {shell}',
     succeeded: '已查看终端 {shell}',
@@ -16,6 +18,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止查看终端 {shell}',
   },
   shell_wait: {
+    about: '等待正在运行的命令结束',
     asking: '等待终端 {shell}',
     running: '正在等待终端 {shell}',
     succeeded: '已等待终端 {shell}',
@@ -23,6 +26,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止等待终端 {shell}',
   },
   shell_write: {
+    about: '向正在运行的命令输入内容',
     asking: '输入到终端 {shell}',
     running: '正在输入到终端 {shell}',
     succeeded: '已输入到终端 {shell}',
@@ -30,6 +34,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止输入到终端 {shell}',
   },
   shell_kill: {
+    about: '结束正在运行的命令',
     asking: '结束终端 {shell} 的命令',
     running: '正在结束终端 {shell} 的命令',
     succeeded: '已结束终端 {shell} 的命令',
@@ -37,6 +42,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止结束终端 {shell} 的命令',
   },
   file_read: {
+    about: '读取文本文件',
     asking: '读取 {path}',
     running: '正在读取 {path}',
     succeeded: '已读取 {path}',
@@ -44,6 +50,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止读取 {path}',
   },
   file_write: {
+    about: '新建文本文件，或覆盖已有的文件',
     asking: '写入 {path}',
     running: '正在写入 {path}',
     succeeded: '已写入 {path}',
@@ -51,6 +58,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止写入 {path}',
   },
   file_append: {
+    about: '在文件末尾追加内容',
     asking: '追加到 {path}',
     running: '正在追加到 {path}',
     succeeded: '已追加到 {path}',
@@ -58,6 +66,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止追加到 {path}',
   },
   file_edit: {
+    about: '修改文件中的一段内容',
     asking: '编辑 {path}',
     running: '正在编辑 {path}',
     succeeded: '已编辑 {path}',
@@ -65,6 +74,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止编辑 {path}',
   },
   file_list: {
+    about: '列出文件夹的内容',
     asking: '列出 {path}',
     running: '正在列出 {path}',
     succeeded: '已列出 {path}',
@@ -72,6 +82,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止列出 {path}',
   },
   file_find: {
+    about: '按名称查找文件',
     asking: '查找文件 {pattern}',
     running: '正在查找文件 {pattern}',
     succeeded: '已查找文件 {pattern}',
@@ -79,6 +90,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止查找文件 {pattern}',
   },
   file_search: {
+    about: '在文件中搜索内容',
     asking: '搜索 {pattern}',
     running: '正在搜索 {pattern}',
     succeeded: '已搜索 {pattern}',
@@ -86,6 +98,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止搜索 {pattern}',
   },
   file_move: {
+    about: '移动或重命名文件和文件夹',
     asking: '移动 {source} 到 {destination}',
     running: '正在移动 {source} 到 {destination}',
     succeeded: '已移动 {source} 到 {destination}',
@@ -93,6 +106,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止移动 {source} 到 {destination}',
   },
   file_delete: {
+    about: '删除文件或文件夹',
     asking: '删除 {path}',
     running: '正在删除 {path}',
     succeeded: '已删除 {path}',
@@ -100,6 +114,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止删除 {path}',
   },
   browser_view: {
+    about: '查看浏览器中的页面',
     asking: '查看网页',
     running: '正在查看网页',
     succeeded: '已查看网页',
@@ -107,6 +122,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止查看网页',
   },
   browser_navigate: {
+    about: '在浏览器中打开网址',
     asking: '打开 {url}',
     running: '正在打开 {url}',
     succeeded: '已打开 {url}',
@@ -114,6 +130,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止打开 {url}',
   },
   browser_click: {
+    about: '在浏览器中点击',
     asking: '点击网页',
     running: '正在点击网页',
     succeeded: '已点击网页',
@@ -121,6 +138,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止点击网页',
   },
   browser_type: {
+    about: '在浏览器中填写内容',
     asking: '输入到网页',
     running: '正在输入到网页',
     succeeded: '已输入到网页',
@@ -128,6 +146,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止输入到网页',
   },
   browser_key: {
+    about: '在浏览器中按键',
     asking: '按下 {key}',
     running: '正在按下 {key}',
     succeeded: '已按下 {key}',
@@ -135,6 +154,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止按下 {key}',
   },
   browser_scroll: {
+    about: '在浏览器中滚动页面',
     asking: '滚动 {direction}',
     running: '正在滚动 {direction}',
     succeeded: '已滚动 {direction}',
@@ -142,6 +162,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止滚动 {direction}',
   },
   browser_back: {
+    about: '回到上一个页面',
     asking: '返回上一页',
     running: '正在返回上一页',
     succeeded: '已返回上一页',
@@ -149,6 +170,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止返回上一页',
   },
   browser_screenshot: {
+    about: '截取页面画面',
     asking: '截取屏幕',
     running: '正在截取屏幕',
     succeeded: '已截取屏幕',
@@ -156,6 +178,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止截取屏幕',
   },
   generate_download_url: {
+    about: '生成一个限时有效、任何人都能下载该文件的链接',
     asking: '生成 {path} 的链接',
     running: '正在生成 {path} 的链接',
     succeeded: '已生成 {path} 的链接',
@@ -163,6 +186,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止生成 {path} 的链接',
   },
   think: {
+    about: '先想清楚再继续',
     asking: '思考',
     running: '正在思考',
     succeeded: '已思考',
@@ -170,14 +194,23 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止思考',
   },
   web_search: {
+    about: '搜索网页',
     asking: '搜索 {query}',
     running: '正在搜索 {query}',
     succeeded: '已搜索 {query}',
     failed: '尝试搜索 {query}',
     cut: '已停止搜索 {query}',
   },
-  ask_user: { asking: '问你', running: '正在问你', succeeded: '问了你', failed: '尝试提问', cut: '已停止提问' },
+  ask_user: {
+    about: '向你提问并等待回答',
+    asking: '向你提问',
+    running: '正在向你提问',
+    succeeded: '已向你提问',
+    failed: '尝试提问',
+    cut: '已停止提问',
+  },
   enter_plan_mode: {
+    about: '进入计划模式：在你批准计划之前不做任何改动',
     asking: '先做计划',
     running: '准备先做计划',
     succeeded: '决定先做计划',
@@ -185,6 +218,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止做计划',
   },
   exit_plan_mode: {
+    about: '向你提交计划并等待决定',
     asking: '提出计划',
     running: '正在提出计划',
     succeeded: '提出的计划已获批准',
@@ -192,6 +226,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止提出计划',
   },
   compact: {
+    about: '用摘要代替之前的对话，腾出空间',
     asking: '总结对话',
     running: '正在总结对话',
     succeeded: '请求了总结对话',
@@ -199,6 +234,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止总结对话',
   },
   plan_update: {
+    about: '更新它的步骤清单',
     asking: '更新步骤',
     running: '正在更新步骤',
     succeeded: '更新了步骤',
@@ -206,6 +242,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止更新步骤',
   },
   task: {
+    about: '把一部分工作交给子智能体',
     asking: '委派：{title}',
     running: '正在委派：{title}',
     succeeded: '已委派：{title}',
@@ -213,6 +250,7 @@ export const zhPhrases: ToolPhrases = {
     cut: '已停止委派：{title}',
   },
   utc_now: {
+    about: '查看当前时间',
     asking: '查看时间',
     running: '正在查看时间',
     succeeded: '已查看时间',

@@ -17,16 +17,21 @@ class MalformedJsonError(ValueError):
     """The JSON does not have the expected form. Says nothing of what it was."""
 
 
-def read_json(adapter: TypeAdapter[T], content: bytes | str, *, most_values: int) -> T:
-    """Read what fits the type; the caller has bounded its bytes.
-
-    `most_values` bounds, roughly, how many values there are: each of a few characters would be many times as large in
-    memory. Raises `MalformedJsonError`.
-    """
-    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+def has_at_most(data: bytes, most_values: int) -> bool:
+    """Whether the JSON has, roughly, no more values than that: each of a few characters would be many times as large in
+    memory, and so would be what is said of each that is wrong."""
     # Only as far as it may go: what millions of short strings leave over would be many times the text.
     shape, strings = _STRING.subn(b"", data, count=most_values * 2 + 1)
-    if strings > most_values * 2 or strings + len(shape) > most_values * 8:
+    return strings <= most_values * 2 and strings + len(shape) <= most_values * 8
+
+
+def read_json(adapter: TypeAdapter[T], content: bytes | str, *, most_values: int) -> T:
+    """Read what fits the type and `has_at_most` so many values; the caller has bounded its bytes.
+
+    Raises `MalformedJsonError`.
+    """
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    if not has_at_most(data, most_values):
         raise MalformedJsonError("The JSON has too many values or is nested too deeply.")
     try:
         return adapter.validate_json(data)

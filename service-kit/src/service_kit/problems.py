@@ -41,7 +41,14 @@ STATUS: dict[type[DomainError], HTTPStatus] = {
 }
 UNAVAILABLE_RETRY_S = 5
 
-_CODES = {HTTPStatus.UNAUTHORIZED: "unauthenticated", HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "body_too_large"}
+MOST_ERRORS = 20
+MAX_ERROR_CHARACTERS = 300
+
+_CODES = {
+    HTTPStatus.UNAUTHORIZED: "unauthenticated",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "body_too_large",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "invalid",
+}
 
 Headers = Mapping[str, str]
 OwnHeaders = Callable[[DomainError], Headers]
@@ -105,9 +112,14 @@ def domain_problem(error: DomainError) -> Response:
 
 
 def _validation_problem(error: RequestValidationError) -> Response:
-    found = cast("Sequence[dict[str, Any]]", error.errors())
+    """The first of what is wrong: a body can have thousands of faults, and names of any length."""
+    found = cast("Sequence[dict[str, Any]]", error.errors())[:MOST_ERRORS]
     errors = [
-        FieldError(field=".".join(str(part) for part in entry["loc"]), message=str(entry["msg"])) for entry in found
+        FieldError(
+            field=".".join(str(part) for part in entry["loc"])[:MAX_ERROR_CHARACTERS],
+            message=str(entry["msg"])[:MAX_ERROR_CHARACTERS],
+        )
+        for entry in found
     ]
     named = ", ".join(dict.fromkeys(entry.field for entry in errors))
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", f"Not valid: {named}.", errors=errors)
@@ -116,7 +128,9 @@ def _validation_problem(error: RequestValidationError) -> Response:
 def _refused(error: HTTPException) -> Response:
     status = HTTPStatus(error.status_code)
     code = _CODES.get(status, status.phrase.lower().replace(" ", "_"))
-    return problem(status, code, str(error.detail), headers=error.headers)
+    is_invalid = status == HTTPStatus.UNPROCESSABLE_ENTITY
+    errors = [FieldError(field="body", message=str(error.detail))] if is_invalid else ()
+    return problem(status, code, str(error.detail), errors=errors, headers=error.headers)
 
 
 def install_problems(app: FastAPI, *, own_headers: OwnHeaders = lambda _: {}) -> None:

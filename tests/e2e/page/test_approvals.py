@@ -126,6 +126,13 @@ async def test_what_is_refused_does_not_happen_and_a_run_that_waits_is_stopped_b
 
         await say(page, "run: echo no > seen.txt")
         await expect(transcript(page).get_by_role("group", name=ASKS)).to_be_visible(timeout=PATIENT_MS)
+        await composer(page).fill("and tell me after that")
+        await page.get_by_role("button", name="Send without interrupting").click()
+        await expect(transcript(page).get_by_text("reads this once you have decided")).to_be_visible()
+        await page.reload()
+        await expect(transcript(page).get_by_text("reads this once you have decided")).to_be_visible(timeout=PATIENT_MS)
+        await expect(transcript(page).get_by_role("group", name=ASKS)).to_be_visible()
+        assert (await api.json("GET", f"/sessions/{session}"))["status"] == "waiting"
         await page.get_by_role("button", name="Stop", exact=True).click()
         ended = await api.until(session, "run.finished", after=events[-1]["seq"], timeout_s=60)
         assert ended[-1]["status"] == "stopped"

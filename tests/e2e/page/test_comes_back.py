@@ -60,6 +60,7 @@ async def test_a_log_out_in_another_tab_in_mid_answer_is_told_and_a_log_in_goes_
         await expect(transcript(page).locator("[data-kind=assistant]")).to_contain_text(" 20", timeout=PATIENT_MS)
 
         await other.get_by_role("button", name="Settings").click()
+        await other.get_by_role("tab", name="Account").click()
         await other.get_by_role("button", name="Log out", exact=True).click()
 
         await expect(page.get_by_text("Your login session has ended")).to_be_visible(timeout=PATIENT_MS)

@@ -87,6 +87,29 @@ async def test_the_address_leads_to_the_panel_again_beside_the_conversation_and_
 
 
 @pytest.mark.timeout(180)
+async def test_the_address_leads_to_the_page_of_the_settings_again_and_back_closes_them(stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(stack.base_url) as api:
+        session = await api.new_session()
+        for viewport in (WIDE, PHONE):
+            page = await browser.new_page(viewport=viewport, locale="en")
+            await page.goto(f"{stack.base_url}/s/{session}?settings=models")
+            settings = page.get_by_role("dialog", name="Settings")
+            await expect(settings.get_by_role("tab", name="Models and keys")).to_have_attribute("aria-selected", "true")
+            await settings.get_by_role("tab", name="Models and keys").focus()
+            await page.keyboard.press("ArrowLeft" if viewport == PHONE else "ArrowUp")
+            await page.wait_for_url(f"**/s/{session}?settings=appearance")
+            await page.reload()
+            await expect(settings.get_by_role("group", name="Theme")).to_be_visible()
+            await page.go_back()
+            await expect(settings).to_have_count(0)
+            await page.wait_for_url(f"**/s/{session}")
+            await page.goto(f"{stack.base_url}/s/{session}?settings=nothing")
+            await page.wait_for_url(f"**/s/{session}")
+            await expect(composer(page)).to_be_visible()
+            await expect(settings).to_have_count(0)
+
+
+@pytest.mark.timeout(180)
 async def test_the_composer_has_the_focus_after_an_example_and_after_a_search(stack: Stack) -> None:
     async with chromium() as browser, ApiClient(stack.base_url) as api:
         session = await api.new_session()

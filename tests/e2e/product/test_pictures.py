@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ from typing import Any
 import pytest
 
 from support.api_client import ApiClient
+from support.model_seals import Form, blocks_of
 from support.model_server import Answer, Call, ModelServer
+from support.scripted_stack import FORMS, model_settings
 from support.stack import run_stack
 
-Json = dict[str, Any]
 PAGE = {"path": "red.html", "content": "<body style='background:#c00'><h1>Red</h1></body>"}
 
 
@@ -24,16 +26,13 @@ async def model() -> AsyncIterator[ModelServer]:
         yield server
 
 
-def settings_for(model: ModelServer, **more: str) -> dict[str, str]:
-    settings = {"LLM_PROVIDER": "openai", "OPENAI_API_KEY": "sk-scripted", "OPENAI_BASE_URL": model.openai_url}
-    return {**settings, "MODEL": "scripted", **more}
+def settings_for(model: ModelServer, form: Form, **more: str) -> dict[str, str]:
+    return {**model_settings(model, form), "MODEL": "scripted", **more}
 
 
-def pictures(request: Json) -> list[str]:
-    parts = [
-        part for message in request["messages"] if isinstance(message["content"], list) for part in message["content"]
-    ]
-    return [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+def pictures(request: dict[str, Any]) -> list[str]:
+    """All JPEGs of it in base64, in their order, whatever stands around them in its form."""
+    return re.findall(r'[",](/9j/[A-Za-z0-9+/=]+)"', json.dumps(request))
 
 
 def looks() -> list[Answer]:
@@ -45,8 +44,12 @@ def looks() -> list[Answer]:
     return [Answer(texts=(), calls=(call,)) for call in calls]
 
 
-async def test_a_page_is_seen_by_the_model_and_again_after_a_restart(model: ModelServer, tmp_path: Path) -> None:
-    seeing = settings_for(model, VISION_MODELS="scripted")
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("form", FORMS)
+async def test_a_page_is_seen_by_the_model_and_again_after_a_restart(
+    model: ModelServer, tmp_path: Path, form: Form
+) -> None:
+    seeing = settings_for(model, form, VISION_MODELS="scripted")
     with run_stack(tmp_path / "stack", **seeing) as stack:
         api = ApiClient(stack.base_url)
         offered = await api.json("GET", "/models")
@@ -58,17 +61,18 @@ async def test_a_page_is_seen_by_the_model_and_again_after_a_restart(model: Mode
         assert len(shots) == 2, [event.get("preview") for event in events]
         bodies = [await api.http.get(f"/sessions/{session}/events/{shot['seq']}/body") for shot in shots]
         await api.http.aclose()
-    urls = [f"data:image/jpeg;base64,{base64.b64encode(body.content).decode()}" for body in bodies]
+    shown = [base64.b64encode(body.content).decode() for body in bodies]
     seen = [pictures(request) for request in model.requests if request.get("tools")]
-    assert seen == [[], [], urls[:1], urls]
+    assert seen == [[], [], shown[:1], shown]
     with run_stack(tmp_path / "stack", **seeing) as again:
         async with ApiClient(again.base_url) as api:
             await api.ask(session, "Sure?")
-    before, after = (request["messages"] for request in model.requests[-2:])
+    before, after = (blocks_of(form, request) for request in model.requests[-2:])
     assert after[: len(before)] == before
-    assert pictures(model.requests[-1]) == urls
-    with run_stack(tmp_path / "stack", **settings_for(model)) as blind:
+    assert pictures(model.requests[-1]) == shown
+    with run_stack(tmp_path / "stack", **settings_for(model, form)) as blind:
         async with ApiClient(blind.base_url) as api:
             await api.ask(session, "And now?")
     assert pictures(model.requests[-1]) == []
     assert json.dumps(model.requests[-1]).count("You can't see pictures.") == 2
+    assert model.refusals == []

@@ -52,6 +52,8 @@ class House:
             "run_id": said.json()["run_id"],
             "seq": "1",
             "snapshot_id": "none",
+            "category": "appearance",
+            "key": "theme",
             "question_id": "none",
             "approval_id": "none",
             "plan_id": "none",

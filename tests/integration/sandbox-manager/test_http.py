@@ -31,6 +31,7 @@ async def client(
     monkeypatch.setenv("MONGO_URI", mongo_server.uri)
     monkeypatch.setenv("SANDBOX_MANAGER_TOKEN", TOKEN)
     monkeypatch.setenv("SANDBOX_MAX_PER_USER", "2")
+    monkeypatch.setenv("SANDBOX_MAX_QUEUED_PER_USER", "2")
     monkeypatch.setenv("MANAGER_MONGO_DB_NAME", mongo_database_name)
     monkeypatch.setenv("SANDBOX_POOL_SIZE", "0")
     settings = Settings()
@@ -99,14 +100,16 @@ async def test_a_sane_request_id_is_kept_and_another_replaced(client: httpx.Asyn
 
 
 async def test_over_the_limit_is_429_with_retry_after(client: httpx.AsyncClient) -> None:
-    for session in ("s1", "s2"):
-        await client.post("/sandboxes", json=ask(session))
+    for session in ("s1", "s2", "s3", "s4"):
+        last = (await client.post("/sandboxes", json=ask(session))).json()
 
-    answer = await client.post("/sandboxes", json=ask("s3"))
+    answer = await client.post("/sandboxes", json=ask("s5"))
+
+    assert (last["status"], last["queue_position"], last["queue_reason"]) == ("queued", 2, "user_limit")
 
     assert answer.status_code == 429
     assert int(answer.headers["Retry-After"]) > 0
-    assert answer.json()["code"] == "sandbox_limit_user"
+    assert answer.json()["code"] == "sandbox_limit_user_queue"
     assert answer.json()["retryable"] is True
 
 

@@ -13,36 +13,51 @@ from typing import get_args
 
 from pydantic import SecretStr
 
+from backend_api.application.conversation.agent_files import AgentFiles
+from backend_api.application.conversation.write_result import WriteResult
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.application.files.link_file import LinkFile
+from backend_api.application.runs.histories import Histories
+from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.run_services import RunOptions, RunServices
+from backend_api.application.runs.session_traces import SessionTraces
+from backend_api.application.runs.title_sessions import TitleSessions
 from backend_api.application.runs.worker import Worker
+from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
+from backend_api.bootstrap.user_settings import base_urls
 from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.catalogue import Role
-from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tool_runner import MAX_TOGETHER
-from backend_api.domain.agent.tools import ToolSpec
+from backend_api.domain.agent.tools import Tool, ToolSpec
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
+from backend_api.domain.conversation.kept_calls import KeptCalls
+from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream, Transcripts
+from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Workspace
 from backend_api.infrastructure.llm.calls import RetryPolicy
-from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
-from backend_api.infrastructure.search.registry import search_http, search_provider
+from backend_api.infrastructure.llm.catalogue import Catalogue
+from backend_api.infrastructure.llm.providers import LlmSettings
+from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
+from backend_api.infrastructure.search.bounded_search import search_http
+from backend_api.infrastructure.search.own_search import OwnSearch
+from backend_api.infrastructure.search.provider import Hit, SearchProvider
+from backend_api.infrastructure.search.registry import search_provider, uses_own_key
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.compact import COMPACT
-from backend_api.infrastructure.tools.download_url import SignedLink, generate_download_url
+from backend_api.infrastructure.tools.download_url import LinkSigner, SignedLink, generate_download_url
 from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
-from backend_api.infrastructure.tools.task import TaskTool
+from backend_api.infrastructure.tools.task import TaskTool, task_tool
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.utc_now import utc_now
-from backend_api.infrastructure.tools.web_search import web_search
+from backend_api.infrastructure.tools.web_search import SearchOfUser, web_search
 
 SPARE_ANSWERS = 100
 """Of runs that were left are some still being closed when the next ask."""
@@ -61,47 +76,67 @@ class AgentPorts:
     sandbox_tools: SandboxTools
     workspace: Workspace
     link_file: LinkFile
+    titles: Titles
+    transcripts: Transcripts
+    effective_settings: OpenEffectiveSettings
+    kept_calls: KeptCalls
+    secrets: tuple[str, ...] = ()
+    """What must not be read in anything that is kept of model calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """What the gateway shows of the agent, and the worker to run."""
+    """What the gateway shows of the agent, and the worker to run, with what works beside it."""
 
     worker: Worker
-    models: tuple[ModelInfo, ...]
+    title_sessions: TitleSessions
+    prepare: Callable[[], None]
+    """To be done before the work begins, and before the process does anything else: it holds up all of it."""
     tools: tuple[ToolSpec, ...]
+
+
+def _llm_settings(settings: Settings) -> LlmSettings:
+    return LlmSettings(
+        provider=settings.llm_provider,
+        model=settings.model,
+        models=settings.models,
+        roles=settings.role_models,
+        models_file=settings.models_file,
+        vision_models=settings.vision_models,
+        openai_key=_reveal(settings.openai_api_key),
+        openai_base_url=settings.openai_base_url,
+        openai_api=settings.openai_api,
+        anthropic_key=_reveal(settings.anthropic_api_key),
+        anthropic_base_url=settings.anthropic_base_url,
+        context_window=settings.context_window,
+        demo_delay_s=settings.demo_delay_ms / 1000,
+        # None of a worker's runs has to wait for what others ask: each of its agents asks one thing at a time.
+        connections=settings.max_concurrent_runs * MAX_TOGETHER + SPARE_ANSWERS,
+    )
+
+
+def _retry_policy(settings: Settings) -> RetryPolicy:
+    return RetryPolicy(
+        max_retries=settings.llm_max_retries,
+        base_delay_s=settings.llm_retry_base_delay,
+        max_delay_s=settings.llm_retry_max_delay,
+    )
+
+
+def build_user_catalogues(settings: Settings, shared: Catalogue) -> UserCatalogues:
+    """The models of each user, beside those of the deployment."""
+    return UserCatalogues(
+        shared,
+        _llm_settings(settings),
+        _retry_policy(settings),
+        base_urls=base_urls(settings),
+        needs_prices=settings.max_run_cost is not None,
+    )
 
 
 def build_catalogue(settings: Settings) -> Catalogue:
     """The models of these settings. Raises `ValueError` that names a setting."""
-    catalogue = Catalogue(
-        LlmSettings(
-            provider=settings.llm_provider,
-            model=settings.model,
-            models=settings.models,
-            roles={
-                "subagent": settings.subagent_model,
-                "compact": settings.compact_model,
-                "fallback": settings.fallback_model,
-            },
-            models_file=settings.models_file,
-            vision_models=settings.vision_models,
-            openai_key=_reveal(settings.openai_api_key),
-            openai_base_url=settings.openai_base_url,
-            openai_api=settings.openai_api,
-            anthropic_key=_reveal(settings.anthropic_api_key),
-            anthropic_base_url=settings.anthropic_base_url,
-            context_window=settings.context_window,
-            demo_delay_s=settings.demo_delay_ms / 1000,
-            # None of a worker's runs has to wait for what others ask: each of its agents asks one thing at a time.
-            connections=settings.max_concurrent_runs * MAX_TOGETHER + SPARE_ANSWERS,
-        ),
-        RetryPolicy(
-            max_retries=settings.llm_max_retries,
-            base_delay_s=settings.llm_retry_base_delay,
-            max_delay_s=settings.llm_retry_max_delay,
-        ),
-    )
+    catalogue = Catalogue(_llm_settings(settings), _retry_policy(settings))
     if settings.max_run_cost is not None:
         _require_prices(catalogue)
     return catalogue
@@ -109,7 +144,7 @@ def build_catalogue(settings: Settings) -> Catalogue:
 
 @asynccontextmanager
 async def open_agent(
-    settings: Settings, catalogue: Catalogue, ports: AgentPorts, clock: Callable[[], float]
+    settings: Settings, catalogue: Catalogue, presets: Presets, ports: AgentPorts, clock: Callable[[], float]
 ) -> AsyncGenerator[Agent]:
     """Connections to providers are closed at the end; the caller runs the worker. `clock` tells Unix seconds."""
 
@@ -118,17 +153,15 @@ async def open_agent(
 
     async with catalogue, search_http() as http:
         search = search_provider(settings.search_provider, tavily_key=_reveal(settings.tavily_api_key), http=http)
-        local = [
-            THINK,
-            utc_now(now),
-            generate_download_url(_link_signer(ports.link_file, settings.user_content_origin or settings.public_url)),
-            *([web_search(search)] if search is not None else []),
-            ask_user(),
-        ]
+        own_search = (
+            OwnSearch(ports.effective_settings.open_settings, http) if uses_own_key(settings.search_provider) else None
+        )
+        sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
+        local = _local_tools(now, sign, search, own_search)
         sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools)
         table = capabilities(
             LocalTools(local),
-            MainAgentTools([*plan_mode_tools(), PLAN_UPDATE, COMPACT]),
+            MainAgentTools(_main_agent_tools()),
             TaskTool(),
             sandbox,
             max_tokens=settings.max_token_budget,
@@ -138,6 +171,21 @@ async def open_agent(
             compact_threshold=settings.compact_threshold,
             micro_compact_min_tokens=settings.micro_compact_min_tokens,
             approval_timeout_s=settings.approval_timeout,
+        )
+        histories, mask = Histories(), Mask(ports.secrets)
+        files = AgentFiles(ports.sandboxes, ports.workspace)
+        title_sessions = TitleSessions(
+            titles=ports.titles,
+            transcripts=ports.transcripts,
+            stream=ports.stream,
+            catalogue=catalogue,
+            effective_settings=ports.effective_settings,
+            histories=histories,
+            traces=SessionTraces(
+                log=ports.log, stream=ports.stream, histories=histories, mask=mask, kept_calls=ports.kept_calls
+            ),
+            defaults=settings.session_defaults,
+            presets=presets,
         )
         services = RunServices(
             ledger=ports.ledger,
@@ -151,7 +199,15 @@ async def open_agent(
             clock=now,
             new_id=_new_id,
             defaults=settings.session_defaults,
-            write_transcript=WriteTranscript(ports.log, ports.sandboxes, ports.workspace, now),
+            presets=presets,
+            mask=mask,
+            kept_calls=ports.kept_calls,
+            effective_settings=ports.effective_settings,
+            write_transcript=WriteTranscript(ports.log, files, now),
+            write_result=WriteResult(files),
+            want_title=title_sessions.want,
+            keep_computer=ports.sandboxes.keep_alive,
+            histories=histories,
         )
         name = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
         worker = Worker(
@@ -161,7 +217,45 @@ async def open_agent(
             announces=settings.use_background_jobs,
         )
         tools = await tools_of(table, Setup(now=now, options=settings.session_defaults))
-        yield Agent(worker=worker, models=tuple(catalogue.models()), tools=tuple(tool.spec for tool in tools))
+        yield Agent(
+            worker=worker,
+            title_sessions=title_sessions,
+            prepare=catalogue.load_tokenizers,
+            tools=tuple(tool.spec for tool in tools),
+        )
+
+
+def known_tools() -> list[ToolSpec]:
+    """All that an agent may have here, also those for which something is not set."""
+    local = _local_tools(lambda: datetime.now(UTC), _no_links, _NoSearch())
+    return [*(tool.spec for tool in (*local, *_main_agent_tools(), task_tool(None))), *manifest_tools()]
+
+
+def _local_tools(
+    now: Callable[[], datetime], sign: LinkSigner, search: SearchProvider | None, own: SearchOfUser | None = None
+) -> list[Tool]:
+    return [
+        THINK,
+        utc_now(now),
+        generate_download_url(sign),
+        *([web_search(search, own)] if search is not None else []),
+        ask_user(),
+    ]
+
+
+def _main_agent_tools() -> list[Tool]:
+    return [*plan_mode_tools(), PLAN_UPDATE, COMPACT]
+
+
+class _NoSearch:
+    name = "none"
+
+    async def search(self, query: str, *, limit: int) -> list[Hit]:
+        raise NotImplementedError
+
+
+async def _no_links(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:
+    raise NotImplementedError
 
 
 def _link_signer(link_file: LinkFile, origin: str):

@@ -16,7 +16,9 @@ from backend_api.application.conversation.follow_events import FollowEvents
 from backend_api.application.conversation.follow_run import FollowRun
 from backend_api.application.conversation.follow_sessions import FollowSessions
 from backend_api.application.conversation.mark_read import MarkRead
+from backend_api.application.conversation.read_model_request import ReadModelRequest
 from backend_api.application.conversation.read_state import ReadState
+from backend_api.application.conversation.read_usage import ReadUsage
 from backend_api.application.conversation.resume_run import ResumeRun
 from backend_api.application.conversation.send_message import SendMessage
 from backend_api.application.conversation.session_heads import SessionHeads
@@ -44,8 +46,13 @@ from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
-from backend_api.domain.agent.model import ModelInfo
+from backend_api.application.settings.change_setting import ChangeSetting
+from backend_api.application.settings.read_settings import ReadSettings
+from backend_api.application.settings.try_key import TryKey
+from backend_api.application.settings.user_rules import UserRules
+from backend_api.bootstrap.user_settings import UserSettingsParts
 from backend_api.domain.agent.options import NO_OPTIONS, Options
+from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.feed import ReadMarkers, SessionFeed
 from backend_api.domain.conversation.jobs import RunRecords
@@ -58,6 +65,7 @@ from backend_api.domain.conversation.ports import (
     Transcripts,
     Waits,
 )
+from backend_api.domain.conversation.spending import Spending
 from backend_api.domain.identity.ports import (
     AccessTokens,
     PasswordHasher,
@@ -70,6 +78,7 @@ from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
+from backend_api.domain.settings.table import DEFAULT_MODEL
 from backend_api.interfaces.http.use_cases import Metrics, Probe, UseCases, no_metrics
 
 
@@ -89,6 +98,7 @@ class Ports:
     run_records: RunRecords
     log: EventLog
     transcripts: Transcripts
+    spending: Spending
     markers: ReadMarkers
     feed: SessionFeed
     stream: SessionStream
@@ -99,7 +109,7 @@ class Ports:
     screens: Screens
     tickets: Tickets
     links: FileLinks
-    models: tuple[ModelInfo, ...]
+    own: UserSettingsParts
     tools: tuple[ToolSpec, ...]
     slots: Slots | None = None
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
@@ -121,6 +131,7 @@ class Policy:
     streams_per_user: int = 50
     options: Options = NO_OPTIONS
     """Of every session, where it chose nothing else."""
+    presets: Presets = field(default_factory=Presets)
 
     @property
     def has_registration(self) -> bool:
@@ -133,7 +144,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     limiter, limits = ports.limiter, policy.limits
     issue_grant = IssueGrant(ports.refresh_tokens, ports.access_tokens, policy.refresh_lifetime)
     own_sandbox = OwnSandbox(ports.sessions, ports.sandboxes)
-    attached = CheckAttachments(own_sandbox, ports.workspace)
+    rules = OptionRules((), ports.tools, policy.options, policy.presets)
+    attached = CheckAttachments(own_sandbox, ports.workspace, rules.has_computer)
     send_message = SendMessage(ports.ledger, ports.stream, ports.notifier, limiter, limits, attached, ports.slots)
     heads = SessionHeads(ports.log, policy.poll_s)
     follow_events = FollowEvents(ports.sessions, ports.log, ports.stream, heads, policy.poll_s)
@@ -143,7 +155,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
     get_job = GetJob(ports.ledger)
     remembered_for = policy.refresh_lifetime + timedelta(seconds=ports.access_tokens.lifetime_s)
     log_out = LogOut(ports.users, ports.refresh_tokens, remembered_for, ports.notifier)
-    rules = OptionRules(ports.models, ports.tools, policy.options)
+    own = ports.own
+    rules_of = UserRules(own.open_effective_settings, rules)
     return UseCases(
         register=Register(ports.users, ports.passwords, issue_grant, limiter, limits, policy.has_registration),
         log_in=LogIn(ports.users, ports.passwords, issue_grant, LogInGuesses(limiter, limits)),
@@ -160,8 +173,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         connections=connections,
         authenticate=Authenticate(ports.users, ports.access_tokens, policy.is_local),
         users=ports.users,
-        create_session=CreateSession(ports.sessions, rules, limiter, limits),
-        update_session=UpdateSession(ports.sessions, ports.stream, rules),
+        create_session=CreateSession(ports.sessions, rules_of, limiter, limits),
+        update_session=UpdateSession(ports.sessions, ports.stream, rules_of),
         delete_session=DeleteSession(ports.sessions, ports.ledger, ports.notifier, ports.sandboxes),
         sessions=ports.sessions,
         read_state=ReadState(ports.sessions, ports.transcripts, ports.ledger, ports.sandboxes),
@@ -180,6 +193,8 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         stream_slots=slots,
         answer_slots=AnswerSlots(),
         log=ports.log,
+        read_usage=ReadUsage(ports.spending, ports.clock),
+        read_model_request=ReadModelRequest(ports.sessions, ports.log),
         own_sandbox=own_sandbox,
         sandboxes=ports.sandboxes,
         workspace=ports.workspace,
@@ -191,8 +206,29 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         links=ports.links,
         issue_ticket=IssueTicket(ports.sessions, ports.tickets, limiter, limits),
         open_screen=OpenScreen(ports.tickets, connections, slots, own_sandbox, ports.screens),
-        models=ports.models,
+        effective_settings=own.open_effective_settings,
+        read_settings=ReadSettings(own.open_settings, own.box, own.catalogues, own.base_urls, own.deployment),
+        change_setting=ChangeSetting(
+            store=own.store,
+            box=own.box,
+            open_settings=own.open_settings,
+            catalogues=own.catalogues,
+            base_urls=own.base_urls,
+            tools=ports.tools,
+            may_search_with_own_key=own.may_search_with_own_key,
+            deployment_model=str(own.deployment.values.get(DEFAULT_MODEL.name) or ""),
+            limiter=limiter,
+            limits=limits,
+        ),
+        try_key=TryKey(
+            open_settings=own.open_settings,
+            catalogues=own.catalogues,
+            base_urls=own.base_urls,
+            limiter=limiter,
+            limits=limits,
+        ),
         tools=ports.tools,
+        rules=rules,
         required=ports.required,
         optional=ports.optional,
         metrics=ports.metrics,

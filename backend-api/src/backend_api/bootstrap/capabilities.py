@@ -4,45 +4,58 @@ from __future__ import annotations
 
 from backend_api.domain.agent.capabilities.approval import approval
 from backend_api.domain.agent.capabilities.budget import budget
-from backend_api.domain.agent.capabilities.compaction import THRESHOLD, compaction
+from backend_api.domain.agent.capabilities.compaction import compaction
 from backend_api.domain.agent.capabilities.computer import COMPUTER
 from backend_api.domain.agent.capabilities.continuation import CONTINUATION
-from backend_api.domain.agent.capabilities.current_date import DAY
+from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
 from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
 from backend_api.domain.agent.capabilities.identity import IDENTITY
-from backend_api.domain.agent.capabilities.instructions import CONDUCT
-from backend_api.domain.agent.capabilities.old_results import MIN_TOKENS, old_results
+from backend_api.domain.agent.capabilities.instructions import INSTRUCTIONS
+from backend_api.domain.agent.capabilities.old_results import old_results
 from backend_api.domain.agent.capabilities.pictures import PICTURES
 from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
+from backend_api.domain.agent.capabilities.plan_steps import PLAN_STEPS
+from backend_api.domain.agent.capabilities.preset import PRESET
 from backend_api.domain.agent.capabilities.repetition import REPETITION
 from backend_api.domain.agent.capabilities.subagent import SUBAGENT
 from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capability, ToolSource
+from backend_api.domain.agent.model import MAX_OUTPUT_TOKENS
+
+# The defaults of the settings of these names.
+MAX_TOKEN_BUDGET = 200_000
+COMPACT_THRESHOLD = 0.7
+MICRO_COMPACT_MIN_TOKENS = 20_000
+"""A tenth of the usual window. To read the rest anew costs some ten times what one turn costs that finds it cached, so
+that a smaller step is paid for by a few turns only."""
+APPROVAL_TIMEOUT_S = 300.0
 
 
 def capabilities(
     *sources: ToolSource,
-    max_tokens: int = 200_000,
-    max_output_tokens: int = 16_384,
+    max_tokens: int = MAX_TOKEN_BUDGET,
+    max_output_tokens: int = MAX_OUTPUT_TOKENS,
     max_cost: float | None = None,
     max_minutes: float | None = None,
-    micro_compact_min_tokens: int = MIN_TOKENS,
-    compact_threshold: float = THRESHOLD,
-    approval_timeout_s: float = 300.0,
+    micro_compact_min_tokens: int = MICRO_COMPACT_MIN_TOKENS,
+    compact_threshold: float = COMPACT_THRESHOLD,
+    approval_timeout_s: float = APPROVAL_TIMEOUT_S,
 ) -> tuple[Capability, ...]:
     """The deployment's, with the tools of these sources."""
     return (
         IDENTITY,
         COMPUTER,
         *(Capability(name="tools", tools=source.tools) for source in sources),
-        CONDUCT,
+        INSTRUCTIONS,
+        PRESET,
         VERIFICATION,
         SUBAGENT,
         PLAN_MODE,
+        PLAN_STEPS,
         PICTURES,
         old_results(min_tokens=micro_compact_min_tokens),
-        DAY,
+        CURRENT_DATE,
         DENIED_TOOLS,
         approval(expires_s=approval_timeout_s),
         compaction(threshold=compact_threshold),

@@ -10,20 +10,38 @@ from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_sandbox import OwnSandbox
-from backend_api.bootstrap.agent import Agent, AgentPorts, build_catalogue, open_agent
+from backend_api.application.settings.reseal_secrets import ResealSecrets
+from backend_api.bootstrap.agent import (
+    Agent,
+    AgentPorts,
+    build_catalogue,
+    build_user_catalogues,
+    known_tools,
+    open_agent,
+)
 from backend_api.bootstrap.background_tasks import background_task
+from backend_api.bootstrap.presets import build_presets
 from backend_api.bootstrap.sandboxes import SandboxPorts, open_sandboxes
-from backend_api.bootstrap.settings import Settings, SettingsError, signing_secret
+from backend_api.bootstrap.settings import Settings, SettingsError, sealing_secrets, secrets_of, signing_secret
 from backend_api.bootstrap.stores import Stores, open_stores
+from backend_api.bootstrap.user_settings import UserSettingsParts, base_urls, deployment_values
+from backend_api.domain.agent.presets import Presets
 from backend_api.infrastructure.llm.catalogue import Catalogue
+from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
 from backend_api.infrastructure.metrics import ProcessMetrics
 from backend_api.infrastructure.mongo.change_cursor import MongoChangeCursor
 from backend_api.infrastructure.mongo.clock import DatabaseClock
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
+from backend_api.infrastructure.mongo.titles import MongoTitles
+from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
+from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
+from backend_api.infrastructure.search.registry import uses_own_key
+from backend_api.infrastructure.security.secret_box import AesSecretBox
 from backend_api.infrastructure.security.tokens import JwtFileLinks
 from backend_api.interfaces.http.use_cases import Probe
 
@@ -35,6 +53,8 @@ class Plan:
     settings: Settings
     secret: str
     catalogue: Catalogue
+    presets: Presets
+    box: AesSecretBox
     links: JwtFileLinks
     clock: DatabaseClock
 
@@ -50,6 +70,7 @@ class Runtime:
     ledger: MongoRunLedger
     waits: MongoWaits
     agent: Agent
+    own: UserSettingsParts
     metrics: ProcessMetrics
 
     @property
@@ -65,22 +86,40 @@ class Runtime:
 
 def plan(settings: Settings) -> Plan:
     """Raises `SettingsError`."""
-    secret = signing_secret(settings)
+    secret, box = signing_secret(settings), AesSecretBox(sealing_secrets(settings))
     try:
         catalogue = build_catalogue(settings)
+        presets = build_presets(settings, catalogue.models(), known_tools())
     except ValueError as error:
         raise SettingsError(str(error)) from error
     clock = DatabaseClock()
     links = JwtFileLinks(secret, algorithm=settings.jwt_algorithm, clock=clock)
-    return Plan(settings=settings, secret=secret, catalogue=catalogue, links=links, clock=clock)
+    return Plan(
+        settings=settings, secret=secret, catalogue=catalogue, presets=presets, box=box, links=links, clock=clock
+    )
+
+
+def _user_settings(planned: Plan, catalogues: UserCatalogues) -> UserSettingsParts:
+    settings = planned.settings
+    return UserSettingsParts(
+        store=MongoSettingsStore(),
+        box=planned.box,
+        catalogues=catalogues,
+        base_urls=base_urls(settings),
+        deployment=deployment_values(settings, planned.catalogue.default().id),
+        may_search_with_own_key=uses_own_key(settings.search_provider),
+    )
 
 
 @asynccontextmanager
 async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
     """The stores are closed last."""
     settings = planned.settings
-    async with open_stores(settings) as stores:
-        database = stores.database
+    async with (
+        open_stores(settings) as stores,
+        build_user_catalogues(settings, planned.catalogue) as catalogues,
+    ):
+        database, own = stores.database, _user_settings(planned, catalogues)
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
         async with open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes:
             ledger = MongoRunLedger(
@@ -96,11 +135,18 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 sandboxes=sandboxes.sandboxes,
                 sandbox_tools=sandboxes.tools,
                 workspace=sandboxes.workspace,
-                link_file=LinkFile(OwnSandbox(sessions, sandboxes.sandboxes), sandboxes.workspace, planned.links),
+                link_file=LinkFile(
+                    OwnSandbox(sessions, sandboxes.sandboxes, queue_s=None), sandboxes.workspace, planned.links
+                ),
+                titles=MongoTitles(database),
+                transcripts=MongoTranscripts(database),
+                secrets=(*secrets_of(settings), planned.secret),
+                effective_settings=own.open_effective_settings,
+                kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
             )
             async with (
                 planned.clock.following(database),
-                open_agent(settings, planned.catalogue, ports, planned.clock) as agent,
+                open_agent(settings, planned.catalogue, planned.presets, ports, planned.clock) as agent,
                 background_task(
                     FinishDeletions(MongoDeletions(), sandboxes.sandboxes).delete_until_cancelled(), "deletions"
                 ),
@@ -108,6 +154,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     ExpireWaits(waits=waits, stream=stores.stream, notifier=stores.notifier).expire_until_cancelled(),
                     "waits",
                 ),
+                background_task(ResealSecrets(own.store, own.box)(), "secrets"),
             ):
                 yield Runtime(
                     stores=stores,
@@ -117,5 +164,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     ledger=ledger,
                     waits=waits,
                     agent=agent,
+                    own=own,
                     metrics=ProcessMetrics(database),
                 )

@@ -5,16 +5,28 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from backend_api.domain.agent.options import Options
+from backend_api.application.identity.limits import Limits
+from backend_api.bootstrap.capabilities import (
+    APPROVAL_TIMEOUT_S,
+    COMPACT_THRESHOLD,
+    MAX_TOKEN_BUDGET,
+    MICRO_COMPACT_MIN_TOKENS,
+)
+from backend_api.domain.agent.catalogue import Role
+from backend_api.domain.agent.model import CONTEXT_WINDOW, MAX_OUTPUT_TOKENS
+from backend_api.domain.agent.options import Effort, Options
+from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.security.secret_file import MIN_SECRET_BYTES, keep_secret
 from service_kit.loopback import is_loopback
 
 _DEFAULT_LOOKING = ("change", "secret", "default", "example", "your-", "your_", "password", "insecure", "xxx", "todo")
+_LIMITS, _RETRY = Limits(), RetryPolicy()
+"""Their defaults are those of the settings."""
 
 
 class SettingsError(Exception):
@@ -54,19 +66,24 @@ class Settings(BaseSettings):
     auth_mode: Literal["password", "local"] = "password"
     registration_open: bool = True
     jwt_secret_key: SecretStr | None = None
+    secrets_key: SecretStr | None = None
+    user_base_url_hosts: Names = ()
     jwt_algorithm: Literal["HS256", "HS384", "HS512"] = "HS256"
     access_token_expire_minutes: int = Field(default=1440, ge=1)
     refresh_token_expire_days: int = Field(default=30, ge=1)
-    rate_limit_login_per_minute: int = Field(default=10, ge=0)
-    rate_limit_register_per_hour: int = Field(default=20, ge=0)
-    rate_limit_password_changes_per_hour: int = Field(default=10, ge=0)
-    rate_limit_messages_per_minute: int = Field(default=60, ge=0)
-    rate_limit_refresh_per_minute: int = Field(default=60, ge=0)
-    rate_limit_sessions_per_minute: int = Field(default=120, ge=0)
-    rate_limit_uploads_per_minute: int = Field(default=60, ge=0)
-    rate_limit_tickets_per_minute: int = Field(default=60, ge=0)
-    max_sessions_per_user: int = Field(default=10_000, ge=0)
+    rate_limit_login_per_minute: int = Field(default=_LIMITS.login_per_minute, ge=0)
+    rate_limit_register_per_hour: int = Field(default=_LIMITS.register_per_hour, ge=0)
+    rate_limit_password_changes_per_hour: int = Field(default=_LIMITS.password_changes_per_hour, ge=0)
+    rate_limit_messages_per_minute: int = Field(default=_LIMITS.messages_per_minute, ge=0)
+    rate_limit_refresh_per_minute: int = Field(default=_LIMITS.refresh_per_minute, ge=0)
+    rate_limit_sessions_per_minute: int = Field(default=_LIMITS.sessions_per_minute, ge=0)
+    rate_limit_uploads_per_minute: int = Field(default=_LIMITS.uploads_per_minute, ge=0)
+    rate_limit_tickets_per_minute: int = Field(default=_LIMITS.tickets_per_minute, ge=0)
+    rate_limit_settings_per_minute: int = Field(default=_LIMITS.settings_per_minute, ge=0)
+    rate_limit_key_tests_per_minute: int = Field(default=_LIMITS.key_tests_per_minute, ge=0)
+    max_sessions_per_user: int = Field(default=_LIMITS.sessions_in_all, ge=0)
     max_runs_per_user: int = Field(default=20, ge=0)
+    max_model_calls_mb_per_user: int = Field(default=500, ge=0)
     max_waiting_messages: int = Field(default=50, ge=0)
     trusted_proxies: Names = ()
     max_streams_per_user: int = Field(default=50, ge=0)
@@ -86,23 +103,26 @@ class Settings(BaseSettings):
     fallback_model: str = ""
     subagent_model: str = ""
     compact_model: str = ""
+    title_model: str = ""
     models_file: Path | None = None
     vision_models: Names = ()
     demo_delay_ms: int = Field(default=20, ge=0)
+    prompts_dir: Path | None = None
+    default_preset: str = "general"
     max_turns: int = Field(default=50, ge=1)
     thinking_enabled: bool = False
-    thinking_effort: Literal["high", "max"] = "high"
-    max_token_budget: int = Field(default=200_000, ge=1)
+    thinking_effort: Effort = "high"
+    max_token_budget: int = Field(default=MAX_TOKEN_BUDGET, ge=1)
     max_run_cost: float | None = Field(default=None, gt=0)
     max_run_minutes: float | None = Field(default=None, gt=0)
-    compact_threshold: float = Field(default=0.7, gt=0, lt=1)
-    micro_compact_min_tokens: int = Field(default=20_000, ge=1)
-    max_output_tokens: int = Field(default=16_384, ge=1)
-    approval_timeout: float = Field(default=300.0, ge=1.0, le=31_536_000.0)
-    context_window: int = Field(default=200_000, ge=1)
-    llm_max_retries: int = Field(default=3, ge=0)
-    llm_retry_base_delay: float = Field(default=1.0, ge=0)
-    llm_retry_max_delay: float = Field(default=30.0, ge=0)
+    compact_threshold: float = Field(default=COMPACT_THRESHOLD, gt=0, lt=1)
+    micro_compact_min_tokens: int = Field(default=MICRO_COMPACT_MIN_TOKENS, ge=1)
+    max_output_tokens: int = Field(default=MAX_OUTPUT_TOKENS, ge=1)
+    approval_timeout: float = Field(default=APPROVAL_TIMEOUT_S, ge=1.0, le=31_536_000.0)
+    context_window: int = Field(default=CONTEXT_WINDOW, ge=1)
+    llm_max_retries: int = Field(default=_RETRY.max_retries, ge=0)
+    llm_retry_base_delay: float = Field(default=_RETRY.base_delay_s, ge=0)
+    llm_retry_max_delay: float = Field(default=_RETRY.max_delay_s, ge=0)
     max_concurrent_runs: int = Field(default=50, ge=1)
     use_background_jobs: bool = False
     metrics_token: SecretStr = SecretStr("")
@@ -111,7 +131,9 @@ class Settings(BaseSettings):
     tavily_api_key: SecretStr | None = None
 
     @field_validator(
-        "host", "trusted_proxies", "cors_origins", "allowed_hosts", "models", "vision_models", mode="before"
+        *("host", "trusted_proxies", "cors_origins", "allowed_hosts", "models", "vision_models"),
+        "user_base_url_hosts",
+        mode="before",
     )
     @classmethod
     def _lists(cls, value: object) -> object:
@@ -129,10 +151,21 @@ class Settings(BaseSettings):
     def session_defaults(self) -> Options:
         """The deployment's layer of what sessions may choose."""
         return Options(
+            preset=self.default_preset,
             max_turns=self.max_turns,
             enable_thinking=self.thinking_enabled or None,
             thinking_effort=self.thinking_effort,
         )
+
+    @property
+    def role_models(self) -> dict[Role, str]:
+        """The models that are named for a role, empty for none."""
+        return {
+            "subagent": self.subagent_model,
+            "compact": self.compact_model,
+            "title": self.title_model,
+            "fallback": self.fallback_model,
+        }
 
     @property
     def is_local(self) -> bool:
@@ -143,6 +176,16 @@ class Settings(BaseSettings):
     def redis_address(self) -> str:
         """`REDIS_URL`, else host and port."""
         return self.redis_url or f"redis://{self.redis_host}:{self.redis_port}/0"
+
+
+def secrets_of(settings: Settings) -> list[str]:
+    """All that must not be read anywhere: the secrets among the settings, of several in one each by itself too, and
+    passwords in addresses. Raises `SettingsError`."""
+    values = [getattr(settings, name) for name in type(settings).model_fields]
+    found = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+    passwords = [urlsplit(address).password or "" for address in (settings.mongo_uri, settings.redis_address)]
+    known = (*found, *sealing_secrets(settings), *passwords, *map(unquote, passwords))
+    return [secret for secret in known if secret]
 
 
 def named_hosts(settings: Settings) -> tuple[str, ...]:
@@ -186,11 +229,23 @@ def signing_secret(settings: Settings) -> str:
         if settings.is_local:
             return keep_secret(settings.data_dir, "jwt_secret_key")
         raise SettingsError("JWT_SECRET_KEY is missing: set at least 32 random bytes, e.g. by `openssl rand -hex 32`.")
-    secret = settings.jwt_secret_key.get_secret_value()
+    return _checked("JWT_SECRET_KEY", settings.jwt_secret_key.get_secret_value())
+
+
+def sealing_secrets(settings: Settings) -> tuple[str, ...]:
+    """`SECRETS_KEY`, the one that seals first, or in local mode one that is made once and kept. None where people can't
+    store keys. Raises `SettingsError`."""
+    if settings.secrets_key is None:
+        return (keep_secret(settings.data_dir, "secrets_key"),) if settings.is_local else ()
+    secrets = [part.strip() for part in settings.secrets_key.get_secret_value().split(",") if part.strip()]
+    return tuple(_checked("SECRETS_KEY", secret) for secret in secrets)
+
+
+def _checked(name: str, secret: str) -> str:
     if len(secret.encode()) < MIN_SECRET_BYTES:
-        raise SettingsError(f"JWT_SECRET_KEY is too short: set at least {MIN_SECRET_BYTES} random bytes.")
+        raise SettingsError(f"{name} is too short: set at least {MIN_SECRET_BYTES} random bytes.")
     if len(set(secret)) < 8 or any(word in secret.lower() for word in _DEFAULT_LOOKING):
-        raise SettingsError("JWT_SECRET_KEY looks like a default: set random bytes, e.g. by `openssl rand -hex 32`.")
+        raise SettingsError(f"{name} looks like a default: set random bytes, e.g. by `openssl rand -hex 32`.")
     return secret
 
 

@@ -11,14 +11,15 @@ from datetime import timedelta
 
 from backend_api.application.conversation.announced_slots import AnnouncedSlots
 from backend_api.application.identity.limits import Limits
-from backend_api.application.runs.worker import Worker
 from backend_api.application.sandbox.publish_changes import PublishSandboxChanges
+from backend_api.bootstrap.agent import Agent
 from backend_api.bootstrap.app import Wire
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.closing import Closing
 from backend_api.bootstrap.runtime import Plan, Runtime, open_runtime, plan
 from backend_api.bootstrap.settings import Settings, named_hosts
+from backend_api.domain.agent.presets import Presets
 from backend_api.domain.conversation.feed import SessionFeed
 from backend_api.domain.conversation.ports import Slots
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
@@ -26,6 +27,7 @@ from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.run_records import MongoRunRecords
 from backend_api.infrastructure.mongo.sandbox_changes import MongoSandboxChangeLog
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
+from backend_api.infrastructure.mongo.spending import MongoSpending
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
@@ -71,14 +73,16 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
         expires_s=settings.access_token_expire_minutes * 60,
         clock=planned.clock,
     )
-    policy = _policy(settings)
+    policy = _policy(settings, planned.presets)
 
     @asynccontextmanager
     async def wire() -> AsyncGenerator[UseCases]:
         async with open_runtime(planned) as runtime, MongoSessionFeed(runtime.stores.database) as feed:
-            worker = None if settings.use_background_jobs else runtime.agent.worker
+            agent = None if settings.use_background_jobs else runtime.agent
             announced = AnnouncedSlots(runtime.stores.notifier, runtime.ledger, model=planned.catalogue.default().id)
-            use_cases = assemble(_ports(runtime, feed, planned, access_tokens, worker or announced), policy)
+            use_cases = assemble(
+                _ports(runtime, feed, planned, access_tokens, agent.worker if agent else announced), policy
+            )
             closing.on_begin(use_cases.stream_slots.close)
             changes = PublishSandboxChanges(
                 runtime.sandboxes.changes, MongoSandboxChangeLog(runtime.stores.database), runtime.stores.stream
@@ -87,7 +91,7 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
                 background_task(changes.publish_until_cancelled(), "sandbox-changes"),
                 background_task(use_cases.connections.watch_log_ins(), "log-ins"),
                 background_task(announced.listen(), "announced-slots"),
-                working(worker, closing),
+                working(agent, closing),
             ):
                 tune_garbage_collection()
                 yield use_cases
@@ -96,20 +100,24 @@ def wire_with(settings: Settings, closing: Closing) -> Wire:
 
 
 @asynccontextmanager
-async def working(worker: Worker | None, closing: Closing) -> AsyncGenerator[None]:
+async def working(agent: Agent | None, closing: Closing) -> AsyncGenerator[None]:
     """At work until the process ends; it gives its runs back before any store is closed."""
-    if worker is None:
+    if agent is None:
         yield
         return
-    async with background_task(worker.work(), "worker") as at_work:
-        closing.on_begin(worker.drain)
+    agent.prepare()
+    async with (
+        background_task(agent.title_sessions.title_until_cancelled(), "titles"),
+        background_task(agent.worker.work(), "worker") as at_work,
+    ):
+        closing.on_begin(agent.worker.drain)
         try:
             yield
         finally:
             await asyncio.wait({at_work}, timeout=closing.remaining_s(DRAIN_S))
 
 
-def _policy(settings: Settings) -> Policy:
+def _policy(settings: Settings, presets: Presets) -> Policy:
     return Policy(
         is_local=settings.is_local,
         is_registration_open=settings.registration_open,
@@ -122,11 +130,14 @@ def _policy(settings: Settings) -> Policy:
             sessions_per_minute=settings.rate_limit_sessions_per_minute,
             uploads_per_minute=settings.rate_limit_uploads_per_minute,
             tickets_per_minute=settings.rate_limit_tickets_per_minute,
+            settings_per_minute=settings.rate_limit_settings_per_minute,
+            key_tests_per_minute=settings.rate_limit_key_tests_per_minute,
             sessions_in_all=settings.max_sessions_per_user,
         ),
         refresh_lifetime=timedelta(days=settings.refresh_token_expire_days),
         streams_per_user=settings.max_streams_per_user,
         options=settings.session_defaults,
+        presets=presets,
     )
 
 
@@ -146,6 +157,7 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         run_records=MongoRunRecords(),
         log=runtime.log,
         transcripts=MongoTranscripts(stores.database),
+        spending=MongoSpending(stores.database),
         markers=MongoReadMarkers(stores.database),
         feed=feed,
         stream=stores.stream,
@@ -157,7 +169,7 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         tickets=RedisTickets(stores.redis),
         links=planned.links,
         clock=planned.clock,
-        models=runtime.agent.models,
+        own=runtime.own,
         tools=runtime.agent.tools,
         slots=slots,
         required=runtime.required,

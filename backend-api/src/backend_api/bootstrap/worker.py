@@ -49,12 +49,12 @@ async def _work(planned: Plan, hosts: list[str]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, closing.begin)
     async with open_runtime(planned) as runtime, _answering(planned.settings, hosts, runtime):
-        worker = runtime.agent.worker
+        name = runtime.agent.worker.name
         tune_garbage_collection()
-        async with working(worker, closing):
-            logger.info("worker started", extra={"worker": worker.name})
+        async with working(runtime.agent, closing):
+            logger.info("worker started", extra={"worker": name})
             await ended.wait()
-            logger.info("worker ends", extra={"worker": worker.name})
+            logger.info("worker ends", extra={"worker": name})
 
 
 @asynccontextmanager

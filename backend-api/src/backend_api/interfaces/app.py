@@ -19,7 +19,9 @@ from backend_api.interfaces.http import (
     messages,
     sandbox,
     sessions,
+    settings,
     snapshots,
+    usage,
 )
 from backend_api.interfaces.http.content_origin import ContentOrigin
 from backend_api.interfaces.http.documentation import documentation_router
@@ -61,7 +63,9 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "events", "description": "One ordered stream per session: live, paged, resumable."},
     {"name": "files", "description": "The workspace of a session."},
     {"name": "computer", "description": "The desktop, live."},
+    {"name": "usage", "description": "Tokens and what they cost."},
     {"name": "catalogue", "description": "Tools, models, skills, presets."},
+    {"name": "settings", "description": "What each user has set, over what the deployment has."},
     {"name": "health", "description": "Open inside the deployment."},
 ]
 
@@ -91,7 +95,9 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         snapshots.router,
         sandbox.router,
         catalogue.router,
+        settings.router,
         jobs.router,
+        usage.router,
         health.router,
         screen.router,
         session_socket.router,
@@ -104,7 +110,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(options.cors_origins),
-            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Last-Event-ID", "X-Request-ID"],
             expose_headers=["X-Request-ID", "Retry-After", "Content-Disposition"],
             max_age=600,

@@ -20,6 +20,14 @@ export interface AcceptedBody {
   duplicate: boolean
 }
 /**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AnsweredBody".
+ */
+export interface AnsweredBody {
+  question_id: string
+  is_waiting: boolean
+}
+/**
  * An answer to each of a question's parts, by their ids.
  *
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -39,6 +47,18 @@ export interface AuthStatusBody {
   has_users: boolean
   registration_open: boolean
   max_upload_bytes: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangeSettingBody".
+ */
+export interface ChangeSettingBody {
+  /**
+   * As the setting has it: text, number, true or false, or a list of names.
+   */
+  value: {
+    [k: string]: unknown
+  }
 }
 /**
  * `focus` is what the summary tells most of.
@@ -63,6 +83,9 @@ export interface CompactingBody {
 export interface CreateSessionBody {
   title?: string | null
   model?: string | null
+  /**
+   * One of GET /api/presets: what the agent is told, which tools it has, its model and its options, as far as the session does not choose them itself. Null: the server's default. Acts from the next time a run begins or goes on after a wait.
+   */
   preset?: string | null
   options?: OptionsBody
 }
@@ -75,11 +98,11 @@ export interface OptionsBody {
    */
   enable_teams?: boolean | null
   /**
-   * Not supported by this server yet: any value but null is refused.
+   * true: each call of a model is stored as it is sent and answered, with secrets masked (`llm.request`, `llm.response`), from the next time a run begins or goes on after a wait; null or false: none is.
    */
   enable_tracing?: boolean | null
   /**
-   * true: calls of tools that change something wait for a person's approval (`approval.requested`), from the next time a run begins or goes on after a wait; null or false: they run at once.
+   * true: calls of tools that change something wait for a person's approval (`approval.requested`), also in a run at work, from its next call on; false: they run at once; null: as the person's defaults and the preset have it.
    */
   enable_approval?: boolean | null
   /**
@@ -99,15 +122,15 @@ export interface OptionsBody {
    */
   max_turns?: number | null
   /**
-   * Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here; null: none. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
+   * Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here, from its next call on; null: those that the person's defaults and the preset deny, in whose place an own list counts, also an empty one. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
    */
   denied_tools?: string[] | null
   /**
-   * Tools, by name or glob, whose calls wait for approval even without enable_approval; null: none. What only reads never asks.
+   * Tools, by name or glob, whose calls wait for approval even without enable_approval; null: as above. What only reads never asks.
    */
   asked_tools?: string[] | null
   /**
-   * Tools, by name or glob, whose calls run without approval though enable_approval is true; null: none.
+   * Tools, by name or glob, whose calls run without approval though enable_approval is true; null: as above.
    */
   allowed_tools?: string[] | null
 }
@@ -277,6 +300,9 @@ export interface MessageBody {
    */
   attachments?: string[]
   client_message_id?: string | null
+  /**
+   * Cuts the present turn of a run at work, and denies what a run waits for, which then goes on with this message. Without it a run at work reads the message before its next turn, and one that waits after the decision.
+   */
   interrupt?: boolean
 }
 /**
@@ -289,6 +315,7 @@ export interface ModelBody {
   provider: string
   is_demo: boolean
   is_default: boolean
+  is_official: boolean
   context_window: number
   notes: string[]
   thinking: 'never' | 'optional' | 'always'
@@ -306,11 +333,11 @@ export interface OptionsBody1 {
    */
   enable_teams?: boolean | null
   /**
-   * Not supported by this server yet: any value but null is refused.
+   * true: each call of a model is stored as it is sent and answered, with secrets masked (`llm.request`, `llm.response`), from the next time a run begins or goes on after a wait; null or false: none is.
    */
   enable_tracing?: boolean | null
   /**
-   * true: calls of tools that change something wait for a person's approval (`approval.requested`), from the next time a run begins or goes on after a wait; null or false: they run at once.
+   * true: calls of tools that change something wait for a person's approval (`approval.requested`), also in a run at work, from its next call on; false: they run at once; null: as the person's defaults and the preset have it.
    */
   enable_approval?: boolean | null
   /**
@@ -330,15 +357,15 @@ export interface OptionsBody1 {
    */
   max_turns?: number | null
   /**
-   * Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here; null: none. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
+   * Tools of GET /api/tools, by name or glob (`browser_*`), the agent may not use here, from its next call on; null: those that the person's defaults and the preset deny, in whose place an own list counts, also an empty one. Of a tool that several rules name the strictest counts: denied, then asked, then allowed.
    */
   denied_tools?: string[] | null
   /**
-   * Tools, by name or glob, whose calls wait for approval even without enable_approval; null: none. What only reads never asks.
+   * Tools, by name or glob, whose calls wait for approval even without enable_approval; null: as above. What only reads never asks.
    */
   asked_tools?: string[] | null
   /**
-   * Tools, by name or glob, whose calls run without approval though enable_approval is true; null: none.
+   * Tools, by name or glob, whose calls run without approval though enable_approval is true; null: as above.
    */
   allowed_tools?: string[] | null
 }
@@ -384,6 +411,45 @@ export interface PlanStepBody {
   title: string
   status: 'pending' | 'in_progress' | 'done' | 'skipped'
   result: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PresetBody".
+ */
+export interface PresetBody {
+  label: string
+  description: string
+  suggestions: SuggestionBody[]
+  id: string
+  is_default: boolean
+  has_computer: boolean
+  tools: string[] | null
+  model: string | null
+  options: {
+    [k: string]: unknown
+  }
+  translations: {
+    [k: string]: PresetTextBody
+  }
+}
+/**
+ * A message to begin with; `title` says what it is about.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SuggestionBody".
+ */
+export interface SuggestionBody {
+  title: string
+  text: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "PresetTextBody".
+ */
+export interface PresetTextBody {
+  label: string
+  description: string
+  suggestions: SuggestionBody[]
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -469,6 +535,7 @@ export interface SandboxBody {
   expires_at: string | null
   ends_at: string | null
   queue_position: number | null
+  queue_reason: ('capacity' | 'user_limit') | null
   notice: string | null
 }
 /**
@@ -480,6 +547,7 @@ export interface SessionBody {
   title: string
   status: string
   model: string | null
+  preset: string | null
   options: {
     [k: string]: unknown
   }
@@ -487,6 +555,7 @@ export interface SessionBody {
   archived: boolean
   created_at: string
   updated_at: string
+  active_at: string
   last_seq: number
   read_seq: number
   unread: number
@@ -499,6 +568,44 @@ export interface SessionBody {
 export interface SessionPageBody {
   items: SessionBody[]
   next_cursor: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SettingBody".
+ */
+export interface SettingBody {
+  category: string
+  key: string
+  /**
+   * null where it is not set, and always for a secret.
+   */
+  value: {
+    [k: string]: unknown
+  }
+  /**
+   * What holds where the caller sets nothing; always null for a secret.
+   */
+  default: {
+    [k: string]: unknown
+  }
+  source: 'deployment' | 'user'
+  is_secret: boolean
+  /**
+   * By whom it says `source`. What the deployment has of keys is not told.
+   */
+  is_set: boolean
+  /**
+   * The last four characters of a key of the caller's own.
+   */
+  ends_with: string | null
+  /**
+   * false: this server keeps no keys of its users.
+   */
+  may_set: boolean
+  /**
+   * Why it does not act: the key can't be read with the server's present SECRETS_KEY, the address is not allowed here any more, or the model is not on offer.
+   */
+  problem: ('unreadable' | 'not_allowed' | 'not_available') | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -527,6 +634,59 @@ export interface SnapshotBody {
 export interface SnapshotListBody {
   items: SnapshotBody[]
   max_count: number
+}
+/**
+ * `total` is that of all rows, on this page or not. The days `since` and `until` are both included.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SpendingBody".
+ */
+export interface SpendingBody {
+  by: 'session' | 'model' | 'day'
+  since: string
+  until: string
+  timezone: string
+  items: SpentRowBody[]
+  total: SpentBody
+  next_cursor: string | null
+}
+/**
+ * Of what was asked for, `session_id`, `model` or `day` is set. A `session_id` of null are all deleted sessions
+ * together.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SpentRowBody".
+ */
+export interface SpentRowBody {
+  runs: number
+  input: number
+  cached: number
+  output: number
+  thinking: number
+  cache_write: number
+  cost: number | null
+  known_cost: number
+  session_id?: string | null
+  title?: string | null
+  model?: string | null
+  day?: string | null
+}
+/**
+ * Tokens, and US dollars: `cost` is null once a part has no known price, and `known_cost` is that of the rest, so
+ * the least it can have been. `runs` counts those that asked a model.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SpentBody".
+ */
+export interface SpentBody {
+  runs: number
+  input: number
+  cached: number
+  output: number
+  thinking: number
+  cache_write: number
+  cost: number | null
+  known_cost: number
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -584,12 +744,44 @@ export interface ToolBody {
   dangerous: boolean
 }
 /**
+ * A field that is left out is as the caller has it saved. With another `base_url` than the saved one a saved key is
+ * not used: give `key`.
+ *
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TrialBody".
+ */
+export interface TrialBody {
+  /**
+   * openai: every compatible server, too.
+   */
+  provider: 'openai' | 'anthropic'
+  key?: string | null
+  /**
+   * Empty: none, whatever is saved.
+   */
+  base_url?: string | null
+  model?: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TrialResultBody".
+ */
+export interface TrialResultBody {
+  outcome: 'ok' | 'wrong_key' | 'no_such_model' | 'limit' | 'refused' | 'unreachable'
+  model: string
+  detail: string
+}
+/**
  * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "UpdateSessionBody".
  */
 export interface UpdateSessionBody {
   title?: string | null
   model?: string | null
+  /**
+   * One of GET /api/presets: what the agent is told, which tools it has, its model and its options, as far as the session does not choose them itself. Null: the server's default. Acts from the next time a run begins or goes on after a wait.
+   */
+  preset?: string | null
   options?: OptionsBody1 | null
   pinned?: boolean | null
   archived?: boolean | null

@@ -3,10 +3,12 @@ import { userEvent } from '@testing-library/user-event'
 import { cleanup, render, screen } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { defineComponent, h } from 'vue'
+import { defineComponent, h, nextTick } from 'vue'
 import { createMemoryHistory, createRouter, RouterView, useRoute } from 'vue-router'
+import { useModels, usePresets } from '@/features/settings'
 import { i18n } from '@/i18n'
 import { json, openFakeStream, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { aPreset } from '@/shared/testing/presets'
 import ChatView from './ChatView.vue'
 import { useConversation } from './conversation'
 
@@ -19,6 +21,7 @@ const SESSION = {
   archived: false,
   created_at: '',
   updated_at: '',
+  active_at: '',
   last_seq: 0,
 }
 beforeEach(() => localStorage.clear())
@@ -61,7 +64,27 @@ describe('ChatView', () => {
   })
   it('says an example once, however often it is clicked', async () => {
     await show(null)
-    const created = { id: 's', title: '', status: 'idle', model: null, options: {}, created_at: '', updated_at: '' }
+    const is = {
+      is_default: true,
+      is_official: true,
+      context_window: 1,
+      notes: [],
+      vision: false,
+      thinking: 'optional' as const,
+    }
+    useModels().list = [{ ...is, id: 'demo', label: 'Demo model', provider: 'demo', is_demo: true }]
+    usePresets().list = [aPreset('general', { is_default: true })]
+    await nextTick()
+    const created = {
+      id: 's',
+      title: '',
+      status: 'idle',
+      model: null,
+      options: {},
+      created_at: '',
+      updated_at: '',
+      active_at: '',
+    }
     const { calls } = startFakeServer({
       'POST /sessions': async () => {
         await new Promise((resolve) => setTimeout(resolve, 100))

@@ -59,12 +59,24 @@ describe('ComposerBox', () => {
     pressed.remove()
     other.remove()
   })
-  it('stops a run that waits, and sends what is written as its answer', async () => {
+  it('stops a run that waits, and sends what is written instead of its answer or to be read after that', async () => {
     const { emitted } = show({ isWaiting: true })
     await userEvent.click(screen.getByRole('button', { name: 'Stop' }))
     expect(emitted()['stop']).toHaveLength(1)
     await userEvent.type(field(), 'red{Enter}')
-    expect(emitted()['send']).toEqual([['red', [], false]])
+    await userEvent.type(field(), 'blue')
+    await userEvent.click(screen.getByRole('button', { name: 'Send instead' }))
+    await userEvent.type(field(), 'and soon')
+    const later = screen.getByRole('button', { name: 'Send without interrupting' })
+    expect(later.title).toContain('once you have decided or answered')
+    await userEvent.click(later)
+    await userEvent.type(field(), 'please{Alt>}{Enter}{/Alt}')
+    expect(emitted()['send']).toEqual([
+      ['red', [], true],
+      ['blue', [], true],
+      ['and soon', [], false],
+      ['please', [], false],
+    ])
   })
   it('sends nothing when there is nothing', async () => {
     const { emitted } = show()
@@ -88,7 +100,7 @@ describe('ComposerBox', () => {
     await userEvent.type(field(), 'wait')
     await userEvent.click(screen.getByRole('button', { name: 'Interrupt and send' }))
     await userEvent.type(field(), 'more')
-    await userEvent.click(screen.getByRole('button', { name: 'Send after this answer' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Send without interrupting' }))
     expect(emitted()['send']).toEqual([
       ['wait', [], true],
       ['more', [], false],

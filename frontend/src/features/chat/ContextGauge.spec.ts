@@ -19,4 +19,11 @@ describe('ContextGauge', () => {
     await userEvent.click(screen.getByRole('button', { name: 'Sum up' }))
     expect(emitted('compact')).toEqual([['the colours'], [null]])
   })
+  it('warns in a colour of its own, which that of a button does not hide', () => {
+    const { container } = render(ContextGauge, {
+      props: { tokens: 150_000, window: 200_000 },
+      global: { plugins: [i18n] },
+    })
+    expect(container.querySelector('svg')?.classList.contains('text-careful')).toBe(true)
+  })
 })

@@ -16,6 +16,7 @@ const nothing: Usage = {
   cost: null,
   known_cost: 0,
   by_model: {},
+  costs: {},
 }
 
 function shown(usage: Partial<Usage>): string {

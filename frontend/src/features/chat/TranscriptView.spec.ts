@@ -74,6 +74,31 @@ describe('TranscriptView', () => {
     await show([...ended, user(6, 'go on'), { ...started, seq: 7, run_id: 'next', message_id: 'u6' }])
     expect(screen.queryByText(/^Not answered/)).toBeNull()
   })
+  it('says of what was said to a run that waits that it is read after the decision, until that is there', async () => {
+    const call = { call_id: 'c', name: 'write_file', arguments: {} }
+    const called = { ...call, type: 'tool.called', phrase: 'Writes', turn: 1, seen_seq: 1, read_only: false }
+    const asked = { type: 'approval.requested', approval_id: 'w', calls: [call], expires_at: base.at }
+    const waiting = [
+      user(1, 'question'),
+      started,
+      { ...base, ...called, seq: 3 },
+      user(4, 'before'),
+      { ...base, ...asked, seq: 5 },
+      user(6, 'after'),
+    ]
+    const { unmount } = await show(waiting)
+    const marks = screen.getAllByText('The agent reads this once you have decided or answered')
+    expect(marks.map((mark) => /before|after/.exec(mark.closest('[data-kind]')?.textContent ?? '')?.[0])).toEqual([
+      'before',
+      'after',
+    ])
+    unmount()
+    useConversation().close(true)
+    const told = { type: 'approval.resolved', approval_id: 'w', call_ids: ['c'], decision: 'approve', by: 'user' }
+    const queued = { type: 'run.queued', cause: 'answer', message_id: null }
+    await show([...waiting, { ...base, ...told, seq: 7 }, { ...base, ...queued, seq: 8 }])
+    expect(screen.queryByText(/once you have decided/)).toBeNull()
+  })
   it('marks no answer twice whose run was stopped', async () => {
     const answer = { ...base, seq: 3, type: 'message.completed', message_id: 'a', text: 'half an', ...half }
     const usage = {

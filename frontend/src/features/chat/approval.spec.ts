@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { WireEvent } from '@/api/types'
 import { i18n } from '@/i18n'
 import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
-import { allSeen, shownArguments } from './approval'
+import { shownArguments } from './approval'
 import ApprovalCard from './ApprovalCard.vue'
 import { reduce } from './reducer'
 import { emptyTranscript, type ApprovalItem, type Transcript } from './transcript'
@@ -57,7 +57,6 @@ describe('the arguments of a call', () => {
     expect(shownArguments({ 'a\u202E': null, b: undefined })).toEqual([
       { name: 'a⟨U+202E⟩', text: 'null', length: null },
     ])
-    expect(allSeen('运行 résumé 🦊')).toBe('运行 résumé 🦊')
   })
 })
 describe('an approval', () => {
@@ -68,10 +67,36 @@ describe('an approval', () => {
     expect(outcomes(9)).toEqual(['asking', 'running'])
     expect(after(9).items.map((item) => item.kind)).toEqual(['tool', 'tool', 'approval'])
   })
+  it('did not fail where it was refused', () => {
+    const finished = { ...head, seq: 7, type: 'tool.finished', success: false, preview: '', body: null }
+    const end = (callId: string) => reduce(after(6), { ...finished, call_id: callId } as WireEvent).items
+    expect(end('c1')[0]).toMatchObject({ kind: 'tool', outcome: 'refused' })
+    expect(end('c2')[1]).toMatchObject({ kind: 'tool', outcome: 'failed' })
+  })
+  it('says what is to be done once, with the names of arguments in the language of the page', () => {
+    const given = { call_id: 'c', name: 'shell_exec', arguments: { command: 'df -h', odd: 1, constructor: 2 } }
+    const item = { ...asked(4), calls: [given] }
+    i18n.global.locale.value = 'zh'
+    const { container } = render(ApprovalCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
+    i18n.global.locale.value = 'en'
+    expect(container.textContent.match(/df -h/g)).toHaveLength(1)
+    expect([...container.querySelectorAll('dt')].map((one) => one.textContent.trim())).toEqual([
+      '命令',
+      'odd',
+      'constructor',
+    ])
+  })
   it('says whose work it is for, where another agent asks', () => {
     const props = { item: asked(4), sessionId: 's', task: 'count {the} @:files' }
     render(ApprovalCard, { props, global: { plugins: [i18n] } })
     expect(screen.getByRole('group', { name: /^The sub-agent at work on “count {the} @:files” asks/ })).toBeTruthy()
+  })
+  it('is not reversed or hidden in by the task or the name of a tool', () => {
+    const item = { ...asked(4), calls: [{ call_id: 'c1', name: 'shell\u202E', arguments: {} }] } as ApprovalItem
+    const props = { item, sessionId: 's', task: 'tidy\u202E up' }
+    render(ApprovalCard, { props, global: { plugins: [i18n] } })
+    expect(screen.getByRole('group', { name: /“tidy⟨U\+202E⟩ up” asks/ })).toBeTruthy()
+    expect(screen.getByText('shell⟨U+202E⟩')).toBeTruthy()
   })
   it('shows what would be done as text, and decides on one call or on all', async () => {
     const path = 'POST /sessions/s/approvals/a'
@@ -87,11 +112,23 @@ describe('an approval', () => {
     await userEvent.click(screen.getAllByRole('button', { name: 'Refuse' })[0] as HTMLElement)
     expect(server.calls.at(-1)?.body).toEqual({ decision: 'deny', call_ids: ['c1'], feedback: 'Not all!' })
     expect(await screen.findByText('It is decided: c1 denied by the user.')).toBeTruthy()
+    expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('Not all!')
     refuses = false
     await userEvent.click(screen.getByRole('button', { name: 'Approve all' }))
     expect(server.calls.at(-1)?.body).toEqual({ decision: 'approve' })
+    await userEvent.click(screen.getByRole('button', { name: 'Refuse all' }))
+    expect(server.calls.at(-1)?.body).toEqual({ decision: 'deny', feedback: 'Not all!' })
+    expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('')
     await userEvent.click(screen.getByRole('button', { name: 'Approve and stop asking here' }))
     expect(server.calls.at(-1)?.body).toEqual({ decision: 'approve_all' })
+  })
+  it('asks for the one call that is left as for a single one', () => {
+    show(5)
+    expect(screen.getAllByRole('button').map((button) => button.textContent)).toEqual([
+      'Approve',
+      'Refuse',
+      'Approve and stop asking here',
+    ])
   })
   it('says what was decided by whom, and asks no more', () => {
     show(6)
@@ -104,5 +141,13 @@ describe('an approval', () => {
     const item = { ...asked(6), decided: { c1: { decision: 'deny', by: 'timeout', feedback: null } } } as ApprovalItem
     render(ApprovalCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
     expect(screen.getByText('Refused: not decided in time')).toBeTruthy()
+  })
+  it('is refused by a reason and the enter key, and by that key alone not', async () => {
+    const server = startFakeServer({ 'POST /sessions/s/approvals/a': () => json({}) })
+    show(5)
+    await userEvent.type(screen.getByRole('textbox'), '{Enter}')
+    expect(server.calls).toEqual([])
+    await userEvent.type(screen.getByRole('textbox'), 'Keep it{Enter}')
+    expect(server.calls.map((call) => call.body)).toEqual([{ decision: 'deny', feedback: 'Keep it' }])
   })
 })

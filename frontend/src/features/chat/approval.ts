@@ -1,23 +1,14 @@
+import { allSeen } from '@/shared/lib/unseen'
 import type { ApprovalDecision } from './transcript'
 
 /** Of an argument that is longer it is told how long it is, as its end may be out of sight. */
 const LONG = 400
-/** What shows nothing itself, but hides, moves or reverses what stands around it; but line breaks and tabs. */
-const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{DI}\p{Zl}\p{Zp}]/gu
 
 export interface ShownArgument {
   name: string
   text: string
   /** In characters, null for a short one. */
   length: number | null
-}
-
-/** A text with each character that can't be seen written out. */
-export function allSeen(text: string): string {
-  return text.replace(UNSEEN, (one) => {
-    const code = (one.codePointAt(0) ?? 0).toString(16).toUpperCase()
-    return `⟨U+${code.padStart(4, '0')}⟩`
-  })
 }
 
 /** The arguments of a call as a person reads them, whole, before they decide about it. */

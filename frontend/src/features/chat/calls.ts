@@ -1,5 +1,5 @@
 import type { ToolCalledEvent, ToolFinishedEvent, ToolStartedEvent } from '@/api/types'
-import type { ToolItem } from './transcript'
+import type { ToolItem, ToolOutcome } from './transcript'
 
 /** A call as it begins. */
 export function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
@@ -34,11 +34,16 @@ export function isOpenCall({ outcome }: ToolItem): boolean {
   return outcome === 'running' || outcome === 'asking'
 }
 
-/** The same call with its result. */
-export function finished(item: ToolItem, event: ToolFinishedEvent): ToolItem {
+/** One whose work is to ask the person. */
+export function asking(item: ToolItem): ToolItem {
+  return { ...item, outcome: 'asking', startedAt: null }
+}
+
+/** The same call with its result; where it has none `instead` is what became of it by what the person said, if they did. */
+export function finished(item: ToolItem, event: ToolFinishedEvent, instead: ToolOutcome | null = null): ToolItem {
   return {
     ...item,
-    outcome: event.cancelled ? 'cut' : event.success ? 'succeeded' : 'failed',
+    outcome: event.cancelled ? 'cut' : event.success ? 'succeeded' : (instead ?? 'failed'),
     durationMs: event.duration_ms,
     output: '',
     outputPoints: 0,

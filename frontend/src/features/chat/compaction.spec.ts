@@ -35,4 +35,11 @@ describe('a conversation that is summed up', () => {
     const shown = play([event(null, { type: 'context.usage', used: 300, max: 1000, ratio: 0.3 })], summed)
     expect(shown.contextTokens).toBe(300)
   })
+
+  it('says nothing of old results that the model reads one line of, but how full the context is by then', () => {
+    const fields = { kind: 'micro', before: 900, after: 500, through_seq: 1, summary: '', focus: null }
+    const shortened = play([event(1, { type: 'context.compacted', transcript: null, ...fields })])
+    expect(shortened.items).toEqual([])
+    expect(shortened.contextTokens).toBe(500)
+  })
 })

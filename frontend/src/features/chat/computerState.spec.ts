@@ -16,6 +16,7 @@ const event = (seq: number, status: Told['status'], fields: Partial<Told> = {}):
   expires_at: null,
   has_desktop: true,
   queue_position: null,
+  queue_reason: null,
   ...fields,
 })
 const answer = (seq: number, status: SandboxState['status'], fields: Partial<SandboxState> = {}): SandboxState => ({
@@ -27,6 +28,7 @@ const answer = (seq: number, status: SandboxState['status'], fields: Partial<San
   expires_at: '2026-01-01T20:00:00Z',
   ends_at: '2026-01-01T12:04:00Z',
   queue_position: null,
+  queue_reason: null,
   notice: null,
   ...fields,
 })
@@ -49,6 +51,13 @@ describe('the computer, told by events and answers', () => {
   it('is not set back by an event that the look already knew of', () => {
     expect(play(answer(4, 'ready'), event(3, 'starting')).status).toBe('ready')
     expect(play(answer(4, 'ready'), event(5, 'gone')).status).toBe('gone')
+  })
+  it('tells one that waits for room from one that waits for another of its user', () => {
+    const waiting = (queue_reason: 'capacity' | 'user_limit') =>
+      event(3, 'starting', { queue_position: 1, queue_reason })
+    expect(play(waiting('capacity'))).toMatchObject({ status: 'queued', isAtOwnLimit: false })
+    expect(play(waiting('user_limit'))).toMatchObject({ status: 'queued', isAtOwnLimit: true })
+    expect(play(waiting('user_limit'), event(4, 'starting'))).toMatchObject({ status: 'starting', isAtOwnLimit: false })
   })
   it('goes on starting while it is nowhere yet, as long as a run waits for it', () => {
     const run = { id: 'r', status: 'running' as const, model: null, startedAt: '' }

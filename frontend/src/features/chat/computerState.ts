@@ -1,12 +1,20 @@
 import type { SandboxState, SandboxUpdatedEvent } from '@/api/types'
 import { isActive, type ComputerView, type Transcript } from './transcript'
 
-type Told = Pick<SandboxUpdatedEvent, 'status' | 'reason' | 'has_desktop' | 'queue_position'>
+type Told = Pick<SandboxUpdatedEvent, 'status' | 'reason' | 'has_desktop' | 'queue_position' | 'queue_reason'>
 
 function viewOf(told: Told, seq: number): ComputerView {
   const { reason, has_desktop: hasDesktop, queue_position: queuePosition } = told
   const status = told.status === 'starting' && queuePosition ? 'queued' : told.status
-  return { seq, status, reason, hasDesktop, queuePosition, warning: null }
+  return {
+    seq,
+    status,
+    reason,
+    hasDesktop,
+    queuePosition,
+    isAtOwnLimit: told.queue_reason === 'user_limit',
+    warning: null,
+  }
 }
 
 /** It is on its way: who needs it waits. */

@@ -16,6 +16,7 @@ const session = {
   archived: false,
   created_at: '',
   updated_at: '',
+  active_at: '',
   last_seq: 1,
 }
 const sandbox = { seq: 1, status: 'none', reason: null, retryable: false, has_desktop: true, expires_at: null }

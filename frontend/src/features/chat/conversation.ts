@@ -6,6 +6,7 @@ import { openStream, type StreamHandle, type StreamState } from '@/api/stream'
 import type { SandboxState, SessionState, WireEvent } from '@/api/types'
 import { useSessions } from '@/features/sessions'
 import { createId } from '@/shared/lib/ids'
+import { createPaintSoon } from '@/shared/lib/paintSoon'
 import { withSandboxAnswer } from './computerState'
 import { isForLater, type Pending } from './outbox'
 import { createOutboxes } from './outboxes'
@@ -29,10 +30,11 @@ export const useConversation = defineStore('conversation', () => {
   const streamState = ref<StreamState>('connecting')
   const streamError = shallowRef<ApiError | null>(null)
   const isStopping = ref(false)
+  /** A call on the computer began since it was opened: also one that is over before it could be shown. */
+  const hasActed = ref(false)
   let stream: StreamHandle | null = null
   let opening: AbortController | null = null
   let state = emptyTranscript
-  let frame = 0
   const outboxes = createOutboxes({
     // What is shown goes once its stream is back, and tells until then that it waits.
     mayRetry: (id) => id !== sessionId.value || streamState.value === 'open',
@@ -62,15 +64,7 @@ export const useConversation = defineStore('conversation', () => {
   })
 
   /** Many events, one picture: what came since the last frame is shown together. */
-  function show(): void {
-    if (frame !== 0) return
-    const paint = (): void => {
-      frame = 0
-      transcript.value = state
-    }
-    if (document.visibilityState === 'visible') frame = requestAnimationFrame(paint)
-    else frame = window.setTimeout(paint, 250)
-  }
+  const show = createPaintSoon(() => (transcript.value = state))
 
   function take(event: WireEvent): void {
     if (event.session_id !== sessionId.value) return
@@ -80,6 +74,7 @@ export const useConversation = defineStore('conversation', () => {
     if (state.gaps > before.gaps) stream?.reconnect()
     if (event.type === 'message.user' && event.client_message_id) settle(event.client_message_id)
     if (event.type === 'run.finished') isStopping.value = false
+    if (event.type === 'tool.called' && event.needs_computer) hasActed.value = true
     if (event.seq !== null) sessions.take(event)
     show()
   }
@@ -174,10 +169,12 @@ export const useConversation = defineStore('conversation', () => {
     phase.value = 'loading'
     problem.value = null
     isStopping.value = false
+    hasActed.value = false
     streamState.value = 'connecting'
   }
 
-  /** With `interrupt` a running answer is cut and goes on with this; else this waits until it is its turn. */
+  /** With `interrupt` a running answer is cut, or what is waited for denied, and the run goes on with this; else this
+   * waits until it is its turn. */
   async function send(
     text: string,
     attachments: readonly string[] = [],
@@ -222,6 +219,7 @@ export const useConversation = defineStore('conversation', () => {
     reconnect: () => stream?.reconnect(),
     outbox,
     isStopping,
+    hasActed,
     isRunning,
     isWaiting,
     activity,

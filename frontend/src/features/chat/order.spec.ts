@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { WireEvent } from '@/api/types'
-import { activeFrom, shownItems } from './order'
+import { activeFrom, saidOnce, shownItems } from './order'
 import { reduce } from './reducer'
-import { emptyTranscript } from './transcript'
+import { emptyTranscript, type Item } from './transcript'
 
 const base = { at: '2026-01-01T00:00:00.000Z', session_id: 's', run_id: 'r' }
 const user = (seq: number, text: string) => ({
@@ -33,4 +33,21 @@ it.each([
   const shown = shownItems((events as unknown as WireEvent[]).reduce(reduce, emptyTranscript))
   expect(shown.map((item) => ('text' in item ? item.text : item.kind))).toEqual(texts)
   expect(activeFrom(shown)).toBe(active)
+})
+
+describe('a call that a card tells of', () => {
+  const tool = (callId: string) => ({ kind: 'tool', key: callId, callId }) as Item
+  const approval = (decided: object) =>
+    ({ kind: 'approval', calls: [{ call_id: 'a' }, { call_id: 'b' }], decided }) as Item
+  const shown = (...items: Item[]) => saidOnce(items).map((item) => (item.kind === 'tool' ? item.callId : item.kind))
+
+  it('is not shown beside a question or plan', () => {
+    const question = { kind: 'question', callId: 'a' } as Item
+    const plan = { kind: 'plan', callId: 'b' } as Item
+    expect(shown(tool('a'), question, tool('b'), plan, tool('c'))).toEqual(['question', 'plan', 'c'])
+  })
+  it('is shown again once it is decided', () => {
+    expect(shown(tool('a'), tool('b'), tool('c'), approval({}))).toEqual(['c', 'approval'])
+    expect(shown(tool('a'), tool('b'), approval({ a: { decision: 'deny' } }))).toEqual(['a', 'approval'])
+  })
 })

@@ -6,12 +6,24 @@ export function isLaterThan(item: Item | undefined, seq: number): boolean {
 }
 
 /** All that is shown, in order: what is being written stands where it will stand once it is stored. */
-export function shownItems({ items, live }: Transcript): Item[] {
+export function shownItems({ items: all, live }: Transcript): Item[] {
+  const items = saidOnce(all)
   const since = live[0]?.afterSeq
   if (since === undefined) return [...items, ...live]
   let at = items.length
   while (at > 0 && isLaterThan(items[at - 1], since)) at -= 1
   return [...items.slice(0, at), ...live, ...items.slice(at)]
+}
+
+/** Without the calls that a card tells of: a question or plan, and what waits for an approval. */
+export function saidOnce<T extends Item>(items: readonly T[]): readonly T[] {
+  const told = new Set<string>()
+  for (const item of items as readonly Item[]) {
+    if (item.kind === 'question' || item.kind === 'plan') told.add(item.callId)
+    if (item.kind === 'approval')
+      for (const { call_id: callId } of item.calls) if (!item.decided[callId]) told.add(callId)
+  }
+  return told.size === 0 ? items : items.filter((item) => item.kind !== 'tool' || !told.has(item.callId))
 }
 
 /** Where in `items` the work at hand begins; what the person says after it waits for its turn. */

@@ -8,7 +8,7 @@ export interface Pending {
   readonly clientMessageId: string
   readonly text: string
   readonly attachments: readonly string[]
-  /** Sent to cut a running answer. Kept over resends, as the id is. */
+  /** Sent to cut a running answer, or instead of a decision. Kept over resends, as the id is. */
   readonly interrupt?: boolean
   readonly state: 'sending' | 'failed'
   /** Code of what went wrong, and the server's own words for it. */

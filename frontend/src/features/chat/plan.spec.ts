@@ -28,6 +28,21 @@ describe('a plan', () => {
     const { items } = after(proposed, { ...decided, seq: 2 })
     expect(items).toMatchObject([{ decided: { decision: 'reject', feedback: 'no', by: 'user' } }])
   })
+  it('makes its call wait for the person, and did not fail where it was rejected', () => {
+    const called = { ...envelope, seq: 1, type: 'tool.called', call_id: 'c', name: 'exit_plan_mode', arguments: {} }
+    const finished = {
+      ...envelope,
+      seq: 4,
+      type: 'tool.finished',
+      call_id: 'c',
+      success: false,
+      preview: '',
+      body: null,
+    }
+    expect(after(called, { ...proposed, seq: 2 }).items[0]).toMatchObject({ outcome: 'asking' })
+    const { items } = after(called, { ...proposed, seq: 2 }, { ...decided, seq: 3 }, finished)
+    expect(items[0]).toMatchObject({ kind: 'tool', outcome: 'refused' })
+  })
   it('is not decided by what is said of another one', () => {
     expect(after(proposed, { ...decided, seq: 2, plan_id: 'other' }).items).toMatchObject([{ decided: null }])
   })

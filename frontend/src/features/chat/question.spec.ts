@@ -4,7 +4,7 @@ import { cleanup, render, screen } from '@testing-library/vue'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { WireEvent } from '@/api/types'
 import { i18n } from '@/i18n'
-import { problem, startFakeServer } from '@/shared/testing/fakeServer'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import QuestionCard from './QuestionCard.vue'
 import { reduce } from './reducer'
 import { emptyTranscript, isActive, type QuestionItem, type Transcript } from './transcript'
@@ -43,6 +43,25 @@ describe('a question', () => {
     expect(after(5).items.map((item) => item.kind)).toEqual(['question'])
     expect(asked(5).answers).toEqual({ q1: 'red', q2: '3' })
   })
+  it('that was answered by a message did not fail', () => {
+    const called = { ...head, seq: 1, type: 'tool.called', call_id: 'c', name: 'ask_user', arguments: {}, phrase: '' }
+    const outcome = (by: string) =>
+      [
+        called,
+        events[1],
+        { ...head, seq: 3, type: 'question.answered', question_id: 'q', answers: null, by },
+        { ...head, seq: 4, type: 'tool.finished', call_id: 'c', success: false, preview: '', body: null },
+      ]
+        .map((event) => event as WireEvent)
+        .reduce(reduce, emptyTranscript)
+        .items.find((item) => item.kind === 'tool')
+    expect([called, events[1]].map((event) => event as WireEvent).reduce(reduce, emptyTranscript).items).toMatchObject([
+      { kind: 'tool', outcome: 'asking' },
+      { kind: 'question' },
+    ])
+    expect(outcome('message')).toMatchObject({ outcome: 'succeeded' })
+    expect(outcome('deadline')).toMatchObject({ outcome: 'failed' })
+  })
   it('is answered once all of it is, and says what is wrong', async () => {
     const path = 'POST /sessions/s/questions/q'
     let status = 409
@@ -63,6 +82,21 @@ describe('a question', () => {
     await userEvent.click(send)
     expect(server.calls.at(-1)?.body).toEqual({ answers: { q1: 'red', q2: '3' } })
   })
+  it('shows what it hides or reverses, and answers with the very option that was chosen', async () => {
+    const server = startFakeServer({ 'POST /sessions/s/questions/q': () => json({}) })
+    const question = { id: 'q1', text: 'Keep\u202E it?', options: ['yes', 'y\u200Bes'], allow_text: true }
+    const item = { ...asked(2), questions: [question] }
+    render(QuestionCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
+    expect(screen.getByText('Keep⟨U+202E⟩ it?')).toBeTruthy()
+    expect(screen.getByRole('textbox', { name: 'Keep⟨U+202E⟩ it?' })).toBeTruthy()
+    await userEvent.click(screen.getByRole('radio', { name: 'y⟨U+200B⟩es' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Answer' }))
+    expect(server.calls.at(-1)?.body).toEqual({ answers: { q1: 'y\u200Bes' } })
+    cleanup()
+    const answered = { ...item, answers: { q1: 'y\u200Bes' }, by: 'user' as const }
+    render(QuestionCard, { props: { item: answered, sessionId: 's' }, global: { plugins: [i18n] } })
+    expect(screen.getByText('y⟨U+200B⟩es')).toBeTruthy()
+  })
   it('shows the answer, or why there is none', () => {
     render(QuestionCard, { props: { item: asked(3), sessionId: 's' }, global: { plugins: [i18n] } })
     expect(screen.getByText('red')).toBeTruthy()
@@ -71,5 +105,21 @@ describe('a question', () => {
     const item = { ...asked(2), by: 'message' as const }
     render(QuestionCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
     expect(screen.getByText('Answered by a message.')).toBeTruthy()
+  })
+  it('shows one answer a question: what is written takes back what is chosen, and the other way round', async () => {
+    const body: unknown[] = []
+    startFakeServer({ 'POST /sessions/s/questions/q': (request) => (body.push(request.body), json({})) })
+    const question = { id: 'q1', text: 'Which tea?', options: ['green', 'black'], allow_text: true }
+    const item = { ...asked(2), questions: [question] }
+    render(QuestionCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
+    const field = screen.getByRole<HTMLInputElement>('textbox')
+    const green = screen.getByRole<HTMLInputElement>('radio', { name: 'green' })
+    await userEvent.click(green)
+    await userEvent.type(field, 'rooibos')
+    expect([green.checked, field.value]).toEqual([false, 'rooibos'])
+    await userEvent.click(green)
+    expect([green.checked, field.value]).toEqual([true, ''])
+    await userEvent.click(screen.getByRole('button', { name: 'Answer' }))
+    expect(body).toEqual([{ answers: { q1: 'green' } }])
   })
 })

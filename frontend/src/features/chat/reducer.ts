@@ -1,13 +1,14 @@
 import type { MessageDeltaEvent, RunFinishedEvent, ThinkingDeltaEvent, ToolOutputEvent, WireEvent } from '@/api/types'
+import { withModelCall } from '@/features/traces'
 import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail, layPiece } from '@/shared/lib/pieces'
-import { finished, started, toolItem } from './calls'
+import { asking, finished, started, toolItem } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
 import { readBy } from './steps'
 import { agentOf, reduceInner, withCall, withOpenCalls } from './subagents'
 import type { Item, LiveItem, NoteItem, ToolItem, Transcript } from './transcript'
-import { begunWait, waitItem, withAnswer } from './waits'
+import { begunWait, outcomeByPerson, waitedUntil, queuedRun, waitItem, withAnswer } from './waits'
 
 /** A note of ours: the run went on in another worker. */
 export const HANDED_OVER = 'run.handed_over'
@@ -22,16 +23,16 @@ export function reduce(state: Transcript, event: WireEvent): Transcript {
   if (event.seq === null) return reduceLive(state, event)
   if (event.seq <= state.lastSeq) return state
   if (event.seq > state.lastSeq + 1) return { ...state, gaps: state.gaps + 1 }
-  if (agentOf(event) !== undefined) return reduceOfAgent({ ...state, lastSeq: event.seq }, event)
-  const readSeq = Math.max(state.readSeq, readBy(event))
-  return reduceStored({ ...state, lastSeq: event.seq, readSeq }, event)
+  const next = { ...state, lastSeq: event.seq, modelCalls: withModelCall(state.modelCalls, event) }
+  if (agentOf(event) !== undefined) return reduceOfAgent(next, event)
+  return reduceStored({ ...next, readSeq: Math.max(state.readSeq, readBy(event)) }, event)
 }
 
 /** What an agent that works for the main one did. Its tokens are the run's. */
 function reduceOfAgent(state: Transcript, event: StoredEvent): Transcript {
   if (event.type === 'usage.updated') return { ...state, usage: event.usage }
   const next = { ...state, items: reduceInner(state.items, event, isAwaited(state.computer)) }
-  return event.type === 'approval.requested' ? begunWait(next) : next
+  return event.type === 'approval.requested' ? begunWait(next, event.at) : next
 }
 
 function reduceLive(state: Transcript, event: LiveEvent): Transcript {
@@ -54,9 +55,10 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
   switch (event.type) {
     case 'run.queued':
       if (state.run?.status === 'running') return state
-      return { ...state, run: { id: event.run_id, status: 'queued', model: null, startedAt: event.at } }
+      return { ...state, run: queuedRun(state.run, event) }
     case 'run.started': {
-      const run = { id: event.run_id, status: 'running' as const, model: event.model, startedAt: event.at }
+      const waitedMs = waitedUntil(state.run, event.run_id, event.at)
+      const run = { id: event.run_id, status: 'running' as const, model: event.model, startedAt: event.at, waitedMs }
       const goesOn = state.run?.id === event.run_id && state.run.status === 'running'
       const settled = { ...dropLive(state), run }
       return goesOn ? append(settled, { ...note(key, 'notice', ''), code: HANDED_OVER }) : settled
@@ -92,15 +94,18 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'tool.started':
       return changeTool(state, event.call_id, (item) => started(item, event, isAwaited(state.computer)))
     case 'tool.finished':
-      return changeTool(state, event.call_id, (item) => finished(item, event))
+      return changeTool(state, event.call_id, (item) =>
+        finished(item, event, outcomeByPerson(state.items, event.call_id)),
+      )
     case 'subagent.started':
       return changeTool(state, event.parent_call_id, (item) => ({ ...item, agentId: event.subagent_id }))
     case 'subagent.finished':
       return state
     case 'question.asked':
-    case 'approval.requested':
     case 'plan.proposed':
-      return begunWait(append(state, waitItem(key, event)))
+      return begunWait(append(changeTool(state, event.call_id, asking), waitItem(key, event)), event.at)
+    case 'approval.requested':
+      return begunWait(append(state, waitItem(key, event)), event.at)
     case 'question.answered':
     case 'approval.resolved':
     case 'plan.decided':
@@ -118,9 +123,13 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     case 'context.opened':
     case 'context.note':
     case 'context.compaction_wanted':
+    case 'llm.request':
+    case 'llm.response':
       return state
     case 'context.compacted': {
       const { summary, focus, before, after, transcript } = event
+      // Old results as one line each are nothing a reader would miss: the conversation shows them whole.
+      if (event.kind === 'micro') return { ...state, contextTokens: after }
       const item = { kind: 'compaction', key, summary, focus, before, after, transcript } as const
       return { ...append(state, item), contextTokens: after }
     }
@@ -221,7 +230,8 @@ function layOutput(state: Transcript, event: ToolOutputEvent): Transcript {
 }
 
 function finishRun(state: Transcript, event: RunFinishedEvent): Transcript {
-  const { run_id: runId, status, reason, retryable, files, duration_ms: durationMs, usage } = event
+  const { run_id: runId, status, reason, retryable, files, usage } = event
+  const durationMs = Math.max(event.duration_ms - waitedUntil(state.run, runId, event.at), 0)
   // The error that ends a run is said once, by its end.
   const cause = status === 'completed' ? undefined : state.items.findLast((item) => isErrorOf(item, reason))
   const items = withOpenCalls(

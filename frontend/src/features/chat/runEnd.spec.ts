@@ -34,3 +34,30 @@ describe('the end of a run that failed', () => {
     expect(items.at(-1)).toMatchObject({ code: null })
   })
 })
+
+describe('the time of a run', () => {
+  const at = (seq: number, second: number, fields: Record<string, unknown>): WireEvent =>
+    stored(seq, { ...fields, at: `2026-01-01T00:00:${String(second).padStart(2, '0')}Z` })
+  const asked = { type: 'question.asked', question_id: 'q', call_id: 'c', questions: [], expires_at: null }
+  const answered = { type: 'question.answered', question_id: 'q', answers: {}, by: 'user' }
+  const queued = { type: 'run.queued', message_id: null, cause: 'answer' }
+  const goesOn = { type: 'run.started', message_id: 'u', model: 'x', worker: 'w', attempt: 2 }
+  const end = { type: 'run.finished', status: 'completed', reason: null, usage, files: [], duration_ms: 50_000 }
+  const durationOf = (events: readonly WireEvent[]) => {
+    const item = play(events).items.at(-1)
+    return item?.kind === 'end' ? item.durationMs : null
+  }
+
+  it('is that of its work, without what it waited for the person', () => {
+    const first = [user, started, at(3, 2, asked), at(4, 32, answered), at(5, 32, queued), at(6, 33, goesOn)]
+    expect(durationOf([...first, at(7, 50, end)])).toBe(19_000)
+    const again = [at(7, 35, asked), at(8, 45, answered), at(9, 45, queued), at(10, 45, goesOn)]
+    expect(durationOf([...first, ...again, at(11, 50, end)])).toBe(9_000)
+  })
+  it('has no wait of another run, and ends with a wait that it was stopped in', () => {
+    const first = [user, started, at(3, 2, asked)]
+    expect(durationOf([...first, at(4, 50, end)])).toBe(2_000)
+    const other = { ...at(5, 50, end), run_id: 'r2' } as WireEvent
+    expect(durationOf([...first, at(4, 50, end), other])).toBe(50_000)
+  })
+})

@@ -1,7 +1,7 @@
 import type { WireEvent } from '@/api/types'
 import { finished, isOpenCall, started, toolItem } from './calls'
 import type { Item, ToolItem } from './transcript'
-import { approvalItem, withDecision } from './waits'
+import { approvalItem, outcomeByPerson, withDecision } from './waits'
 
 type Inner = ToolItem['inner']
 
@@ -32,7 +32,7 @@ function withEvent(inner: Inner, event: WireEvent, isAwaited: boolean): Inner {
     case 'tool.started':
       return withInnerCall(inner, event.call_id, (item) => started(item, event, isAwaited))
     case 'tool.finished':
-      return withInnerCall(inner, event.call_id, (item) => finished(item, event))
+      return withInnerCall(inner, event.call_id, (item) => finished(item, event, outcomeByPerson(inner, event.call_id)))
     case 'approval.requested':
       return [...inner, approvalItem(`approval:${event.seq}`, event)]
     case 'approval.resolved':

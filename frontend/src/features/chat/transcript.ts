@@ -10,6 +10,7 @@ import type {
   QuestionAskedEvent,
   Usage,
 } from '@/api/types'
+import type { ModelCall } from '@/features/traces'
 
 export interface UserItem {
   readonly kind: 'user'
@@ -40,8 +41,8 @@ export interface ThinkingItem {
   readonly complete: boolean
   readonly afterSeq?: number
 }
-/** Asking is one that starts once the person approves it. */
-export type ToolOutcome = 'asking' | 'running' | 'succeeded' | 'failed' | 'cut'
+/** Asking is one that waits for the person, refused one that the person did not want. */
+export type ToolOutcome = 'asking' | 'running' | 'succeeded' | 'failed' | 'refused' | 'cut'
 export interface ToolItem {
   readonly kind: 'tool'
   /** The agent that works on this call, if it is given to one, and what that says and calls. */
@@ -74,6 +75,7 @@ export interface EndItem {
   readonly code: string | null
   readonly retryable: boolean
   readonly files: readonly string[]
+  /** Of work: without the time in which it waited for the person. */
   readonly durationMs: number
   readonly usage: Usage
 }
@@ -91,6 +93,7 @@ export interface QuestionItem {
   readonly kind: 'question'
   readonly key: string
   readonly questionId: string
+  readonly callId: string
   readonly questions: QuestionAskedEvent['questions']
   readonly answers: QuestionAnsweredEvent['answers']
   readonly by: QuestionAnsweredEvent['by'] | null
@@ -110,6 +113,7 @@ export interface PlanItem {
   readonly kind: 'plan'
   readonly key: string
   readonly planId: string
+  readonly callId: string
   readonly plan: string
   readonly decided: Pick<PlanDecidedEvent, 'decision' | 'by' | 'feedback'> | null
 }
@@ -142,6 +146,9 @@ export interface RunView {
   readonly status: 'queued' | 'running' | 'waiting' | RunEnd
   readonly model: string | null
   readonly startedAt: string
+  /** How long it waited for the person so far, but for the wait that began at `waitsSince`. */
+  readonly waitedMs?: number
+  readonly waitsSince?: string | null
 }
 export interface ComputerView {
   /** The event that told of it, or the last one before it was looked at. */
@@ -152,6 +159,7 @@ export interface ComputerView {
   readonly hasDesktop: boolean
   /** 1 is the next one to be let in. */
   readonly queuePosition: number | null
+  readonly isAtOwnLimit: boolean
   /** It ends soon: at `endsAt` unless it is used, at `expiresAt` in any case. */
   readonly warning: { readonly endsAt: string; readonly expiresAt: string | null } | null
 }
@@ -168,6 +176,8 @@ export interface Transcript {
   /** Of the work at hand, as the agent told them last. */
   readonly steps: PlanUpdatedEvent['steps']
   readonly usage: Usage | null
+  /** Where the conversation wants them stored. */
+  readonly modelCalls: readonly ModelCall[]
   /** How many tokens the agent's model read and wrote last, null where nobody has told. */
   readonly contextTokens: number | null
   readonly title: string | null
@@ -189,15 +199,29 @@ export function isLeftUnread(item: Item, { run, readSeq }: Pick<Transcript, 'run
   return hasEnded && item.kind === 'user' && item.seq > readSeq
 }
 
+/** The person said it without interrupting to a run that waits for a decision, which it reads first. */
+export function isForAfterwards(item: Item, { run, readSeq }: Pick<Transcript, 'run' | 'readSeq'>): boolean {
+  return run?.status === 'waiting' && item.kind === 'user' && item.seq > readSeq
+}
+
 export const emptyTranscript: Transcript = {
   lastSeq: 0,
   readSeq: 0,
   items: [],
   live: [],
   run: null,
-  computer: { seq: 0, status: 'none', reason: null, hasDesktop: true, queuePosition: null, warning: null },
+  computer: {
+    seq: 0,
+    status: 'none',
+    reason: null,
+    hasDesktop: true,
+    queuePosition: null,
+    isAtOwnLimit: false,
+    warning: null,
+  },
   steps: [],
   usage: null,
+  modelCalls: [],
   contextTokens: null,
   title: null,
   model: null,

@@ -1,28 +1,42 @@
 import { computed, ref, type ComputedRef } from 'vue'
 import { useSessions } from '@/features/sessions'
-import { useModels } from '@/features/settings'
-import { takenBackFor, type ChosenOptions } from './options'
+import { takenBackFor, useModels, usePresets, type ChosenOptions } from '@/features/settings'
 
-/** Model and options of a conversation, or of the one that is about to begin. */
+/** Preset, model and options of a conversation, or of the one that is about to begin. */
 export function useChosen(sessionId: () => string | null): {
+  preset: ComputedRef<string | null>
+  /** The one that was chosen, or that of the preset. */
   model: ComputedRef<string | null>
   options: ComputedRef<ChosenOptions>
   create: () => Promise<string>
+  pickPreset: (id: string) => Promise<void>
   pickModel: (id: string) => Promise<void>
   change: (options: ChosenOptions) => Promise<void>
 } {
   const sessions = useSessions()
   const models = useModels()
+  const presets = usePresets()
+  const firstPreset = ref<string | null>(null)
   const firstModel = ref<string | null>(null)
   const firstOptions = ref<ChosenOptions>({})
   const session = computed(() => sessions.byId.get(sessionId() ?? ''))
-  const model = computed(() => session.value?.model ?? firstModel.value)
+  const preset = computed(() => (sessionId() ? (session.value?.preset ?? null) : firstPreset.value))
+  const ownModel = computed(() => session.value?.model ?? firstModel.value)
+  const model = computed(() => ownModel.value ?? presets.find(preset.value)?.model ?? null)
   const options = computed<ChosenOptions>(() => session.value?.options ?? firstOptions.value)
 
   async function create(): Promise<string> {
-    const created = await sessions.create(firstModel.value, firstOptions.value)
+    const created = await sessions.create(firstModel.value, firstOptions.value, firstPreset.value)
     firstOptions.value = {}
+    firstPreset.value = null
     return created.id
+  }
+  async function pickPreset(id: string): Promise<void> {
+    const taken = takenBackFor(models.find(ownModel.value ?? presets.find(id)?.model), options.value)
+    const open = sessionId()
+    if (open) return await sessions.change(open, { preset: id, options: taken })
+    firstPreset.value = id
+    firstOptions.value = { ...firstOptions.value, ...taken }
   }
   async function pickModel(id: string): Promise<void> {
     const taken = takenBackFor(models.find(id), options.value)
@@ -36,5 +50,5 @@ export function useChosen(sessionId: () => string | null): {
     if (open) await sessions.change(open, { options: changed })
     else firstOptions.value = { ...firstOptions.value, ...changed }
   }
-  return { model, options, create, pickModel, change }
+  return { preset, model, options, create, pickPreset, pickModel, change }
 }

@@ -5,16 +5,17 @@ import type {
   PlanProposedEvent,
   QuestionAnsweredEvent,
   QuestionAskedEvent,
+  RunQueuedEvent,
 } from '@/api/types'
-import type { ApprovalItem, Item, Transcript } from './transcript'
+import type { ApprovalItem, Item, RunView, Transcript } from './transcript'
 
 /** What a run waits for from now on. */
 export function waitItem(key: string, event: QuestionAskedEvent | ApprovalRequestedEvent | PlanProposedEvent): Item {
   if (event.type === 'plan.proposed')
-    return { kind: 'plan', key, planId: event.plan_id, plan: event.plan, decided: null }
+    return { kind: 'plan', key, planId: event.plan_id, callId: event.call_id, plan: event.plan, decided: null }
   if (event.type === 'question.asked') {
-    const { question_id: questionId, questions } = event
-    return { kind: 'question', key, questionId, questions, answers: null, by: null }
+    const { question_id: questionId, call_id: callId, questions } = event
+    return { kind: 'question', key, questionId, callId, questions, answers: null, by: null }
   }
   return approvalItem(key, event)
 }
@@ -24,8 +25,22 @@ export function approvalItem(key: string, event: ApprovalRequestedEvent): Approv
   return { kind: 'approval', key, approvalId, calls, expiresAt, decided: {} }
 }
 
-export function begunWait(state: Transcript): Transcript {
-  return { ...state, run: state.run && { ...state.run, status: 'waiting' } }
+export function begunWait(state: Transcript, at: string): Transcript {
+  const { run } = state
+  return { ...state, run: run && { ...run, status: 'waiting', waitsSince: run.waitsSince ?? at } }
+}
+
+/** A run that is to begin, or to go on after a wait: that lasts until it is at work. */
+export function queuedRun(run: RunView | null, { run_id: id, at }: RunQueuedEvent): RunView {
+  const waits = run?.id === id ? { waitedMs: run.waitedMs ?? 0, waitsSince: run.waitsSince ?? null } : {}
+  return { id, status: 'queued', model: null, startedAt: at, ...waits }
+}
+
+/** How long this run has waited for the person once `at` has come. */
+export function waitedUntil(run: RunView | null, runId: string, at: string): number {
+  if (run?.id !== runId) return 0
+  const since = run.waitsSince ? Date.parse(at) - Date.parse(run.waitsSince) : 0
+  return (run.waitedMs ?? 0) + Math.max(since, 0)
 }
 
 /** The item with the answer, if it is this one's. */
@@ -41,6 +56,16 @@ export function withAnswer(item: Item, event: QuestionAnsweredEvent | ApprovalRe
       ? { ...item, answers: event.answers, by: event.by }
       : item
   return item.kind === 'approval' ? withDecision(item, event) : item
+}
+
+/** What became of a call that has no result as it was not approved, or not answered in its own words; null for others. */
+export function outcomeByPerson(items: readonly Item[], callId: string): 'succeeded' | 'refused' | null {
+  for (const item of items) {
+    if (item.kind === 'question' && item.callId === callId && item.by === 'message') return 'succeeded'
+    if (item.kind === 'plan' && item.callId === callId && item.decided?.decision === 'reject') return 'refused'
+    if (item.kind === 'approval' && item.decided[callId]?.decision === 'deny') return 'refused'
+  }
+  return null
 }
 
 export function withDecision(item: ApprovalItem, event: ApprovalResolvedEvent): ApprovalItem {

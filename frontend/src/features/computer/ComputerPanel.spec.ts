@@ -10,12 +10,21 @@ import ComputerPanel from './ComputerPanel.vue'
 import { usePanel } from './panel'
 import { panels } from './panels'
 
-const awaited: Computer = { status: 'none', reason: null, hasDesktop: true, queuePosition: null, warning: null }
+const awaited: Computer = {
+  status: 'none',
+  reason: null,
+  hasDesktop: true,
+  queuePosition: null,
+  isAtOwnLimit: false,
+  warning: null,
+}
 const given = {
   sessionId: 's',
   computer: awaited,
   cards: [],
   filesVersion: 0,
+  modelCalls: [],
+  hasModelCalls: true,
   closable: true,
   isRunning: false,
   wasStopped: false,

@@ -12,10 +12,23 @@ afterEach(() => {
 })
 
 function computer(status: Computer['status']): Computer {
-  return { status, reason: null, hasDesktop: true, queuePosition: null, warning: null }
+  return { status, reason: null, hasDesktop: true, queuePosition: null, isAtOwnLimit: false, warning: null }
 }
 
 describe('ComputerState', () => {
+  it('says whether one in line waits for room or for another one of its user, and offers no start', () => {
+    const props = { isStarting: false, wasStopped: false, problem: '' }
+    const queued = { ...computer('queued'), queuePosition: 3 }
+    render(ComputerState, { props: { ...props, computer: queued }, global: { plugins: [i18n] } })
+    expect(screen.getByText('All computers are in use. Yours is number 3 in line.')).toBeTruthy()
+    cleanup()
+    render(ComputerState, {
+      props: { ...props, computer: { ...queued, isAtOwnLimit: true } },
+      global: { plugins: [i18n] },
+    })
+    expect(screen.getByText(/As many of your computers are running as you may have/)).toBeTruthy()
+    expect(screen.queryByRole('button')).toBeNull()
+  })
   it('says once a start takes longer than it usually does, and forgets that with the next one', async () => {
     const props = { computer: computer('starting'), isStarting: false, wasStopped: false, problem: '' }
     const { rerender } = render(ComputerState, { props, global: { plugins: [i18n] } })

@@ -6,6 +6,8 @@ export interface Computer {
   readonly reason: string | null
   readonly hasDesktop: boolean
   readonly queuePosition: number | null
+  /** It waits for another one of its user's rather than for room. */
+  readonly isAtOwnLimit: boolean
   /** It ends soon: at `endsAt` unless it is used, at `expiresAt` in any case. */
   readonly warning: { readonly endsAt: string; readonly expiresAt: string | null } | null
 }

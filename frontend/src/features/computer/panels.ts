@@ -1,19 +1,27 @@
-import { FolderOpen, Monitor, SquareTerminal } from '@lucide/vue'
+import { ArrowLeftRight, FolderOpen, Monitor, SquareTerminal } from '@lucide/vue'
 import type { Component } from 'vue'
 import { FilesPanel } from '@/features/files'
 import type { ToolCard } from '@/features/tools'
+import { ModelCallsPanel, type ModelCall } from '@/features/traces'
 import type en from '@/i18n/en'
 import type { Computer } from './computer'
 import DesktopView from './DesktopView.vue'
 import TerminalView from './TerminalView.vue'
 
-/** What is known of the session on screen; each panel takes from it what it shows. */
-export interface PanelContext {
-  readonly sessionId: string
+/** What decides which panels there are. */
+export interface Offering {
   readonly computer: Computer
+  /** Calls of models are stored here, or were. */
+  readonly hasModelCalls: boolean
+}
+
+/** What is known of the session on screen; each panel takes from it what it shows. */
+export interface PanelContext extends Offering {
+  readonly sessionId: string
   readonly cards: readonly ToolCard[]
   /** Grows with each change of files. */
   readonly filesVersion: number
+  readonly modelCalls: readonly ModelCall[]
   readonly isRunning: boolean
   /** The file that was opened, by its path in the workspace. */
   readonly shownFile: string | null
@@ -31,7 +39,7 @@ interface Panel<Id extends string, C> {
   /** One that brings much code is a `defineAsyncComponent`. What it has in its slot says why the computer is not there. */
   readonly component: C
   readonly props: (context: PanelContext) => PropsOf<C>
-  readonly isOffered: (computer: Computer) => boolean
+  readonly isOffered: (known: Offering) => boolean
 }
 
 /** Keeps the id as it is written, and compares the props with what the component takes. */
@@ -45,7 +53,7 @@ export const panels = [
     icon: Monitor,
     component: DesktopView,
     props: ({ sessionId, computer, isRunning }) => ({ sessionId, computer, isRunning }),
-    isOffered: ({ status, hasDesktop }) => status !== 'ready' || hasDesktop,
+    isOffered: ({ computer }) => computer.status !== 'ready' || computer.hasDesktop,
   }),
   panel({
     id: 'terminal',
@@ -70,17 +78,25 @@ export const panels = [
     }),
     isOffered: () => true,
   }),
+  panel({
+    id: 'model-calls',
+    title: 'computer.tab.model-calls',
+    icon: ArrowLeftRight,
+    component: ModelCallsPanel,
+    props: ({ sessionId, modelCalls }) => ({ sessionId, calls: modelCalls }),
+    isOffered: ({ hasModelCalls }) => hasModelCalls,
+  }),
 ] as const
 
 export type PanelId = (typeof panels)[number]['id']
 
-export function offeredPanels(computer: Computer): (typeof panels)[number][] {
-  return panels.filter((one) => one.isOffered(computer))
+export function offeredPanels(known: Offering): (typeof panels)[number][] {
+  return panels.filter((one) => one.isOffered(known))
 }
 
 /** Which panel is seen where this one was chosen: what is not offered now may be later. */
-export function shownPanel(chosen: PanelId, computer: Computer): PanelId {
-  const offered = offeredPanels(computer)
+export function shownPanel(chosen: PanelId, known: Offering): PanelId {
+  const offered = offeredPanels(known)
   return (offered.find(({ id }) => id === chosen) ?? offered[0] ?? panels[0]).id
 }
 

@@ -6,12 +6,30 @@ import { i18n } from '@/i18n'
 import { json, startFakeServer } from '@/shared/testing/fakeServer'
 import type { Computer } from './computer'
 import ComputerState from './ComputerState.vue'
-import { endOf, SOON_MS, useComputer } from './useComputer'
+import { AGAIN_MS, endOf, SOON_MS, useComputer } from './useComputer'
 
-const idle: Computer = { status: 'none', reason: null, hasDesktop: true, queuePosition: null, warning: null }
+const idle: Computer = {
+  status: 'none',
+  reason: null,
+  hasDesktop: true,
+  queuePosition: null,
+  isAtOwnLimit: false,
+  warning: null,
+}
 
 const now = Date.parse('2026-01-01T12:00:00Z')
 const warning = { endsAt: '2026-01-01T12:04:00Z', expiresAt: '2026-01-01T20:00:00Z' }
+
+let scope: EffectScope
+beforeEach(() => {
+  vi.useFakeTimers()
+  scope = effectScope()
+})
+afterEach(() => {
+  scope.stop()
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
 
 describe('the end of a computer', () => {
   it('is told with its minutes, and whether using it helps', () => {
@@ -24,17 +42,6 @@ describe('the end of a computer', () => {
 })
 
 describe('a start that no run waits for any more', () => {
-  let scope: EffectScope
-  beforeEach(() => {
-    vi.useFakeTimers()
-    scope = effectScope()
-  })
-  afterEach(() => {
-    scope.stop()
-    vi.useRealTimers()
-    vi.unstubAllGlobals()
-  })
-
   it('is looked after until it has come to its end', async () => {
     let status = 'starting'
     const server = startFakeServer({ 'GET /sessions/s/sandbox': () => json({ status, seq: 1 }) })
@@ -59,6 +66,62 @@ describe('a start that no run waits for any more', () => {
     const asked = server.calls.length
     await vi.advanceTimersByTimeAsync(3 * SOON_MS)
     expect(server.calls).toHaveLength(asked)
+  })
+})
+
+describe('a start by hand that stands in line', () => {
+  function begin(answer: () => Response, session = () => 's') {
+    const server = startFakeServer({
+      'GET /sessions/s/sandbox': () => json({ status: 'none', seq: 1 }),
+      'GET /sessions/other/sandbox': () => json({ status: 'none', seq: 1 }),
+      'POST /sessions/s/sandbox': answer,
+    })
+    const statuses: string[] = []
+    const used = scope.run(() =>
+      useComputer(
+        session,
+        () => idle,
+        (told) => statuses.push(told.status),
+        () => false,
+      ),
+    )
+    if (!used) throw new Error('the scope is over')
+    return { server, statuses, ...used, asked: () => server.calls.filter(({ method }) => method === 'POST').length }
+  }
+  const queued = () => json({ status: 503, code: 'computer_queued', detail: 'In line.' }, 503)
+
+  it('is asked for again until it is there, and no problem is shown', async () => {
+    let answer = queued
+    const { start, asked, statuses, isStarting, problem } = begin(() => answer())
+    const starting = start()
+    await vi.advanceTimersByTimeAsync(2.5 * AGAIN_MS)
+    expect(asked()).toBe(3)
+    expect([isStarting.value, problem.value]).toEqual([true, null])
+    answer = () => json({ status: 'ready', seq: 2 })
+    await vi.advanceTimersByTimeAsync(AGAIN_MS)
+    await starting
+    expect([statuses.at(-1), isStarting.value, problem.value]).toEqual(['ready', false, null])
+  })
+  it('ends with what waiting in vain is told', async () => {
+    const { start, asked, problem } = begin(() => json({ status: 503, code: 'computer_unavailable', detail: 'x' }, 503))
+    await start()
+    expect(asked()).toBe(1)
+    expect(problem.value).toMatchObject({ code: 'computer_unavailable' })
+  })
+  it('is not asked for any more once another conversation is shown, or none', async () => {
+    const shown = ref('s')
+    const { start, asked } = begin(queued, () => shown.value)
+    void start()
+    await vi.advanceTimersByTimeAsync(0.5 * AGAIN_MS)
+    shown.value = 'other'
+    await vi.advanceTimersByTimeAsync(5 * AGAIN_MS)
+    expect(asked()).toBe(1)
+    shown.value = 's'
+    void start()
+    await vi.advanceTimersByTimeAsync(0.5 * AGAIN_MS)
+    scope.stop()
+    await vi.advanceTimersByTimeAsync(5 * AGAIN_MS)
+    expect(asked()).toBe(2)
   })
 })
 

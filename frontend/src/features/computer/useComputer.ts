@@ -1,11 +1,13 @@
 import { useDocumentVisibility, useIntervalFn } from '@vueuse/core'
-import { computed, ref, shallowRef, watch } from 'vue'
+import { computed, onScopeDispose, ref, shallowRef, watch } from 'vue'
 import { call } from '@/api/client'
+import { ApiError } from '@/api/problems'
 import type { SandboxState } from '@/api/types'
 import type { Computer } from './computer'
 
 export const LOOK_MS = 20_000
 export const SOON_MS = 1_500
+export const AGAIN_MS = 1_000
 const MINUTE_MS = 60_000
 
 /** Minutes until the computer ends, and whether using it helps; null while that is not near. */
@@ -34,6 +36,8 @@ export function useComputer(
   const now = ref(Date.now())
   const visibility = useDocumentVisibility()
   let asked = 0
+  let isOver = false
+  onScopeDispose(() => (isOver = true))
 
   async function ask(method: 'GET' | 'POST', path: string): Promise<void> {
     const id = sessionId()
@@ -49,11 +53,24 @@ export function useComputer(
     // A look that fails is the stream's to explain; the next one comes by itself.
     await ask('GET', '/sandbox').catch(() => undefined)
   }
-  async function act(busy: typeof isStarting, path: string): Promise<void> {
+  /** No request waits in line for long; who asks again in time keeps the place. */
+  async function askWhileQueued(): Promise<void> {
+    const id = sessionId()
+    for (;;) {
+      try {
+        return await ask('POST', '/sandbox')
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== 'computer_queued') throw error
+      }
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+      if (isOver || id !== sessionId()) return
+    }
+  }
+  async function act(busy: typeof isStarting, request: () => Promise<void>): Promise<void> {
     busy.value = true
     problem.value = null
     try {
-      await ask('POST', path)
+      await request()
     } catch (error) {
       problem.value = error
     } finally {
@@ -84,7 +101,7 @@ export function useComputer(
     problem,
     isStarting,
     isRenewing,
-    start: () => act(isStarting, '/sandbox'),
-    renew: () => act(isRenewing, '/sandbox/renew'),
+    start: () => act(isStarting, askWhileQueued),
+    renew: () => act(isRenewing, () => ask('POST', '/sandbox/renew')),
   }
 }

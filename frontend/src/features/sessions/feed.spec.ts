@@ -7,11 +7,13 @@ const fields = {
   title: 'One',
   status: 'idle' as const,
   model: null,
+  preset: null,
   options: {},
   pinned: false,
   archived: false,
   created_at: at,
   updated_at: at,
+  active_at: at,
   last_seq: 0,
   read_seq: 0,
   unread: 0,
@@ -42,12 +44,12 @@ describe('the feed of conversations', () => {
       { type: 'feed.started', seq: 4, at },
       made(5, 'a'),
       made(6, 'b', 'Two'),
-      changed(7, 'a', { status: 'running', unread: 2 }, later),
+      changed(7, 'a', { status: 'running', unread: 2, active_at: later }, later),
       { type: 'session.deleted', seq: 8, at, session_id: 'b' },
     ])
     expect(list.cursor).toBe(8)
     expect([...list.byId.values()]).toMatchObject([
-      { ...fields, id: 'a', status: 'running', unread: 2, updated_at: later },
+      { ...fields, id: 'a', status: 'running', unread: 2, active_at: later },
     ])
   })
   it('tells nothing twice', () => {
@@ -57,7 +59,7 @@ describe('the feed of conversations', () => {
   })
   it('moves nobody up for having read', () => {
     const list = play([made(1, 'a'), changed(2, 'a', { unread: 0, read_seq: 9 }, '2027-01-01T00:00:00Z')])
-    expect(list.byId.get('a')).toMatchObject({ read_seq: 9, updated_at: at })
+    expect(list.byId.get('a')).toMatchObject({ read_seq: 9, active_at: at })
   })
   it('asks for a conversation it has not got', () => {
     expect([...play([changed(3, 'far', { status: 'running' })]).wanted]).toEqual(['far'])

@@ -53,9 +53,10 @@ function whole(gathered: ReadonlyMap<string, Session>, known: SessionList['byId'
 }
 
 function sessionOf(event: Whole): Session {
-  const { created_at, updated_at, last_seq, title, status, model, options, pinned, archived, read_seq, unread } = event
-  const shown = { title, status, model, options, pinned, archived, read_seq, unread, sandbox: event.sandbox }
-  return { id: event.session_id, created_at, updated_at, last_seq, ...shown }
+  const { created_at, updated_at, active_at, last_seq, title, status, model, preset, options } = event
+  const { pinned, archived, read_seq, unread, sandbox } = event
+  const shown = { title, status, model, preset, options, pinned, archived, read_seq, unread, sandbox }
+  return { id: event.session_id, created_at, updated_at, active_at, last_seq, ...shown }
 }
 
 function without(sessions: SessionList['byId'], id: string): SessionList['byId'] {

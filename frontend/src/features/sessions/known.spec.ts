@@ -8,11 +8,13 @@ const session = (lastSeq: number, second: number, fields: Partial<Session> = {})
   title: '',
   status: 'idle',
   model: null,
+  preset: null,
   options: {},
   pinned: false,
   archived: false,
   created_at: at(0),
   updated_at: at(second),
+  active_at: at(0),
   last_seq: lastSeq,
   read_seq: 0,
   unread: 0,
@@ -48,6 +50,25 @@ describe('a session told by answers', () => {
     const read = withAnswer(knownFrom(session(5, 5, { unread: 2 })), session(5, 5, { read_seq: 5 }))
     expect(withAnswer(read, session(5, 5, { unread: 2 }))).toMatchObject({ read_seq: 5, unread: 0 })
     expect(withAnswer(read, session(7, 7, { read_seq: 5, unread: 1 })).unread).toBe(1)
+  })
+})
+
+describe('when something was said last in a session', () => {
+  it('is told by the feed and its own messages, and by nothing else that changes', () => {
+    const known = knownFrom(session(4, 4))
+    expect(withEvent(known, event(5, 'message.user')).active_at).toBe(at(5))
+    expect(withChange(known, change({ unread: 1, last_seq: 6, active_at: at(6) })).active_at).toBe(at(6))
+    expect(withChange(known, change({ sandbox: 'gone', last_seq: 6, updated_at: at(6) })).active_at).toBe(at(0))
+    expect(withChange(known, change({ status: 'idle', last_seq: 6, updated_at: at(6) })).active_at).toBe(at(0))
+    expect(withEvent(known, event(5, 'sandbox.updated', { status: 'gone' })).active_at).toBe(at(0))
+    expect(withEvent(known, event(5, 'session.updated', { title: 'Mine' })).active_at).toBe(at(0))
+    expect(withAnswer(known, session(6, 6)).active_at).toBe(at(0))
+  })
+  it('never goes back, also where the rest of what is told is older', () => {
+    const said = withEvent(knownFrom(session(8, 8)), event(9, 'message.user'))
+    expect(withAnswer(said, session(8, 8, { active_at: at(7) })).active_at).toBe(at(9))
+    expect(withChange(said, change({ last_seq: 6, active_at: at(6) })).active_at).toBe(at(9))
+    expect(withAnswer(said, session(8, 8, { active_at: at(12) })).active_at).toBe(at(12))
   })
 })
 

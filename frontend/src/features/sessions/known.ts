@@ -5,14 +5,14 @@ import type { FeedEvent, Session, WireEvent } from '@/api/types'
  * Each says how new it is, and nothing older replaces what is newer, in whichever order they arrive.
  */
 export interface KnownSession extends Session {
-  /** The newest `updated_at` heard of; `updated_at` itself is when something was said or done last. */
+  /** The newest `updated_at` heard of. */
   readonly told_at: string
   /** The event up to which `unread` was counted. */
   readonly counted_seq: number
 }
 type Change = Extract<FeedEvent, { type: 'session.updated' }>
 
-const SHOWN = ['title', 'status', 'model', 'options', 'pinned', 'archived', 'sandbox'] as const
+const SHOWN = ['title', 'status', 'model', 'preset', 'options', 'pinned', 'archived', 'sandbox'] as const
 const latest = (one: string, other: string): string => (one > other ? one : other)
 
 export function knownFrom(session: Session): KnownSession {
@@ -26,20 +26,18 @@ export function withAnswer(known: KnownSession | undefined, answer: Session): Kn
   const isReadBefore =
     answer.read_seq < known.read_seq || (answer.read_seq === known.read_seq && answer.last_seq < known.counted_seq)
   const { read_seq, unread, counted_seq } = isReadBefore ? known : knownFrom(answer)
-  return { ...(isOlder ? known : knownFrom(answer)), read_seq, unread, counted_seq }
+  const active_at = latest(known.active_at, answer.active_at)
+  return { ...(isOlder ? known : knownFrom(answer)), read_seq, unread, counted_seq, active_at }
 }
 
 /** What the feed tells that changed. */
 export function withChange(known: KnownSession, change: Change): KnownSession {
   const { last_seq: seq = known.last_seq, updated_at: at = known.told_at } = change
   const isOlder = seq === known.last_seq ? at < known.told_at : seq < known.last_seq
-  const read = readMarker(known, change)
-  if (isOlder) return { ...known, ...read }
+  const said = { ...readMarker(known, change), active_at: latest(known.active_at, change.active_at ?? '') }
+  if (isOlder) return { ...known, ...said }
   const told = Object.fromEntries(SHOWN.flatMap((name) => (change[name] === undefined ? [] : [[name, change[name]]])))
-  // Nobody moves up for having read.
-  const isActivity = change.status !== undefined || (read.unread ?? 0) > known.unread
-  const updated_at = isActivity ? latest(known.updated_at, change.at) : known.updated_at
-  return { ...known, ...told, ...read, updated_at, last_seq: seq, told_at: latest(known.told_at, at) }
+  return { ...known, ...told, ...said, last_seq: seq, told_at: latest(known.told_at, at) }
 }
 
 function readMarker(known: KnownSession, change: Change): Partial<KnownSession> {
@@ -55,12 +53,11 @@ export function withEvent(known: KnownSession, event: WireEvent): KnownSession {
   const told = { ...known, last_seq: event.seq, told_at: latest(known.told_at, event.at) }
   switch (event.type) {
     case 'session.updated': {
-      const { title, model } = event
+      const { title, model, preset } = event
       const status = event.status as Session['status'] | null | undefined
-      const updated_at = latest(known.updated_at, event.at)
-      const { title: oldTitle, model: oldModel, status: oldStatus } = known
-      const said = { title: title ?? oldTitle, model: model ?? oldModel, status: status ?? oldStatus }
-      return { ...told, ...said, updated_at, options: event.options ?? known.options }
+      const { title: oldTitle, model: oldModel, preset: oldPreset, status: oldStatus } = known
+      const said = { title: title ?? oldTitle, model: model ?? oldModel, preset: preset ?? oldPreset }
+      return { ...told, ...said, status: status ?? oldStatus, options: event.options ?? known.options }
     }
     case 'run.queued':
       return { ...told, status: known.status === 'running' ? 'running' : 'queued' }
@@ -68,11 +65,12 @@ export function withEvent(known: KnownSession, event: WireEvent): KnownSession {
       return { ...told, status: 'running' }
     case 'question.asked':
     case 'approval.requested':
+    case 'plan.proposed':
       return { ...told, status: 'waiting' }
     case 'run.finished':
       return { ...told, status: 'idle' }
     case 'message.user':
-      return { ...told, updated_at: latest(known.updated_at, event.at) }
+      return { ...told, active_at: latest(known.active_at, event.at) }
     case 'sandbox.updated':
       return { ...told, sandbox: event.status }
     default:

@@ -10,7 +10,7 @@ import { withAnswer, withEvent, type KnownSession } from './known'
 
 const PAGE = 50
 
-/** All own sessions, newest first, kept current by the feed of session-level events. */
+/** All own sessions, the one something was said in last first, kept current by the feed of session-level events. */
 export const useSessions = defineStore('sessions', () => {
   const known = shallowRef<SessionList>(emptyList)
   const byId = computed(() => known.value.byId)
@@ -23,7 +23,7 @@ export const useSessions = defineStore('sessions', () => {
 
   const list = computed(() =>
     [...byId.value.values()].sort(
-      (a, b) => Number(b.pinned ?? false) - Number(a.pinned ?? false) || b.updated_at.localeCompare(a.updated_at),
+      (a, b) => Number(b.pinned ?? false) - Number(a.pinned ?? false) || b.active_at.localeCompare(a.active_at),
     ),
   )
 
@@ -65,13 +65,21 @@ export const useSessions = defineStore('sessions', () => {
     return (await call<SessionPage>('GET', '/sessions', { query: { limit: 20, q: text }, signal })).items
   }
 
-  async function create(model: string | null, options: OptionsBody = {}): Promise<Session> {
-    const session = await call<Session>('POST', '/sessions', { body: model ? { model, options } : { options } })
+  async function create(
+    model: string | null,
+    options: OptionsBody = {},
+    preset: string | null = null,
+  ): Promise<Session> {
+    const body = { ...(model && { model }), ...(preset && { preset }), options }
+    const session = await call<Session>('POST', '/sessions', { body })
     keep(session)
     return session
   }
 
-  async function change(id: string, fields: { title?: string; model?: string; options?: OptionsBody }): Promise<void> {
+  async function change(
+    id: string,
+    fields: { title?: string; model?: string; preset?: string; options?: OptionsBody },
+  ): Promise<void> {
     keep(await call<Session>('PATCH', `/sessions/${id}`, { body: fields }))
   }
 

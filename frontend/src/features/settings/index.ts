@@ -1,3 +1,24 @@
-export { default as ChoiceRow } from './ChoiceRow.vue'
 export { useModels } from './models'
+export { settingsPageNamed } from './pages'
+export { showNotification } from './notifications'
+export { default as OnOffRow } from './OnOffRow.vue'
+export {
+  defaultsOf,
+  layered,
+  presetOptions,
+  switched,
+  takenBackFor,
+  thinkingChange,
+  thinkingChoice,
+  thinkingChoices,
+  type ChosenOptions,
+} from './options'
+export { default as RulesRow } from './RulesRow.vue'
+export { presetText, usePresets } from './presets'
 export { default as SettingsDialog } from './SettingsDialog.vue'
+export { useSettingsPage } from './settingsPage'
+export { default as ThinkingRow } from './ThinkingRow.vue'
+export { default as ToolRules } from './ToolRules.vue'
+export { countRules } from './toolRules'
+export { default as TurnsRow } from './TurnsRow.vue'
+export { useUserSettings } from './userSettings'

@@ -6,10 +6,14 @@ import type { ModelInfo } from '@/api/types'
 /** Models on offer. */
 export const useModels = defineStore('models', () => {
   const list = ref<ModelInfo[]>([])
+  const hasAnswered = ref(false)
+  /** Whether the server has answered, be it with none: until then nothing is to be said of what is on offer. */
+  const isKnown = computed(() => hasAnswered.value || list.value.length > 0)
 
   async function load(): Promise<void> {
     const answer = await call<ModelInfo[] | { items: ModelInfo[] }>('GET', '/models').catch(() => [])
     list.value = Array.isArray(answer) ? answer : answer.items
+    hasAnswered.value = true
   }
   const standard = computed(() => list.value.find((model) => model.is_default) ?? list.value[0] ?? null)
 
@@ -18,5 +22,5 @@ export const useModels = defineStore('models', () => {
   }
   const isDemoOnly = computed(() => list.value.length > 0 && list.value.every((model) => model.is_demo))
 
-  return { list, standard, isDemoOnly, load, find }
+  return { list, hasAnswered, isKnown, standard, isDemoOnly, load, find }
 })

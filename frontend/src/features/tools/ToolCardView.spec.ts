@@ -40,6 +40,7 @@ describe('ToolCardView', () => {
     ['en', 'running', 'Running ls'],
     ['en', 'succeeded', 'Ran ls'],
     ['en', 'failed', 'Tried to run ls'],
+    ['en', 'refused', 'Run ls'],
     ['en', 'cut', 'Stopped running ls'],
     ['zh', 'running', '正在运行 ls'],
     ['zh', 'succeeded', '已运行 ls'],
@@ -50,6 +51,18 @@ describe('ToolCardView', () => {
     try {
       show({ outcome })
       expect(screen.getByText(said)).toBeTruthy()
+    } finally {
+      i18n.global.locale.value = 'en'
+    }
+  })
+  it.each([
+    ['en', 'Listed the workspace'],
+    ['zh', '已列出工作区'],
+  ] as const)('names the workspace in %s, without its path after that', (locale, said) => {
+    i18n.global.locale.value = locale
+    try {
+      show({ name: 'file_list', arguments: { path: '.' }, outcome: 'succeeded' })
+      expect(screen.getByRole('button').textContent.replace(/\s/g, '')).toBe(said.replace(/\s/g, ''))
     } finally {
       i18n.global.locale.value = 'en'
     }

@@ -15,7 +15,8 @@ function oneLine(value: unknown): string {
   return points.length > LONGEST_VALUE ? `${points.slice(0, LONGEST_VALUE - 1).join('')}…` : points.join('')
 }
 
-function isWorkspace(path: unknown): boolean {
+/** Whether a path is the workspace itself, of which a phrase speaks by name. */
+export function isWorkspace(path: unknown): boolean {
   return path === undefined || path === '' || path === '.' || path === './'
 }
 
@@ -25,7 +26,9 @@ function isWorkspace(path: unknown): boolean {
  */
 export function useToolPhrase(): (call: Call) => string {
   const { t, te } = useI18n()
-  return ({ name, arguments: given, phrase, outcome }) => {
+  return ({ name, arguments: given, phrase, outcome: is }) => {
+    // What was refused is still what was asked for.
+    const outcome = is === 'refused' ? 'asking' : is
     const key = `phrase.${name}.${outcome}`
     const told =
       name === 'file_list' && isWorkspace(given['path']) ? { ...given, path: t('anyPhrase.workspace') } : given

@@ -1,4 +1,5 @@
 import MarkdownIt from 'markdown-it'
+import { withFormulas } from './mathSyntax'
 
 export interface Block {
   readonly start: number
@@ -11,6 +12,9 @@ export interface Block {
 export const markdown = new MarkdownIt({ html: false, linkify: true, breaks: false })
 // Names such as notes.md are files here, not hosts.
 markdown.linkify.set({ fuzzyLink: false })
+// Blocks are rendered one by one, so that definitions would define nothing and only be out of sight.
+markdown.disable('reference')
+withFormulas(markdown)
 
 const UPRIGHT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 const FEW = 24

@@ -1,5 +1,6 @@
 import DOMPurify from 'dompurify'
 import { markdown } from './blocks'
+import { isMathReady, mathHtml } from './math'
 
 /** A link without a scheme names a file of the workspace, unless it is a signed link to one. */
 export function workspacePath(href: string): string | null {
@@ -36,16 +37,45 @@ markdown.renderer.rules.image = (tokens, index) => {
   return depth > 0 ? words : `<a href="${escapeHtml(address)}">${words}</a>`
 }
 
-/** Safe HTML of one Markdown block; finished blocks are remembered. */
-export function renderBlock(source: string): string {
-  const known = rendered.get(source)
+interface Formulas extends Record<PropertyKey, unknown> {
+  formulas?: { tex: string; isDisplayed: boolean }[]
+}
+/** A place for it: what is set by the library is made safe by rules of its own. */
+markdown.renderer.rules['formula'] = (tokens, index, _options, env) => {
+  const token = tokens[index]
+  const { formulas = [] } = env as Formulas
+  formulas.push({ tex: token?.content ?? '', isDisplayed: token?.markup === 'display' })
+  Object.assign(env ?? {}, { formulas })
+  return `<span data-formula="${formulas.length - 1}"></span>${token?.block ? '\n' : ''}`
+}
+
+/** No text can look like a place, as its quotes are written otherwise. */
+function withFormulas(html: string, { formulas = [] }: Formulas, areSet: boolean): string {
+  return html.replace(/<span data-formula="(\d+)"><\/span>/g, (_place, at: string) => {
+    const { tex, isDisplayed } = formulas[Number(at)] ?? { tex: '', isDisplayed: false }
+    const shown = areSet && isMathReady() ? mathHtml(tex, isDisplayed) : null
+    const source = `<code>${markdown.utils.escapeHtml(tex)}</code>`
+    return `<span class="${isDisplayed ? 'formula displayed' : 'formula'}">${shown ?? source}</span>`
+  })
+}
+
+/**
+ * Safe HTML of one Markdown block; finished blocks are remembered. Formulas are set, or shown as their source where
+ * somebody decides by what they read: TeX can hide a part of one, or lay it over another.
+ */
+export function renderBlock(source: string, { setsFormulas = true } = {}): string {
+  const key = `${setsFormulas ? '' : '='}${source}`
+  const known = rendered.get(key)
   if (known !== undefined) return known
-  const html = DOMPurify.sanitize(markdown.render(source), {
+  const env: Formulas = {}
+  const clean = DOMPurify.sanitize(markdown.render(source, env), {
     FORBID_TAGS: ['style', 'form', 'input', 'button', 'img', 'svg', 'math', 'iframe'],
     FORBID_ATTR: ['style'],
     ADD_ATTR: ['target'],
   })
+  const html = withFormulas(clean, env, setsFormulas)
+  if (setsFormulas && env.formulas && !isMathReady()) return html
   if (rendered.size >= KEPT) rendered.delete(rendered.keys().next().value ?? '')
-  rendered.set(source, html)
+  rendered.set(key, html)
   return html
 }

@@ -1,3 +1,5 @@
+import { begunFormula, formulaAt } from './mathSyntax'
+
 const MARKS_ALONE = /(^|\n)[ \t]*(?:[-+*_=#>`~|]+|\d+[.)]?)[ \t]*$/
 const LINK_BEGUN = /!?\[([^[\]\n]*)\](?:\([^()\s]*)?$/
 const IN_WORD = /[\p{L}\p{N}_]/u
@@ -15,7 +17,8 @@ interface Open {
  * marks of which nobody knows yet what they begin are left out. What is finished stays as it is.
  */
 export function settleTail(source: string): string {
-  const known = source.replace(MARKS_ALONE, '$1')
+  const begun = begunFormula(source)
+  const known = (begun < 0 ? source : source.slice(0, begun)).replace(MARKS_ALONE, '$1')
   const last = [...known.matchAll(BEGINS)].at(-1)
   const start = last ? last.index + last[0].length : 0
   return known.slice(0, start) + closeMarks(known.slice(start).replace(LINK_BEGUN, '$1'))
@@ -27,6 +30,11 @@ function closeMarks(text: string): string {
   let end = text.length
   while (at < text.length) {
     const char = text.charAt(at)
+    const formula = char === '$' || char === '\\' ? formulaAt(text, at) : null
+    if (formula) {
+      at = formula.end
+      continue
+    }
     if (char === '\\') {
       if (at === text.length - 1) end = at
       at += 2

@@ -14,20 +14,30 @@ from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.launch_sandbox import Launcher
 from sandbox_manager.application.sandbox_work import LEASE, LeasedSandbox
 from sandbox_manager.application.watched_start import admitted
-from sandbox_manager.domain.admission import Limits, Room, admissible, check_user, check_waking, given_up, line
+from sandbox_manager.domain.admission import (
+    Limits,
+    Room,
+    admissible,
+    check_line,
+    given_up,
+    line,
+    sleeper,
+    spare,
+    waking_after,
+    within_user_limits,
+)
 from sandbox_manager.domain.errors import (
     DomainError,
     EngineUnavailableError,
     TotalLimitError,
-    UserLimitError,
-    UserTotalLimitError,
+    UserQueueLimitError,
 )
-from sandbox_manager.domain.ports import RuntimeHost, SandboxRecords
+from sandbox_manager.domain.ports import Clock, RuntimeHost, SandboxRecords
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
 
 _log = logging.getLogger(__name__)
 
-_RECLAIMED = "The computer made room for another conversation. It starts again, with its files, when it is used."
+RECLAIMED = "The computer made room for another conversation. It starts again, with its files, when it is used."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +49,7 @@ class Admission:
 
     registry: SandboxRecords
     runtime: RuntimeHost
+    clock: Clock
     launcher: Launcher
     clean: CleanSandbox
     limits: Limits
@@ -57,7 +68,7 @@ class Admission:
 
         try:
             stored = await self._decided(decide) if fingerprint else []
-        except (UserLimitError, UserTotalLimitError, TotalLimitError):
+        except (UserQueueLimitError, TotalLimitError):
             return None
         if stored:
             measures.POOL_CLAIMS.labels("claimed").inc()
@@ -68,7 +79,7 @@ class Admission:
         place was taken meanwhile. One without files claims a sandbox of the pool where nobody waits: it is that one
         then. Such a one must have the `fingerprint`.
 
-        Raises `UserLimitError`, `UserTotalLimitError`, `TotalLimitError`."""
+        Raises `UserQueueLimitError`, `TotalLimitError`."""
         fingerprint = await self.fingerprint() if self.fingerprint and not has_files else ""
         stored = await self._admit(sandbox, fingerprint=fingerprint)
         session_id = sandbox.identity.session_id
@@ -79,18 +90,15 @@ class Admission:
 
     async def want_awake(self, sandbox_id: str) -> bool:
         """Put a paused one in line, where it counts as running. Whether there is room to wake it here now: who asks
-        does it then; else it is `pump` that answers it later, at its place. Raises `UserLimitError`."""
+        does it then; else it is `pump` that answers it later, at its place."""
         place, room = await self.runtime.place(), await self.room()
         has_room = False
 
         def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
             nonlocal has_room
             mine = next((one for one in occupied if one.id == sandbox_id), None)
-            wanted = mine.wanted_awake(now) if mine is not None else None
-            if mine is None or wanted is None:
+            if mine is None or (wanted := mine.wanted_awake(now, since=waking_after(occupied, mine, now))) is None:
                 return []
-            if not mine.waits:
-                check_waking(occupied, mine, self.limits)
             known = [one for one in occupied if one is not mine]
             has_room = wanted in admissible([*known, wanted], self.limits, room, place)
             return [wanted if has_room or mine.waits else replace(wanted, revision=wanted.revision + 1)]
@@ -114,6 +122,7 @@ class Admission:
             occupied = await self.registry.find(occupied=True)
             turns = admissible(occupied, self.limits, await self.room(), await self.runtime.place())
             awake = [one for one in turns if one.status is Status.PAUSED]
+        await self._release_unused()
         await self._reclaim()
         return awake
 
@@ -122,7 +131,9 @@ class Admission:
 
         def decide(occupied: list[Sandbox], now: datetime) -> list[Sandbox]:
             over = {
-                one.id: gone for one in occupied if (gone := given_up(one, now, self.limits, room, place)) is not None
+                one.id: gone
+                for one in occupied
+                if (gone := given_up(one, occupied, now, self.limits, room, place)) is not None
             }
             known = [left for one in occupied if (left := over.get(one.id, one)).occupied]
             if new is not None:
@@ -144,12 +155,12 @@ class Admission:
     def _claimed(
         self, known: list[Sandbox], new: Sandbox, now: datetime, place: str, fingerprint: str
     ) -> Sandbox | None:
-        """One of the pool as the new one's, where nobody waits."""
+        """One of the pool as the new one's, where nobody waits for room, and its user may have one more running."""
         if any(one.identity.session_id == new.identity.session_id for one in known):
             return None
-        check_user(known, new.identity.user_id, self.limits)
+        check_line(known, new.identity.user_id, self.limits)
         warm = next((one for one in known if one.can_be_claimed(place, fingerprint, now)), None)
-        if warm is None or line(known):
+        if warm is None or within_user_limits([*known, new], self.limits) != [new]:
             return None
         return warm.claimed(new, self.launcher.owner, now + LEASE)
 
@@ -165,14 +176,29 @@ class Admission:
                 _log.info("sandbox no longer waited for", extra={**log_fields(one.identity), "reason": one.reason})
         return stored
 
+    async def make_room(self, user_id: str, *, coming: int = 0) -> None:
+        """A user with more who want to run than may gives up the one unused for the longest time, or a paused one where
+        only how many they have in all is in the way, its workspace kept; nothing happens while all are used."""
+        own = await self.registry.find(user_id=user_id, occupied=True)
+        chosen = spare(own, self.limits, self.clock.now(), coming=coming) or sleeper(own, self.limits)
+        if chosen is not None:
+            await self.give_up(chosen, RECLAIMED)
+
+    async def _release_unused(self) -> None:
+        """Who waits only because of others of the same user has the place of one that was not used of late."""
+        occupied = await self.registry.find(occupied=True)
+        entitled = {one.id for one in within_user_limits(occupied, self.limits)}
+        for user_id in {one.identity.user_id for one in line(occupied) if one.id not in entitled}:
+            await self.make_room(user_id)
+
     async def _reclaim(self) -> None:
         """What is paused only saves time later; whoever waits now goes before it, and before the pool most of all."""
         occupied = await self.registry.find(occupied=True)
         paused = [one for one in occupied if one.status in (Status.PAUSED, Status.WARM) and not one.waits]
-        if not paused or not line(occupied):
+        if not paused or not within_user_limits(occupied, self.limits):
             return
         chosen = min(paused, key=lambda one: (not one.is_pooled, one.idle_expires_at))
-        await self.give_up(chosen, _RECLAIMED)
+        await self.give_up(chosen, RECLAIMED)
 
     async def give_up(self, chosen: Sandbox, reason: str) -> bool:
         """Remove one nobody uses, its workspace kept; False when it was used meanwhile."""

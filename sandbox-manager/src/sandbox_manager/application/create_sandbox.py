@@ -12,14 +12,12 @@ from sandbox_manager.application.admission import Admission
 from sandbox_manager.application.clean_sandbox import CleanSandbox
 from sandbox_manager.application.presence import Presence
 from sandbox_manager.application.renew_sandbox import RenewSandbox
-from sandbox_manager.domain.admission import spare
 from sandbox_manager.domain.errors import ConflictError, DomainError, EngineUnavailableError, SandboxOverError
 from sandbox_manager.domain.ports import Clock, RuntimeHost, SandboxRecords
 from sandbox_manager.domain.sandbox import ANY_PLACE, Identity, Sandbox, Status
 
 _ATTEMPTS = 5
 _WAKES_IN_S = 1.0
-_SPARE = "The computer made room for another conversation. It starts again, with its files, when it is used."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +32,10 @@ class Created:
 class CreateSandbox:
     """Answer the living sandbox of a session, resumed if it was paused, or begin a new one, one generation up.
 
-    Returns before the sandbox is ready; it is queued while there is no room, and starts where the session's files are.
-    `orphan_after` is how long that place may be without managers. Raises `UserLimitError`,
-    `UserTotalLimitError`, `TotalLimitError`, `EngineUnavailableError`, `ConflictError` when the session belongs to
-    somebody else.
+    Returns before the sandbox is ready; it is queued while there is no room, or while the user has as many running as
+    allowed, and starts where the session's files are. `orphan_after` is how long that place may be without managers.
+    Raises `UserQueueLimitError`, `TotalLimitError`, `EngineUnavailableError`, `ConflictError` when the session belongs
+    to somebody else.
     """
 
     registry: SandboxRecords
@@ -81,7 +79,7 @@ class CreateSandbox:
             sandbox = await self.admission.claim(wanted) if not known else None
             if sandbox is None:
                 await self._check_engine()
-                await self._make_room(user_id)
+                await self.admission.make_room(user_id, coming=1)
                 sandbox = await self.admission.request(wanted, has_files=bool(known))
             if sandbox is not None:
                 return Created(sandbox=await self._awake(sandbox), is_new=True)
@@ -110,18 +108,6 @@ class CreateSandbox:
             raise EngineUnavailableError(
                 "The engine that runs the computers does not answer; try again later."
             ) from error
-
-    async def _make_room(self, user_id: str) -> None:
-        """A user at a limit gives up the computer unused for the longest time, its workspace kept."""
-        limits = self.admission.limits
-        own = await self.registry.find(user_id=user_id, occupied=True)
-        chosen = spare(own, limits, self.clock.now())
-        is_running_limit = sum(1 for one in own if one.status is not Status.PAUSED) >= limits.max_per_user
-        if chosen is None and not is_running_limit and len(own) >= limits.max_per_user_total:
-            asleep = (one for one in own if one.status is Status.PAUSED and not one.waits)
-            chosen = min(asleep, key=lambda one: one.idle_expires_at, default=None)
-        if chosen is not None:
-            await self.admission.give_up(chosen, _SPARE)
 
     async def _home(self, known: list[Sandbox]) -> str:
         """Where the session's files are; empty, which is anywhere, where no manager was for `orphan_after`."""

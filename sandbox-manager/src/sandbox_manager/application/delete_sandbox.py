@@ -36,7 +36,8 @@ class DeleteSandbox:
         def move(now: Sandbox) -> Sandbox | None:
             if only_queued and now.status is not Status.QUEUED:
                 return now.left_asleep()
-            return now.retired(reason, cleanup, retryable=False)
+            # Of two who wait for the same one, the other may ask for it again.
+            return now.retired(reason, cleanup, retryable=only_queued)
 
         retired = await change_sandbox(self.registry, sandbox_id, move)
         if only_queued and retired is None:

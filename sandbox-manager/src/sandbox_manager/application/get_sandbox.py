@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.launch_sandbox import Launcher
-from sandbox_manager.domain.admission import position
+from sandbox_manager.domain.admission import Limits, QueuePlace, place_in_line
 from sandbox_manager.domain.errors import RegistryUnavailableError, SandboxNotFoundError
 from sandbox_manager.domain.ports import Clock, SandboxRecords
 from sandbox_manager.domain.sandbox import Sandbox, Status
@@ -28,6 +28,7 @@ class GetSandbox:
     registry: SandboxRecords
     launcher: Launcher
     clock: Clock
+    limits: Limits
 
     async def __call__(self, sandbox_id: str, wait_s: float = 0.0) -> Sandbox:
         loop = asyncio.get_running_loop()
@@ -47,11 +48,11 @@ class GetSandbox:
             if is_queued or not await self.launcher.wait(sandbox_id, left):
                 await asyncio.sleep(min(left, _OTHER_MANAGER_POLL_S))
 
-    async def position(self, sandbox: Sandbox) -> int | None:
-        """Place in the line of a queued one, 1 is next."""
+    async def place_in_line(self, sandbox: Sandbox) -> QueuePlace | None:
+        """Of a queued one; None for others."""
         if not sandbox.waits:
             return None
-        return position(await self.registry.find(occupied=True), sandbox.id)
+        return place_in_line(await self.registry.find(occupied=True), sandbox.id, self.limits)
 
     async def _ask(self, sandbox: Sandbox) -> None:
         now = self.clock.now()

@@ -45,7 +45,9 @@ class MintToken:
         except SandboxOverError as error:
             raise SandboxNotReadyError("The sandbox has just ended; create it again.") from error
         if sandbox.status is not Status.READY:
-            raise SandboxNotReadyError("There is not enough free memory to wake the sandbox now; it is queued.")
+            raise SandboxNotReadyError(
+                "There is not enough free memory to wake the sandbox, or its user has too many running; it is queued."
+            )
         measures.TOKENS.inc()
         now = self.clock.now()
         expires_at = now + ttl

@@ -18,7 +18,6 @@ from sandbox_manager.domain.errors import (
     SandboxNotFoundError,
     SandboxNotReadyError,
     SandboxOverError,
-    UserLimitError,
 )
 from sandbox_manager.domain.ports import Clock, Found, SandboxLifecycle, SandboxRecords
 from sandbox_manager.domain.sandbox import Cleanup, Sandbox, Status
@@ -82,8 +81,8 @@ class ResumeSandbox:
     """Let a paused sandbox go on, or stand in line for that where there is no room. One that does not wake up is given
     up, its workspace kept.
 
-    Idempotent. A user at the limit of running ones has the one paused that nobody used for the longest time. Raises as
-    `PauseSandbox` does, and `UserLimitError`.
+    Idempotent. A user at the limit of running ones has the one paused that nobody used for the longest time, and waits
+    while all are used. Raises as `PauseSandbox` does.
     """
 
     registry: SandboxRecords
@@ -109,14 +108,13 @@ class ResumeSandbox:
         return Piece(sandbox.id, log_fields(sandbox.identity), lambda: self._wake(sandbox, 0))
 
     async def _has_room(self, sandbox: Sandbox) -> bool:
-        try:
-            return await self.admission.want_awake(sandbox.id)
-        except UserLimitError:
-            own = await self.registry.find(user_id=sandbox.identity.user_id, occupied=True)
-            unused = spare(own, self.admission.limits, self.clock.now())
-            if unused is None:
-                raise
-            await self.pause.unless_used(unused)
+        if await self.admission.want_awake(sandbox.id):
+            return True
+        own = await self.registry.find(user_id=sandbox.identity.user_id, occupied=True)
+        unused = spare(own, self.admission.limits, self.clock.now())
+        if unused is None:
+            return False
+        await self.pause.unless_used(unused)
         return await self.admission.want_awake(sandbox.id)
 
     async def _wake(self, sandbox: Sandbox, wait_s: float) -> Sandbox:

@@ -13,7 +13,7 @@ from sandbox_manager.application.change import change_sandbox
 from sandbox_manager.application.clean_sandbox import CleanSandbox, log_fields
 from sandbox_manager.application.keep_alive import KeepAlive
 from sandbox_manager.application.sandbox_work import LEASE
-from sandbox_manager.domain.admission import Limits, Room
+from sandbox_manager.domain.admission import Limits, Room, within_user_limits
 from sandbox_manager.domain.errors import DomainError, StartFailedError
 from sandbox_manager.domain.ports import (
     Clock,
@@ -119,7 +119,8 @@ class Pool:
 
     async def _has_room(self) -> bool:
         occupied = await self._parts.registry.find(occupied=True)
-        if any(one.status in (Status.QUEUED, Status.STARTING) for one in occupied):
+        wanted = within_user_limits(occupied, self._parts.limits)
+        if any(one.status is Status.STARTING for one in occupied) or any(one.status is Status.QUEUED for one in wanted):
             return False
         if sum(1 for one in occupied if one.holds_memory) >= self._parts.limits.max_total:
             return False

@@ -174,6 +174,7 @@ def assemble(adapters: Adapters, rules: Rules, owner: str) -> Assembly:
     admission = Admission(
         registry=registry,
         runtime=runtime,
+        clock=clock,
         launcher=launcher,
         clean=clean,
         limits=limits,
@@ -211,7 +212,7 @@ def assemble(adapters: Adapters, rules: Rules, owner: str) -> Assembly:
             presence=presence,
             orphan_after=clocks.orphan,
         ),
-        get=GetSandbox(registry, launcher, clock),
+        get=GetSandbox(registry, launcher, clock, limits),
         list=ListSandboxes(registry),
         pause=pause,
         resume=resume,

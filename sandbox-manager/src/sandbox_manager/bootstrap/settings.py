@@ -59,6 +59,7 @@ class LifecycleSettings(BaseSettings):
     orphan_minutes: float = Field(default=10, ge=0, validation_alias="SANDBOX_ORPHAN_MINUTES")
     max_per_user_total: int = Field(default=10, ge=1, validation_alias="SANDBOX_MAX_PER_USER_TOTAL")
     max_queued: int = Field(default=100, ge=0, validation_alias="SANDBOX_MAX_QUEUED")
+    max_queued_per_user: int = Field(default=20, ge=0, validation_alias="SANDBOX_MAX_QUEUED_PER_USER")
     queue_timeout_s: float = Field(default=300, gt=0, validation_alias="SANDBOX_QUEUE_TIMEOUT_S")
     admit_memory_mb: int = Field(default=320, ge=0, validation_alias="SANDBOX_ADMIT_MEMORY_MB")
     reserve_memory_mb: int = Field(default=256, ge=0, validation_alias="SANDBOX_RESERVE_MEMORY_MB")

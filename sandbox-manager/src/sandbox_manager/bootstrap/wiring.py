@@ -127,6 +127,7 @@ def _limits(lifecycle: LifecycleSettings) -> Limits:
         max_per_user_total=lifecycle.max_per_user_total,
         max_total=lifecycle.max_total,
         max_queued=lifecycle.max_queued,
+        max_queued_per_user=lifecycle.max_queued_per_user,
         queue=timedelta(seconds=lifecycle.queue_timeout_s),
         hard=hard,
         idle=timedelta(minutes=lifecycle.idle_minutes),

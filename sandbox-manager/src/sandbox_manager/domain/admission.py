@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Literal, NamedTuple
 
-from sandbox_manager.domain.errors import TotalLimitError, UserLimitError, UserTotalLimitError
+from sandbox_manager.domain.errors import TotalLimitError, UserQueueLimitError
 from sandbox_manager.domain.sandbox import ANY_PLACE, Cleanup, Sandbox, Status
 
 _RETRY_AFTER_S = 30
+_TICK = timedelta(milliseconds=1)
 _ABANDONED = "Nobody waits for it any more."
 
 
@@ -18,8 +20,9 @@ _ABANDONED = "Nobody waits for it any more."
 class Limits:
     """How many sandboxes may live, and for how long.
 
-    `max_per_user` counts what runs or waits, `max_per_user_total` what is paused too, `max_total` what takes up memory.
-    One that nobody used for `spare` gives its place to another session of the same user.
+    Of a user's, `max_per_user` counts what runs, `max_per_user_total` what is paused too, `max_queued_per_user` what
+    waits to start; of all, `max_total` counts what takes up memory, `max_queued` what waits for that. One that nobody
+    used for `spare` gives its place to another session of the same user.
     """
 
     max_per_user: int
@@ -28,9 +31,15 @@ class Limits:
     idle: timedelta
     max_per_user_total: int = 10_000
     max_queued: int = 100
+    max_queued_per_user: int = 20
     spare: timedelta = timedelta(minutes=1)
     queue: timedelta = timedelta(minutes=5)
     abandoned: timedelta = timedelta(seconds=30)
+
+    @property
+    def running(self) -> int:
+        """How many of a user's may run at once, all of them counted."""
+        return min(self.max_per_user, self.max_per_user_total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,41 +72,85 @@ def line(occupied: Sequence[Sandbox]) -> list[Sandbox]:
     return [one for _, one in sorted(ranked, key=lambda entry: entry[0])]
 
 
-def position(occupied: Sequence[Sandbox], sandbox_id: str) -> int | None:
-    """Place in the line, 1 is next; None for one that does not wait."""
-    return next((place for place, one in enumerate(line(occupied), 1) if one.id == sandbox_id), None)
+def within_user_limits(occupied: Sequence[Sandbox], limits: Limits) -> list[Sandbox]:
+    """Those of the line whose users may have one more running, so that they wait for room alone.
+
+    One that is paused goes before its user's new ones: it may be in the middle of being woken, which its record shows
+    only once it runs. It is among all that its user has already."""
+    running = Counter(one.identity.user_id for one in occupied if one.runs or not one.lives)
+    held = Counter(one.identity.user_id for one in occupied if one.holds_memory)
+    waiting, allowed = line(occupied), set[str]()
+    for one in sorted(waiting, key=lambda one: one.status is not Status.PAUSED):
+        user_id, is_new = one.identity.user_id, one.status is Status.QUEUED
+        if running[user_id] >= limits.running or (is_new and held[user_id] >= limits.max_per_user_total):
+            continue
+        running[user_id] += 1
+        held[user_id] += is_new
+        allowed.add(one.id)
+    return [one for one in waiting if one.id in allowed]
 
 
-def check_user(occupied: Sequence[Sandbox], user_id: str, limits: Limits) -> None:
-    """Raises `UserLimitError`, `UserTotalLimitError`, `TotalLimitError`."""
-    own = [one for one in occupied if one.identity.user_id == user_id]
-    _check_running(own, limits)
-    if len(own) >= limits.max_per_user_total:
-        raise UserTotalLimitError(
-            f"You already have {len(own)} computers, paused ones included, which is the maximum. "
-            "Delete a conversation.",
+QueueReason = Literal["capacity", "user_limit"]
+
+
+class QueuePlace(NamedTuple):
+    """Where one stands in line, 1 is next, and whether for room or for its user to have fewer running."""
+
+    position: int
+    reason: QueueReason
+
+
+def place_in_line(occupied: Sequence[Sandbox], sandbox_id: str, limits: Limits) -> QueuePlace | None:
+    """None for one that does not wait. Who waits for others of the same user to end stands behind all who do not."""
+    ahead = {one.id: None for one in within_user_limits(occupied, limits)}
+    for place, one in enumerate([*ahead, *(one.id for one in line(occupied) if one.id not in ahead)], 1):
+        if one == sandbox_id:
+            return QueuePlace(place, "capacity" if one in ahead else "user_limit")
+    return None
+
+
+def check_line(occupied: Sequence[Sandbox], user_id: str, limits: Limits) -> None:
+    """Whether one more of a user's may wait. Who waits for another of the same user keeps nobody else from the line.
+    Raises `UserQueueLimitError`, `TotalLimitError`."""
+    waiting = sum(1 for one in occupied if one.identity.user_id == user_id and one.status is Status.QUEUED)
+    if waiting >= limits.max_queued_per_user:
+        raise UserQueueLimitError(
+            f"{waiting} of your conversations wait for a computer already, which is the maximum. "
+            "Wait until one of them has its computer, or delete a conversation.",
             retry_after_s=_RETRY_AFTER_S,
         )
-    if sum(1 for one in occupied if one.waits) >= limits.max_queued:
+    if len(within_user_limits(occupied, limits)) >= limits.max_queued:
         raise TotalLimitError(
             "All computers of this deployment are in use, and too many wait for one already. Try again in a while.",
             retry_after_s=_RETRY_AFTER_S,
         )
 
 
-def check_waking(occupied: Sequence[Sandbox], sandbox: Sandbox, limits: Limits) -> None:
-    """A user's paused one counts as running again. Raises `UserLimitError`."""
-    user_id = sandbox.identity.user_id
-    _check_running([one for one in occupied if one.identity.user_id == user_id and one.id != sandbox.id], limits)
+def waking_after(occupied: Sequence[Sandbox], sandbox: Sandbox, now: datetime) -> datetime:
+    """Since when a paused one stands in line: behind all of its user's who do, so that no two have the last place."""
+    same = (one for one in occupied if one.identity.user_id == sandbox.identity.user_id and one.id != sandbox.id)
+    return max([now, *(_since(one) + _TICK for one in same if one.waits)])
 
 
-def spare(own: Sequence[Sandbox], limits: Limits, now: datetime) -> Sandbox | None:
-    """The running one of a user at the limit whose place another may have; None where all were used of late."""
-    if sum(1 for one in own if one.status is not Status.PAUSED or one.waits) < limits.max_per_user:
+def spare(own: Sequence[Sandbox], limits: Limits, now: datetime, *, coming: int = 0) -> Sandbox | None:
+    """The running one whose place another of a user's may have, as more run and wait than may run; None where all were
+    used of late. `coming` is how many more are about to wait. What ends already makes room by itself."""
+    if sum(1 for one in own if one.runs or one.waits) + coming <= limits.running:
         return None
     unused_since = now - limits.spare
     unused = [one for one in own if one.status is Status.READY and one.idle_expires_at - limits.idle <= unused_since]
     return min(unused, key=lambda one: one.idle_expires_at, default=None)
+
+
+def sleeper(own: Sequence[Sandbox], limits: Limits) -> Sandbox | None:
+    """The paused one whose place a new one of the same user may have, as only how many they have in all is in its
+    way. What ends already makes room by itself."""
+    running = sum(1 for one in own if one.runs or (one.holds_memory and one.waits))
+    is_full = sum(1 for one in own if one.holds_memory) >= limits.max_per_user_total
+    if running >= limits.running or not is_full or any(not one.lives for one in own):
+        return None
+    asleep = (one for one in own if one.status is Status.PAUSED and not one.waits)
+    return min(asleep, key=lambda one: one.idle_expires_at, default=None)
 
 
 def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: str) -> list[Sandbox]:
@@ -107,7 +160,7 @@ def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: st
     starting = sum(1 for one in occupied if one.status is Status.STARTING)
     admitted: list[Sandbox] = []
     is_full = False
-    for one in line(occupied):
+    for one in within_user_limits(occupied, limits):
         if not _may_be(one, here):
             continue
         if one.status is Status.PAUSED:
@@ -123,7 +176,9 @@ def admissible(occupied: Sequence[Sandbox], limits: Limits, room: Room, here: st
     return admitted
 
 
-def given_up(sandbox: Sandbox, now: datetime, limits: Limits, room: Room, here: str) -> Sandbox | None:
+def given_up(
+    sandbox: Sandbox, occupied: Sequence[Sandbox], now: datetime, limits: Limits, room: Room, here: str
+) -> Sandbox | None:
     """One that waited in vain, or that nobody waits for any more; None while it may go on waiting. The room is that of
     this place."""
     if not sandbox.waits:
@@ -132,7 +187,9 @@ def given_up(sandbox: Sandbox, now: datetime, limits: Limits, room: Room, here: 
     if (sandbox.asked_at or sandbox.created_at) + limits.abandoned <= now:
         over = sandbox.left_asleep() if is_paused else sandbox.retired(_ABANDONED, Cleanup.KEEP_WORKSPACE)
     elif _since(sandbox) + limits.queue <= now:
-        reason = _in_vain(sandbox, limits, room, here)
+        stands = place_in_line(occupied, sandbox.id, limits)
+        is_users = stands is not None and stands.reason == "user_limit"
+        reason = _at_limit(limits) if is_users else _in_vain(sandbox, limits, room, here)
         over = sandbox.left_asleep(reason) if is_paused else sandbox.failed(reason, retryable=True)
     else:
         return None
@@ -145,15 +202,17 @@ def _since(sandbox: Sandbox) -> datetime:
     return sandbox.waking_since or sandbox.created_at
 
 
-def _check_running(own: Sequence[Sandbox], limits: Limits) -> None:
-    active = sum(1 for one in own if one.runs or one.waits or not one.lives)
-    if active >= limits.max_per_user:
-        raise UserLimitError(
-            f"You already have {active} running {'computer' if active == 1 else 'computers'}, which is the maximum. "
-            f"Delete a conversation, or wait until nobody has used one of them for {limits.spare.total_seconds():g} "
-            "seconds: it is taken then.",
-            retry_after_s=_RETRY_AFTER_S,
-        )
+def _at_limit(limits: Limits) -> str:
+    count, one = limits.running, limits.running == 1
+    return (
+        f"You already have {count} running {'computer' if one else 'computers'}, which is the maximum, and "
+        f"{'it was' if one else 'all were'} in use for {_minutes(limits.queue)}. "
+        "Delete a conversation, or try again later."
+    )
+
+
+def _minutes(span: timedelta) -> str:
+    return f"{span.total_seconds() / 60:g} minutes"
 
 
 def _may_be(sandbox: Sandbox, here: str) -> bool:
@@ -161,7 +220,7 @@ def _may_be(sandbox: Sandbox, here: str) -> bool:
 
 
 def _in_vain(sandbox: Sandbox, limits: Limits, room: Room, here: str) -> str:
-    waited = f"{limits.queue.total_seconds() / 60:g} minutes"
+    waited = _minutes(limits.queue)
     if not _may_be(sandbox, here):
         return (
             f"The machine that holds this session's files is unavailable, or had no capacity within {waited}. "

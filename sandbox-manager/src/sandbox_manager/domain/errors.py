@@ -36,8 +36,7 @@ __all__ = [
     "UnauthenticatedError",
     "UnavailableError",
     "UpstreamError",
-    "UserLimitError",
-    "UserTotalLimitError",
+    "UserQueueLimitError",
     "WorkspaceExistsError",
 ]
 
@@ -78,16 +77,10 @@ class WorkspaceExistsError(ConflictError):
         super().__init__("The session already has a workspace.")
 
 
-class UserLimitError(LimitError):
-    """The user has as many sandboxes as allowed."""
+class UserQueueLimitError(LimitError):
+    """As many of the user's sandboxes wait as may."""
 
-    code = "sandbox_limit_user"
-
-
-class UserTotalLimitError(LimitError):
-    """The user has as many sandboxes, paused ones among them, as allowed."""
-
-    code = "sandbox_limit_user_total"
+    code = "sandbox_limit_user_queue"
 
 
 class TotalLimitError(LimitError):

@@ -165,11 +165,12 @@ class Sandbox:
         """Somebody still waits. None when it does not stand in line."""
         return replace(self, asked_at=now) if self.waits else None
 
-    def wanted_awake(self, now: datetime) -> Sandbox | None:
-        """A paused one is used again: it is woken as soon as there is room. None when it is not paused."""
+    def wanted_awake(self, now: datetime, *, since: datetime) -> Sandbox | None:
+        """A paused one is used again: it is woken as soon as there is room, and stands in line from `since` on if it
+        did not yet. None when it is not paused."""
         if self.status is not Status.PAUSED:
             return None
-        return replace(self, waking_since=self.waking_since or now, asked_at=now, reason=None)
+        return replace(self, waking_since=self.waking_since or since, asked_at=now, reason=None)
 
     def left_asleep(self, reason: str | None = None) -> Sandbox | None:
         """It stays paused, and nobody waits for it any more. None when nobody did, or it is not paused."""

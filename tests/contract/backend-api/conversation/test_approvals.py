@@ -63,7 +63,7 @@ async def waiting(
     ]
     await stores.ledger.record(lease, [Recorded(payload=payload) for payload in recorded])
     wait = Wait(id="a", subject=Approval(calls=calls, agent_id=agent_id), expires_s=expires_s)
-    assert await stores.ledger.wait(lease, [wait], seen_seq=accepted.seq)
+    assert await stores.ledger.wait(lease, [wait], read_seq=accepted.seq)
     return session_id, lease, calls
 
 
@@ -209,12 +209,12 @@ async def test_a_call_that_a_worker_had_since_is_no_more_said_not_to_have_begun(
     again = await stores.ledger.claim("w2", lease_s=30, model="m", run_id=lease.run.id)
     assert again is not None
     await stores.ledger.record(again, [Recorded(payload=ToolFinished(call_id="c1", success=True, preview="done"))])
-    await stores.ledger.wait(again, [Wait(id="b", subject=Approval(calls=[]), expires_s=60)], seen_seq=9)
+    await stores.ledger.wait(again, [Wait(id="b", subject=Approval(calls=[]), expires_s=60)], read_seq=9)
     await stores.ledger.request_stop(session_id, ANNA)
     assert len(await stored(stores, session_id, ToolFinished)) == 1
 
 
-COMING = ("approve", "deny", "deadline", "message", "stop")
+COMING = ("approve", "deny", "deadline", "message", "interrupt", "stop")
 
 
 @pytest.mark.parametrize("order", list(permutations(COMING, 3)), ids="-".join)
@@ -230,14 +230,19 @@ async def test_whatever_comes_at_once_decides_a_call_once(stores: ConversationSt
                 await stores.waits.answer(session_id, ANNA, "a", DENY)
             case "deadline":
                 await stores.waits.expire(lease.run.id)
-            case "message":
-                await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="no", text="no"))
+            case "message" | "interrupt":
+                message = MessageUser(message_id=what, text="no")
+                await stores.ledger.accept(session_id, ANNA, message, interrupt=what == "interrupt")
             case _:
                 await stores.ledger.request_stop(session_id, ANNA)
 
     together = await asyncio.gather(*(happen(what) for what in order), return_exceptions=True)
     assert all(fault is None or isinstance(fault, ApprovalDecidedError) for fault in together), together
     (told,) = await stored(stores, session_id, ApprovalResolved)
+    assert told.by != "message" or "interrupt" in order
+    assert len(await stored(stores, session_id, MessageUser)) == 1 + sum(
+        one in ("message", "interrupt") for one in order
+    )
     results = await stored(stores, session_id, ToolFinished)
     is_stopped = "stop" in order
     if told.decision == "deny":
@@ -248,8 +253,9 @@ async def test_whatever_comes_at_once_decides_a_call_once(stores: ConversationSt
     assert queued.count(lease.run.id) <= 2
 
 
-ENDINGS = ("approve one", "deny two", "deadline", "message", "stop")
-WITH_ALL = [("approve all", "deny two", other) for other in ENDINGS if other != "deny two"]
+ENDINGS = ("approve one", "deny two", "deadline", "interrupt", "stop")
+WITH_ALL = [("approve all", "deny two", other) for other in (*ENDINGS, "message") if other != "deny two"]
+WITH_MESSAGE = [("approve one", "message", "deny two"), ("message", "deadline"), ("message", "interrupt", "stop")]
 
 
 async def waiting_below(
@@ -290,7 +296,7 @@ async def waiting_below(
     if asking:
         question = Question(id="q1", text="Which colour?", options=["red"])
         waits.append(Wait(id="ask", subject=Questions(call_id="call_ask", questions=[question]), expires_s=60))
-    assert await stores.ledger.wait(lease, waits, seen_seq=None)
+    assert await stores.ledger.wait(lease, waits, read_seq=0)
     return session_id, lease
 
 
@@ -343,18 +349,6 @@ async def test_to_approve_all_approves_nothing_after_its_deadline_and_answers_no
     assert (await stores.waits.answer(session_id, ANNA, "ask", Answers({"q1": "red"}))).is_queued
 
 
-async def test_a_wait_of_another_agent_is_stored_whatever_was_said_since(stores: ConversationStores) -> None:
-    session_id = await stores.session()
-    accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
-    lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
-    assert lease is not None
-    await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="n", text="how far?"))
-    wait = Wait(id="a", subject=Approval(calls=[], agent_id="agent_c"), expires_s=60)
-    with pytest.raises(WaitRefusedError):
-        await stores.ledger.wait(lease, [wait], seen_seq=accepted.seq)
-    assert await stores.ledger.wait(lease, [wait], seen_seq=None)
-
-
 async def test_no_agent_waits_where_a_message_that_interrupts_came_first(stores: ConversationStores) -> None:
     for coming in (["redirect"], ["redirect", "stop"]):
         session_id = await stores.session()
@@ -362,20 +356,18 @@ async def test_no_agent_waits_where_a_message_that_interrupts_came_first(stores:
         lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
         assert lease is not None
         message = MessageUser(message_id="n", text="leave that")
-        said = await stores.ledger.accept(session_id, ANNA, message, interrupt=True)
+        await stores.ledger.accept(session_id, ANNA, message, interrupt=True)
         if "stop" in coming:
             await stores.ledger.request_stop(session_id, ANNA)
         wait = Wait(id="a", subject=Approval(calls=[], agent_id="agent_c"), expires_s=60)
         with pytest.raises(WaitRefusedError) as refused:
-            await stores.ledger.wait(lease, [wait], seen_seq=None)
+            await stores.ledger.wait(lease, [wait], read_seq=0)
         assert refused.value.by == ("stop" if "stop" in coming else "message")
         assert not await stored(stores, session_id, ApprovalRequested)
         inbox = await stores.ledger.renew(lease, lease_s=30)
         assert [message.kind for message in inbox] == coming
         await stores.ledger.record(lease, [], handled=inbox[-1].number)
-        # The main agent's own waits go by what it has read.
-        own = [Wait(id="b", subject=Approval(calls=[]), expires_s=60)]
-        assert await stores.ledger.wait(lease, own, seen_seq=said.seq)
+        assert await stores.ledger.wait(lease, [wait], read_seq=0)
 
 
 async def test_a_stop_ends_the_calls_that_agents_work_on_after_theirs(stores: ConversationStores) -> None:
@@ -401,7 +393,7 @@ async def test_a_stop_ends_each_agent_right_after_the_call_it_works_on(stores: C
     ]
     await stores.ledger.record(again, [Recorded(payload=payload) for payload in told])
     wait = Wait(id="again", subject=Approval(calls=[], agent_id="agent_task_two"), expires_s=60)
-    await stores.ledger.wait(again, [wait], seen_seq=None)
+    await stores.ledger.wait(again, [wait], read_seq=0)
     await stores.ledger.request_stop(session_id, ANNA)
     one, two = await stored(stores, session_id, SubagentFinished)
     assert one == told[1]
@@ -415,7 +407,7 @@ async def test_a_stop_ends_each_agent_right_after_the_call_it_works_on(stores: C
     assert (result.call_id, end, finished.usage) == ("task_two", two, Usage(input=3))
 
 
-@pytest.mark.parametrize("order", [*permutations(ENDINGS, 3), *WITH_ALL], ids="-".join)
+@pytest.mark.parametrize("order", [*permutations(ENDINGS, 3), *WITH_ALL, *WITH_MESSAGE], ids="-".join)
 async def test_whatever_comes_at_once_decides_each_agents_call_once(
     stores: ConversationStores, order: tuple[str, ...]
 ) -> None:
@@ -431,8 +423,9 @@ async def test_whatever_comes_at_once_decides_each_agents_call_once(
                 await stores.waits.answer(session_id, ANNA, "wait_two", DENY)
             case "deadline":
                 await stores.waits.expire(lease.run.id)
-            case "message":
-                await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="no", text="no"))
+            case "message" | "interrupt":
+                message = MessageUser(message_id=what, text="no")
+                await stores.ledger.accept(session_id, ANNA, message, interrupt=what == "interrupt")
             case _:
                 await stores.ledger.request_stop(session_id, ANNA)
 

@@ -11,7 +11,7 @@ from support.backend_stores import ANNA, ConversationStores
 
 async def assigned(stores: ConversationStores, *, lease_s: float = 30) -> tuple[SessionId, Accepted]:
     session_id = await stores.session(title="named")
-    await stores.sessions.update(session_id, ANNA, {"options": {"max_turns": 3}})
+    await stores.sessions.update(session_id, ANNA, {"options": {"max_turns": 3}, "preset": "chat"})
     claimant = Claimant(worker="w1", lease_s=lease_s, model="m", is_elsewhere=True)
     message = MessageUser(message_id="m1", text="hi")
     return session_id, await stores.ledger.accept(session_id, ANNA, message, claimant=claimant)
@@ -28,7 +28,7 @@ async def test_its_worker_takes_it_up_with_all_that_a_claim_tells(stores: Conver
     assert lease is not None
     assert (lease.worker, lease.fence, lease.has_begun_before, lease.messages) == ("w1", 1, False, ())
     assert lease.is_named
-    assert lease.options.max_turns == 3
+    assert (lease.options.max_turns, lease.options.preset) == (3, "chat")
     ended = RunFinished(run_id=lease.run.id, status="completed")
     assert await stores.ledger.finish(lease, ended, seen_seq=accepted.seq)
     events = await stores.log.read(session_id, after=0, limit=100)

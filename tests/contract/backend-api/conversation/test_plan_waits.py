@@ -45,7 +45,7 @@ async def waiting(stores: ConversationStores) -> tuple[SessionId, Lease]:
     called = ToolCalled(call_id="c", name="exit_plan_mode", arguments={}, phrase="")
     await stores.ledger.record(lease, [Recorded(payload=called)])
     wait = Wait(id="p", subject=Plan(call_id="c", plan=TEXT), expires_s=60)
-    assert await stores.ledger.wait(lease, [wait], seen_seq=accepted.seq)
+    assert await stores.ledger.wait(lease, [wait], read_seq=accepted.seq)
     return session_id, lease
 
 

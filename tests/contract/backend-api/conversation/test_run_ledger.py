@@ -13,6 +13,7 @@ from backend_api.domain.agent.events import (
     MessageCompleted,
     MessageUser,
     RunFinished,
+    SandboxUpdated,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -20,7 +21,15 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.conversation.deletions import Deleted
-from backend_api.domain.conversation.entity import Claimant, InboxMessage, RunId, RunStatus, SessionId, SessionStatus
+from backend_api.domain.conversation.entity import (
+    Claimant,
+    InboxMessage,
+    RunId,
+    RunStatus,
+    Session,
+    SessionId,
+    SessionStatus,
+)
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, LeaseLostError, SessionNotFoundError
 from backend_api.domain.errors import InvalidError
 from service_kit.observation.context import working_for
@@ -55,6 +64,34 @@ async def test_a_message_to_an_idle_session_queues_a_run(stores: ConversationSto
     run = await stores.ledger.get(accepted.run_id)
     assert run is not None
     assert (run.status, run.message_id) == (RunStatus.QUEUED, "m-hello")
+
+
+async def test_a_session_is_active_when_something_is_said_and_not_when_its_computer_or_title_changes(
+    stores: ConversationStores,
+) -> None:
+    session_id = await stores.session()
+
+    async def active_since(before: Session) -> bool:
+        return (await stores.sessions.get(session_id, ANNA)).active_at > before.active_at
+
+    async def now() -> Session:
+        await asyncio.sleep(0.002)  # the stores' times are milliseconds
+        return await stores.sessions.get(session_id, ANNA)
+
+    fresh = await now()
+    await stores.ledger.accept(session_id, ANNA, said("hello"))
+    assert await active_since(fresh)
+    asked = await now()
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    await stores.log.append(session_id, [SandboxUpdated(status="ready")])
+    await stores.sessions.change(session_id, ANNA, {"title": "Mine"})
+    assert not await active_since(asked)
+    await stores.ledger.record(lease, [Recorded(payload=MessageCompleted(message_id="a", text="Hi"))])
+    assert await active_since(asked)
+    answered = await now()
+    await stores.ledger.finish(lease, ended(lease.run.id), seen_seq=1)
+    assert not await active_since(answered)
 
 
 async def test_of_many_that_claim_a_run_by_its_name_at_once_one_gets_it(stores: ConversationStores) -> None:

@@ -79,6 +79,7 @@ async def test_a_title_that_the_user_sets_at_the_same_moment_stays(stores: Conve
     [
         {"title": "a"},
         {"model": "m"},
+        {"preset": "p"},
         {"options": {"max_turns": 5}},
         {"options": {}},
         {"options": {"enable_approval": None}},
@@ -91,11 +92,20 @@ async def test_a_change_that_changes_nothing_stores_nothing(
     stores: ConversationStores, changes: dict[str, Any]
 ) -> None:
     session_id = await stores.session()
-    as_it_is = {"title": "a", "model": "m", "options": {"max_turns": 5}, "pinned": True}
+    as_it_is = {"title": "a", "model": "m", "preset": "p", "options": {"max_turns": 5}, "pinned": True}
     first = await stores.sessions.change(session_id, ANNA, as_it_is)
     again = await stores.sessions.change(session_id, ANNA, changes)
     assert (again.session, again.events) == (first.session, [])
     assert len(await told(stores, session_id)) == 1
+
+
+async def test_a_preset_is_told_when_it_changes_and_taken_back_by_none(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    for preset in ("p", "q", None):
+        changed = await stores.sessions.change(session_id, ANNA, {"preset": preset})
+        assert changed.session.preset == preset
+        assert [event.payload for event in changed.events] == [SessionUpdated(preset=preset)]
+    assert (await stores.sessions.get(session_id, ANNA)).preset is None
 
 
 async def test_pinning_is_told_by_the_feed_alone(stores: ConversationStores) -> None:

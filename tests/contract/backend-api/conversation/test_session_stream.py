@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 import redis
 
+from backend_api.application.conversation.event_json import event_fields, event_json
 from backend_api.application.conversation.follow_events import live_reader
 from backend_api.domain.agent.events import (
     Event,
@@ -19,6 +21,7 @@ from backend_api.domain.agent.events import (
     RunFinished,
     RunStarted,
     ThinkingDelta,
+    ToolOutput,
 )
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.errors import SlowReaderError
@@ -101,6 +104,71 @@ async def test_who_comes_late_is_told_what_the_model_had_read(
             async with live_reader(channels.stream, session_id) as reader:
                 late = [(await anext(reader)).payload for _ in range(2)]
                 assert [getattr(payload, "seen_seq", None) for payload in late] == [7, 7]
+
+
+@pytest.mark.parametrize("call_id", ["call 1 2 x\ny", "呼叫-\U0001f600", "7"])
+async def test_a_call_is_followed_whatever_its_provider_calls_it(
+    redis_server: Server, live: LiveChannels, session_id: SessionId, call_id: str
+) -> None:
+    pieces = [ToolOutput(call_id=call_id, offset=offset, text=text) for offset, text in ((0, "1 2 "), (4, "\n3"))]
+    for piece in pieces:
+        await live.stream.show(session_id, RUN, piece)
+    async with asyncio.timeout(30), redis_channels(redis_server.uri) as elsewhere:
+        for channels in (live, elsewhere) if isinstance(live.stream, RedisSessionStream) else (live,):
+            assert [event.payload for event in await channels.stream.texts(session_id)] == [
+                ToolOutput(call_id=call_id, offset=0, text="1 2 \n3")
+            ]
+
+
+async def test_each_piece_reads_the_same_in_every_process(redis_server: Server, session_id: SessionId) -> None:
+    """Its JSON is made once; what is merged of two is neither of them."""
+    said = ("Hey \U0001f600", "half \ud83d", 'a "quote"\n')
+    async with (
+        asyncio.timeout(30),
+        redis_channels(redis_server.uri) as here,
+        redis_channels(redis_server.uri) as elsewhere,
+        live_reader(here.stream, session_id) as near,
+        live_reader(elsewhere.stream, session_id) as far,
+    ):
+        offset, last = 0, b""
+        done = stored(session_id, 3, MessageCompleted(message_id="before", text=""))
+        await here.stream.append(session_id, [done])
+        assert [await anext(near), await anext(far)] == [done, done]
+        for text in said:
+            await here.stream.show(session_id, RUN, delta(offset, text))
+            offset += len(text)
+            ours, theirs = await anext(near), await anext(far)
+            assert ours.payload == theirs.payload == delta(offset - len(text), text)
+            assert event_json(ours) == event_json(theirs) != last
+            assert json.loads(last := event_json(theirs)) == event_fields(theirs)
+        for text in said:
+            await here.stream.show(session_id, RUN, delta(offset, text))
+            offset += len(text)
+        merged = await anext(near)
+        assert merged.payload == delta(offset - len("".join(said)), "".join(said))
+        assert json.loads(event_json(merged)) == event_fields(merged)
+
+
+async def test_a_reader_waits_no_longer_than_it_is_told_and_loses_nothing(
+    live: LiveChannels, session_id: SessionId
+) -> None:
+    done = stored(session_id, 3, MessageCompleted(message_id="before", text=""))
+    async with asyncio.timeout(30), live_reader(live.stream, session_id) as reader:
+        await live.stream.append(session_id, [done])
+        assert await anext(reader) == done
+        assert await reader.next_within(0.01) is None
+        waiting = asyncio.create_task(reader.next_within(20))
+        await asyncio.sleep(0)
+        await live.stream.show(session_id, RUN, delta(0, "one"))
+        assert (event := await waiting) is not None
+        assert event.payload == delta(0, "one")
+        waiting = asyncio.create_task(reader.next_within(20))
+        await asyncio.sleep(0)
+        # The channel was lost and is back.
+        reader.restored()
+        assert (event := await waiting) is not None
+        assert event.payload == delta(0, "one")
+        assert await reader.next_within(0.01) is None
 
 
 async def test_a_text_that_is_stored_is_forgotten(live: LiveChannels, session_id: SessionId) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from backend_api.domain.agent.events import MessageCompleted, MessageUser, RunFinished, Usage
+from backend_api.domain.agent.plans import Plan, PlanDecision
 from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import Accepted, SessionId
 from backend_api.domain.conversation.errors import TooManyWaitingError
 from support.backend_stores import ANNA, ConversationStores
@@ -18,15 +20,15 @@ def bounds() -> dict[str, int]:
     return {"unseen_most": MOST}
 
 
-async def say(stores: ConversationStores, session_id: SessionId, name: str) -> Accepted:
+async def say(stores: ConversationStores, session_id: SessionId, name: str, *, interrupt: bool = False) -> Accepted:
     said = MessageUser(message_id=name, text=name, client_message_id=name)
-    return await stores.ledger.accept(session_id, ANNA, said)
+    return await stores.ledger.accept(session_id, ANNA, said, interrupt=interrupt)
 
 
-async def refused(stores: ConversationStores, session_id: SessionId) -> None:
+async def refused(stores: ConversationStores, session_id: SessionId, *, interrupt: bool = False) -> None:
     before = (await stores.sessions.get(session_id, ANNA)).last_seq
     with pytest.raises(TooManyWaitingError):
-        await say(stores, session_id, "too many")
+        await say(stores, session_id, "too many", interrupt=interrupt)
     assert (await stores.sessions.get(session_id, ANNA)).last_seq == before
 
 
@@ -50,6 +52,30 @@ async def test_so_many_wait_and_no_more_until_the_model_has_read_them(stores: Co
     await refused(stores, session_id)
     await stores.ledger.request_stop(session_id, ANNA)
     assert not (await say(stores, session_id, "after the stop")).duplicate
+
+
+async def test_so_many_are_for_a_run_that_waits_and_one_more_that_interrupts_decides_nothing(
+    stores: ConversationStores,
+) -> None:
+    session_id = await stores.session()
+    first = await say(stores, session_id, "go")
+    lease = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert lease is not None
+    answer = MessageCompleted(message_id="a", text="Read.", turn=1, seen_seq=first.seq)
+    await stores.ledger.record(lease, [Recorded(payload=answer)])
+    wait = Wait(id="p", subject=Plan(call_id="c", plan="1. go"), expires_s=60)
+    assert await stores.ledger.wait(lease, [wait], read_seq=first.seq)
+    for n in range(MOST):
+        assert (await say(stores, session_id, f"m{n}")).run_id == lease.run.id
+    await refused(stores, session_id)
+    await refused(stores, session_id, interrupt=True)
+    assert (await stores.waits.answer(session_id, ANNA, "p", PlanDecision(decision="approve"))).is_queued
+    again = await stores.ledger.claim("w", lease_s=30, model="m")
+    assert again is not None
+    last = (await stores.sessions.get(session_id, ANNA)).last_seq
+    answer = MessageCompleted(message_id="b", text="Read all.", turn=2, seen_seq=last)
+    await stores.ledger.record(again, [Recorded(payload=answer)])
+    assert not (await say(stores, session_id, "read")).duplicate
 
 
 async def test_other_sessions_wait_for_themselves(stores: ConversationStores) -> None:

@@ -17,6 +17,7 @@ from backend_api.domain.agent.approvals import Decision
 from backend_api.domain.agent.events import ApprovalRequested
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import Options
+from backend_api.domain.agent.presets import Preset, Presets, PresetText
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
 from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
@@ -62,8 +63,23 @@ ANSWERS: dict[str, Answer] = {
     "a fault": Answer(texts=("Half",), fault={"type": "server_error", "code": "server_error", "message": "oops"}),
     "lost": Answer(texts=SAID, cut_after=4),
 }
+PRESETS = Presets(
+    [
+        Preset(id="whole", text=PresetText(label="Whole", description="")),
+        Preset(
+            id="part",
+            text=PresetText(label="Part", description=""),
+            prompt="Look.",
+            tools=frozenset({"look", "write"}),
+            options=Options(enable_thinking=False),
+        ),
+    ],
+    default="whole",
+)
+CHOICES: dict[str, str | None] = {"another preset": "part", "a preset that is gone": "gone", "no preset": None}
 LONG = Answer(thinking=["hm"], texts=SAID, calls=[LOOK])
-ENDINGS = ("stop", "redirect", "taken over", "taken over in a call", "approve", "deny", "deny by a message")
+ENDINGS = ("stop", "redirect", "taken over", "taken over in a call")
+DECISIONS = ("approve", "deny", "deny by a message", "approve after a message", "stop after a message")
 SUMMARIES: dict[str, Answer] = {
     "summed up": Answer(thinking=["hm"], texts=("In short.",)),
     "not summed up": Answer(texts=("I look.",), calls=[LOOK]),
@@ -91,6 +107,7 @@ class Play:
         tools = HandlerBox()
         tools.add("look", self._run, read_only=True)
         tools.add("write", self._run)
+        tools.add("other", self._run)
         return worker_for(
             self.stage,
             self.chat,
@@ -98,6 +115,7 @@ class Play:
             name=f"worker_{self.workers}",
             info=ModelInfo(id=name, label=name, provider=self.form),
             defaults=Options(enable_thinking=self.thinking, enable_approval=True),
+            presets=PRESETS,
             micro_compact_min_tokens=100,
         )
 
@@ -114,6 +132,10 @@ class Play:
         async with working(self.worker(is_other=is_other)):
             if name in ANSWERS:
                 self.server.answer(ANSWERS[name])
+                await self.stage.until_finished(await self.stage.say(session, name))
+            elif name in CHOICES:
+                await self.stage.choose(session, CHOICES[name])
+                self.server.answer(ANSWERS["think and call"])
                 await self.stage.until_finished(await self.stage.say(session, name))
             elif name in SUMMARIES:
                 await self.stage.until_finished(await self.stage.say(session, name))
@@ -149,12 +171,14 @@ class Play:
         await self.stage.until_finished(run_id)
 
     async def _decide(self, session: SessionId, name: str, run_id: RunId) -> None:
-        if name == "deny by a message":
-            await self.stage.say(session, "and this")
-        else:
+        if name.endswith("a message"):
+            await self.stage.say(session, "and this", interrupt=name == "deny by a message")
+        if name == "stop after a message":
+            await self.stage.stop(session)
+        elif name != "deny by a message":
             (*_, requested) = self.stage.payloads(session, ApprovalRequested)
             answer = AnswerWait(MemoryWaits(self.stage.store), self.stage.stream, self.stage.notifier)
-            decision = Decision(decision="approve" if name == "approve" else "deny", feedback="Not so.")
+            decision = Decision(decision="deny" if name == "deny" else "approve", feedback="Not so.")
             await answer(session, USER, requested.approval_id, decision)
         await self.stage.until_finished(run_id)
 
@@ -163,8 +187,9 @@ def _fields(answer: Answer) -> dict[str, Any]:
     return {"thinking": answer.thinking, "texts": answer.texts, "calls": answer.calls}
 
 
+STEP_NAMES = [*ANSWERS, *ENDINGS, *DECISIONS, *SUMMARIES, *CHOICES]
 STEPS = st.lists(
-    st.tuples(st.sampled_from([*ANSWERS, *ENDINGS, *SUMMARIES]), st.integers(1, 6), st.booleans()),
+    st.tuples(st.sampled_from(STEP_NAMES), st.integers(1, 6), st.booleans()),
     min_size=1,
     max_size=5,
 )
@@ -197,6 +222,6 @@ def test_no_request_is_refused(form: Form, steps: list[tuple[str, int, bool]], t
 
 
 @pytest.mark.parametrize("form", list(ADAPTERS))
-@pytest.mark.parametrize("name", [*ANSWERS, *ENDINGS, *SUMMARIES])
+@pytest.mark.parametrize("name", STEP_NAMES)
 async def test_after_each_of_them_the_next_request_is_taken(form: Form, name: str) -> None:
     await play(form, [("think and call", 1, False), (name, 4, False)], thinking=True)

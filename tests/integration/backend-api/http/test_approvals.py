@@ -26,7 +26,7 @@ async def asked(gateway: Gateway, headers: dict[str, str], *call_ids: str) -> Se
     assert lease is not None
     calls = [ApprovalCall(call_id=one, name="write", arguments={}) for one in call_ids]
     wait = Wait(id="a", subject=Approval(calls=calls), expires_s=60)
-    assert await ledger.wait(lease, [wait], seen_seq=accepted.seq)
+    assert await ledger.wait(lease, [wait], read_seq=accepted.seq)
     return session_id
 
 
@@ -96,7 +96,7 @@ async def test_who_waits_for_the_end_of_a_run_is_told_that_it_waits_and_for_what
         Wait(id="a", subject=Approval(calls=calls), expires_s=60),
         Wait(id="q", subject=question, expires_s=60),
     ]
-    events = await ledger.wait(lease, waits, seen_seq=9)
+    events = await ledger.wait(lease, waits, read_seq=9)
     await gateway.ports.stream.append(SessionId(session_id), events)
     told = (await running).json()
     assert (told["run_id"], told["status"], told["usage"]["input"]) == (lease.run.id, "waiting", 7)

@@ -27,7 +27,7 @@ async def proposed(gateway: Gateway, headers: dict[str, str]) -> SessionId:
     told = PlanUpdated(steps=[PlanStep(title="Look", status="done", result="3 files")])
     await ledger.record(lease, [Recorded(payload=told)])
     wait = Wait(id="p", subject=Plan(call_id="c", plan="# A"), expires_s=60)
-    assert await ledger.wait(lease, [wait], seen_seq=accepted.seq)
+    assert await ledger.wait(lease, [wait], read_seq=accepted.seq)
     return session_id
 
 

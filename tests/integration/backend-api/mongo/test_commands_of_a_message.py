@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 
@@ -18,26 +19,31 @@ from backend_api.application.files.check_attachments import CheckAttachments
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_services import RunOptions, RunServices
+from backend_api.application.runs.title_sessions import TitleSessions
 from backend_api.application.runs.worker import Worker
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.events import Event, MessageUser, RunFinished
-from backend_api.domain.agent.model import FinishPart, TextPart
+from backend_api.domain.agent.events import Event, MessageUser, RunFinished, SessionUpdated
+from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest
+from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import Claimant, SessionId
 from backend_api.domain.conversation.ports import SessionStream
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from backend_api.infrastructure.memory.session_stream import MemorySessionStream
+from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
-from support.scripted import HandlerBox, OneModel, ScriptedModel
+from support.scripted import SCRIPTED, HandlerBox, OneModel, ScriptedModel
 from support.servers import Server
 from support.stage import WatchedNotifier, until, working
+from support.user_settings import settings_parts
 
 ACCEPT = ["findAndModify sessions", "insert runs", "insert events", "commitTransaction"]
 CONFIRM = ["findAndModify runs"]
 CLAIM = ["findAndModify runs", "findAndModify sessions", "insert events", "commitTransaction"]
 READ = ["find events"]
 BEAT = ["findAndModify runs"]
+STEP = ["findAndModify sessions", "insert events", "commitTransaction"]
 END = ["findAndModify sessions", "findAndModify runs", "insert events", "commitTransaction"]
 
 
@@ -81,10 +87,21 @@ def listener() -> Listener:
 
 @asynccontextmanager
 async def conversation(
-    server: Server, database_name: str, listener: Listener, *, inside: bool, announces: bool
+    server: Server,
+    database_name: str,
+    listener: Listener,
+    *,
+    inside: bool,
+    announces: bool,
+    calls: Sequence[ToolCallPart] = (),
 ) -> AsyncGenerator[tuple[SendMessage, SessionId, SessionStream, Worker]]:
     """A named session, and a worker that answers it: in the gateway's process, or notified of it."""
-    stream, notifier, ids = MemorySessionStream(), WatchedNotifier(), count(1)
+    stream, notifier, ids, tools = MemorySessionStream(), WatchedNotifier(), count(1), HandlerBox()
+
+    async def look(*_: object) -> Done:
+        return Done(success=True, output="seen")
+
+    tools.add("look", look)
 
     async def until_beaten() -> None:
         # The first heartbeat would else come now before the end of the run, now after it.
@@ -92,6 +109,8 @@ async def conversation(
             async with asyncio.timeout(20):
                 await listener.beaten.wait()
 
+    said = [TextPart("Hello."), until_beaten, FinishPart("stop")]
+    called = [[call, FinishPart("tool_calls")] for call in calls]
     async with mongo_stores(server.uri, database_name) as stores:
         services = RunServices(
             ledger=stores.ledger,
@@ -99,11 +118,12 @@ async def conversation(
             stream=stream,
             notifier=notifier,
             sessions=stores.sessions,
-            catalogue=OneModel(chat=ScriptedModel([TextPart("Hello."), until_beaten, FinishPart("stop")])),
-            capabilities=capabilities(HandlerBox()),
+            catalogue=OneModel(chat=ScriptedModel(said, *called, said)),
+            capabilities=capabilities(tools),
             options=RunOptions(heartbeat_s=30),
             clock=lambda: datetime.now(UTC),
             new_id=lambda kind: f"{kind}_{next(ids)}",
+            effective_settings=settings_parts(MongoSettingsStore(), SCRIPTED).open_effective_settings,
         )
         worker = Worker(name="worker", services=services, poll_s=600, announces=announces)
         announced = AnnouncedSlots(notifier, stores.ledger, model="m")
@@ -113,7 +133,9 @@ async def conversation(
             notifier=notifier,
             limiter=MemoryRateLimiter(),
             limits=Limits(),
-            check_attachments=CheckAttachments(OwnSandbox(stores.sessions, MemorySandboxes()), MemoryWorkspace()),
+            check_attachments=CheckAttachments(
+                OwnSandbox(stores.sessions, MemorySandboxes()), MemoryWorkspace(), lambda _: True
+            ),
             slots=worker if inside else announced,
         )
         async with background_task(announced.listen(), "announced"), working(worker):
@@ -163,6 +185,52 @@ async def test_a_message_costs_no_more_commands_than_these(
         await say(send, session_id, stream)
         listener.commands = None
     assert sorted(commands) == sorted(most), "\n".join(commands)
+
+
+async def test_a_session_that_a_model_gave_its_title_costs_no_more_from_its_second_message_on(
+    mongo_server: Server, mongo_database_name: str, listener: Listener
+) -> None:
+    made = conversation(mongo_server, mongo_database_name, listener, inside=True, announces=False)
+    async with made as (send, _, stream, worker), mongo_stores(mongo_server.uri, mongo_database_name) as stores:
+        title_model = ScriptedModel([TextPart("A title"), FinishPart("stop")])
+        sessions = TitleSessions(
+            titles=stores.titles,
+            transcripts=stores.transcripts,
+            stream=stream,
+            catalogue=OneModel(chat=title_model),
+            histories=worker.services.histories,
+        )
+        worker.services = replace(worker.services, want_title=sessions.want)
+        session_id = await stores.session()
+        async with (
+            background_task(sessions.title_until_cancelled(), "titles"),
+            live_reader(stream, session_id) as reader,
+        ):
+            await say(send, session_id, stream)
+            while (await anext(reader)).payload != SessionUpdated(title="A title"):
+                pass
+            await until(lambda: worker._free == worker._slots)
+            commands = listener.begin()
+            await say(send, session_id, stream)
+            await until(lambda: worker._free == worker._slots)
+            listener.commands = None
+    assert sorted(commands) == sorted(ACCEPT + BEAT + END), "\n".join(commands)
+    assert len(title_model.requests) == 1
+
+
+async def test_a_turn_with_a_call_costs_two_steps_and_no_look_for_what_is_new(
+    mongo_server: Server, mongo_database_name: str, listener: Listener
+) -> None:
+    """What else there is has a number before that of the result, so its transaction shows it."""
+    calls = [ToolCallPart(ToolRequest(call_id=f"c{number}", name="look", arguments={})) for number in range(2)]
+    made = conversation(mongo_server, mongo_database_name, listener, inside=False, announces=True, calls=calls)
+    async with made as (send, session_id, stream, worker):
+        await say(send, session_id, stream)
+        await until(lambda: worker._free == worker._slots)
+        commands = listener.begin()
+        await say(send, session_id, stream)
+        listener.commands = None
+    assert sorted(commands) == sorted(ACCEPT + CONFIRM + READ + STEP * 4 + END), "\n".join(commands)
 
 
 async def test_heartbeats_of_many_runs_at_once_are_two_commands(

@@ -19,7 +19,7 @@ async def waiting(stores: ConversationStores) -> tuple[SessionId, RunId]:
     lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
     assert lease is not None
     asked = Questions(call_id="c", questions=[Question(id="q1", text="?")])
-    assert await stores.ledger.wait(lease, [Wait(id="a", subject=asked, expires_s=-1)], seen_seq=None)
+    assert await stores.ledger.wait(lease, [Wait(id="a", subject=asked, expires_s=-1)], read_seq=0)
     return session_id, lease.run.id
 
 

@@ -60,9 +60,10 @@ async def thread_of(log: EventLog, session: str) -> Thread:
 def as_told(turn: Turn) -> Any:
     """Without what thoughts, calls and results have got since."""
     fields = asdict(turn)
+    fields.pop("_made")
     for call in fields.get("calls", ()):
         call.pop("_json")
-    for name in ("pictures", "note"):
+    for name in ("pictures", "note", "seq"):
         fields.pop(name, None)
     for thought in fields.get("thinking", ()):
         assert (thought.pop("offset"), thought.pop("opaque")) == (0, None)
@@ -119,6 +120,24 @@ async def test_a_session_whose_deletion_was_cut_off_keeps_nobody_from_starting(
         await database["events"].update_one({"_id": finished["_id"]}, {"$set": broken})
         await migrate(database, MIGRATIONS)
         assert await database["schema"].find_one({"version": len(MIGRATIONS)}) is not None
+
+
+async def test_what_a_former_version_kept_of_model_calls_counts(mongo_server: Server, mongo_database_name: str) -> None:
+    beside = {"payload": None, "body": {"size": 700, "media_type": "application/json"}}
+    inside = {"payload": {"text": "Done."}, "body": None}
+    told = [("kept", "llm.request", beside), ("kept", "llm.response", inside), ("deleted", "llm.request", beside)]
+    async with opened(mongo_server, mongo_database_name) as database:
+        await fill(database)
+        await database["sessions"].insert_many([{"_id": "kept", "user_id": "anna"}, {"_id": "deleted", "user_id": ""}])
+        await database["events"].insert_many(
+            [
+                {"session_id": session, "seq": seq, "type": kind, "data": json.dumps(data)}
+                for seq, (session, kind, data) in enumerate(told, start=1)
+            ]
+        )
+        await migrate(database, MIGRATIONS)
+        counted = await database["kept_calls"].find().to_list()
+    assert counted == [{"_id": "kept", "user_id": "anna", "size": 700 + len(json.dumps(inside))}]
 
 
 async def test_each_change_is_made_once_by_many_that_start_at_once(

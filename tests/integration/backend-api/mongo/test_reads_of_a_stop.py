@@ -45,7 +45,7 @@ async def test_it_reads_nothing_of_what_the_models_read(mongo_server: Server, mo
         recorded = [Recorded(payload=payload) for payload in payloads]
         await stores.ledger.record(lease, [*recorded, Recorded(payload=result, output="x" * 100_000)])
         wait = Wait(id="wait", subject=Approval(calls=[], agent_id="agent_open"), expires_s=60)
-        await stores.ledger.wait(lease, [wait], seen_seq=None)
+        await stores.ledger.wait(lease, [wait], read_seq=0)
         found.documents.clear()
         await stores.ledger.request_stop(session_id, ANNA)
         assert [one["type"] for one in found.documents] == ["tool.called", "tool.called", "tool.finished"]

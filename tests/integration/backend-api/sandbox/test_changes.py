@@ -88,7 +88,11 @@ async def test_each_news_is_told_once_by_two_gateways_and_only_what_is_worth_it(
 ) -> None:
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(connect(mongo_server.uri, mongo_database_name))
-        session_id = await add_session(MongoSessionRepository(database), ANNA)
+        sessions = MongoSessionRepository(database)
+        session_id = await add_session(sessions, ANNA)
+        # As a version stored it that did not keep when something was said last.
+        await database["sessions"].update_one({"_id": session_id}, {"$unset": {"active_at": ""}})
+        before = await sessions.get(session_id, ANNA)
         manager = Manager(
             [
                 frame(1, session_id, "starting"),
@@ -113,7 +117,9 @@ async def test_each_news_is_told_once_by_two_gateways_and_only_what_is_worth_it(
         await tellers[0].publish_changes()
 
         stored = await MongoEventLog(database).read(session_id, after=0, limit=100)
+        after = await sessions.get(session_id, ANNA)
 
+    assert (after.active_at, after.updated_at > before.updated_at) == (before.active_at, True)
     told = [(event.payload.status, event.payload.reason) for event in stored]  # type: ignore[union-attr]
     assert told == [
         ("ready", "It ends in 5 minutes."),

@@ -151,6 +151,8 @@ async def test_frames_that_ask_for_what_is_not_there_get_a_typed_error_and_the_s
             ({"type": "message", "text": ""}, "invalid", "message.text"),
             ({"type": "message", "text": "x" * 100_001}, "message_too_long", None),
             ({"type": "options", "model": "unknown"}, "invalid", "body.model"),
+            ({"type": "options", "preset": "unknown"}, "invalid", "body.preset"),
+            ({"type": "options", "preset": 1}, "invalid", "options.preset"),
             ({"type": "options", "magic": True}, "invalid", "options.magic"),
             ({"type": "options", "enable_teams": True}, "invalid", "options.enable_teams"),
             ({"type": "plan", "plan_id": "p", "decision": "approve"}, "plan_not_found", None),
@@ -176,29 +178,29 @@ async def test_frames_that_ask_for_what_is_not_there_get_a_typed_error_and_the_s
         assert (await ask(socket, type="interrupt", text="no, this"))["frame"] == "interrupt"
 
 
-async def test_null_takes_the_model_back_and_what_changes_nothing_is_not_told(gateway: Gateway) -> None:
+async def test_null_takes_model_and_preset_back_and_what_changes_nothing_is_not_told(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await gateway.session(anna)
     url = f"/api/sessions/{session_id}"
     model = (await gateway.client.get("/api/models", headers=anna)).json()[-1]["id"]
     async with websockets.connect(address(gateway, session_id), additional_headers=anna) as socket:
         for frame in (
-            {"model": model, "max_turns": 5},
-            {"model": model},
+            {"model": model, "max_turns": 5, "preset": "chat"},
+            {"model": model, "preset": "chat"},
             {"max_turns": 5, "enable_approval": None},
             {},
-            {"model": None},
+            {"model": None, "preset": None},
             {"model": None, "max_turns": 5},
         ):
             await socket.send(json.dumps({"type": "options"} | frame))
         assert (await ask(socket, type="ping"))["type"] == "pong"
         session = (await gateway.client.get(url, headers=anna)).json()
-    assert (session["model"], session["options"]) == (None, {"max_turns": 5})
+    assert (session["model"], session["preset"], session["options"]) == (None, None, {"max_turns": 5})
     page = (await gateway.client.get(f"{url}/events?format=json", headers=anna)).json()
     changes = [event for event in page["items"] if event["type"] == "session.updated"]
-    assert [(change.get("model"), change.get("options")) for change in changes] == [
-        (model, {"max_turns": 5}),
-        (None, None),
+    assert [(change.get("model"), change.get("preset"), change.get("options")) for change in changes] == [
+        (model, "chat", {"max_turns": 5}),
+        (None, None, None),
     ]
 
 
@@ -234,6 +236,21 @@ async def test_malformed_frames_never_break_the_socket(gateway: Gateway, seed: i
             socket.transport.write(chance.randbytes(200))
             assert await code_of(socket) in (1002, 1006, 1007, 1009, 1005)
     assert (await gateway.client.get("/healthz")).status_code == 200
+
+
+async def test_a_frame_of_nothing_but_values_is_refused_before_it_is_read(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    names = ",".join(f'"{number:x}":1' for number in range(150_000))
+    async with websockets.connect(address(gateway, session_id), additional_headers=anna) as socket:
+        assert (await ask(socket, type="ping"))["type"] == "pong"
+        for frame in (f'{{"type":"cancel",{names}}}', "[" * 1_400_000, "[" + "[]," * 400_000 + "1]"):
+            await socket.send(frame)
+            refused = await until(socket, "error")
+            assert "too many values" in refused[-1]["text"]
+        await socket.send(json.dumps({"type": "ping", "x" * 1_000_000: 1}))
+        assert len(json.dumps((await until(socket, "error"))[-1])) < 2_000
+        assert (await ask(socket, type="ping"))["type"] == "pong"
 
 
 async def test_a_removed_session_and_an_ending_gateway_close_the_socket(gateway: Gateway) -> None:

@@ -10,10 +10,11 @@ import pytest
 
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capabilities.budget import budget
-from backend_api.domain.agent.capabilities.current_date import DAY
+from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
 from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
-from backend_api.domain.agent.capability import LATER, Capabilities, Capability, Conclude, Setup
+from backend_api.domain.agent.capability import DEFER, Capabilities, Capability, Conclude, Setup
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import (
     ContentReference,
@@ -35,7 +36,6 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.options import Options
-from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
@@ -122,7 +122,7 @@ OPENED = ContextOpened(
         ((), {"turns": [ToolTurn(call_id="c", name="t", output=LONG, success=True)]}),
         ((), {"turns": [AssistantTurn(text="", calls=CALLS)]}),
         ((), {"turns": [AssistantTurn(text="", thinking=(Thinking(text="hm", signature=LONG),))]}),
-        ((), {"turns": [UserTurn(text="\u4f60" * 10_000)]}),
+        ((), {"turns": [UserTurn(text="\u4f60" * 14_000)]}),
         ((), {"opened": OPENED}),
         ((), {"opened": replace(OPENED, system=OPENED.tools), "pictures": range(7)}),
         ((replace(THINK, description=LONG),), {}),
@@ -135,13 +135,13 @@ def test_an_answer_beside_others_waits_where_all_that_it_reads_could_be_too_much
     beside = replace(alone, others_at_work=1)
     tight, wide = (budget(max_tokens=tokens, max_output_tokens=100) for tokens in (20_000, 24_000))
     assert tight.brake(setup(*tools), alone) is None
-    assert tight.brake(setup(*tools), beside) is LATER
+    assert tight.brake(setup(*tools), beside) is DEFER
     assert wide.brake(setup(*tools), beside) is None
     assert tight.brake(setup(), replace(conversation(2), others_at_work=1)) is None
 
 
 def test_the_day_is_a_note() -> None:
-    (note,) = DAY.notes(setup(at=datetime(2026, 3, 5, 23, 59, tzinfo=UTC)), conversation())
+    (note,) = CURRENT_DATE.notes(setup(at=datetime(2026, 3, 5, 23, 59, tzinfo=UTC)), conversation())
     assert "Thursday, 05 March 2026" in note.text
 
 
@@ -151,11 +151,13 @@ def test_it_is_told_to_verify_only_where_it_can_think_aloud() -> None:
 
 
 def test_the_prompt_is_the_sections_in_the_order_of_the_table_and_the_same_on_any_day() -> None:
-    days = [datetime(2026, 3, day, tzinfo=UTC) for day in (5, 6)]
-    first, second = (Capabilities(capabilities(), setup(THINK, at=day)).system_prompt() for day in days)
+    days = [setup(THINK, at=datetime(2026, 3, day, tzinfo=UTC)) for day in (5, 6)]
+    first, second = (Capabilities(capabilities(), day).system_prompt() for day in days)
     assert first == second
-    places = [first.index(words) for words in ("You are an agent", "Your computer", "How to work", "Before you finish")]
-    assert places == sorted(places)
+    sections = [section for one in capabilities() for section in one.sections(days[0])]
+    places = [first.index(section) for section in sections]
+    assert len(places) > 1
+    assert places == sorted(set(places))
 
 
 def test_the_first_that_brakes_or_goes_on_decides_and_every_note_is_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -9,10 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend_api.application.conversation.session_rules import OptionRules
+from backend_api.domain.agent.capabilities.approval import approval
+from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
+from backend_api.domain.agent.capability import Allow, Ask, Capabilities, Deny, ProposedCall, Setup
 from backend_api.domain.agent.model import ModelInfo, Thinks
-from backend_api.domain.agent.options import NO_OPTIONS, Options, merged, session_options
+from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of, merged, session_options
+from backend_api.domain.agent.presets import Preset, Presets, PresetText
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.errors import InvalidError
+from backend_api.infrastructure.memory.store import utc_now
 
 MODELS = [ModelInfo(id=name, label=f"Model {name}", provider="p", thinking=name) for name in get_args(Thinks)]
 LAYERS = st.builds(
@@ -37,6 +43,62 @@ def test_the_last_layer_that_chose_decides_however_they_are_grouped(one: Options
     chosen = [layer.max_turns for layer in (one, two, three) if layer.max_turns is not None]
     assert together.max_turns == (chosen[-1] if chosen else None)
     assert merged(NO_OPTIONS, one, NO_OPTIONS) == one
+
+
+RULES = st.none() | st.frozensets(
+    st.sampled_from(["file_write", "file_*", "file_?rite", "shell_exec", "*"]), max_size=2
+)
+PROTECTING = st.builds(
+    Options,
+    denied_tools=RULES,
+    asked_tools=RULES,
+    allowed_tools=RULES,
+    enable_approval=st.none() | st.booleans(),
+    enable_plan_mode=st.none() | st.booleans(),
+)
+STRICTNESS = (Allow, Ask, Deny)
+
+
+@given(PROTECTING, PROTECTING, PROTECTING, st.sampled_from(["file_write", "file_write2", "shell_exec", "other"]))
+def test_no_layer_below_the_session_lifts_what_another_one_protects_by(
+    one: Options, two: Options, three: Options, name: str
+) -> None:
+    together = defaults_of(one, two, three)
+    tool = ToolSpec(name=name, description="", parameters={}, phrase="")
+
+    def strictness(options: Options) -> int:
+        gates = Capabilities([approval(expires_s=300), DENIED_TOOLS], Setup(now=utc_now, options=options))
+        return STRICTNESS.index(type(gates.judge(ProposedCall(tool=tool, arguments={}))))
+
+    assert strictness(together) >= max(map(strictness, (one, two, three)))
+    assert together.mode == ("plan" if any(layer.enable_plan_mode for layer in (one, two, three)) else "normal")
+
+
+def test_what_protects_is_lifted_by_the_sessions_own_choice_alone() -> None:
+    users = Options(enable_approval=True, denied_tools=frozenset({"a"}), asked_tools=frozenset({"b"}))
+    loose = Options(
+        enable_approval=False,
+        enable_plan_mode=False,
+        denied_tools=frozenset(),
+        allowed_tools=frozenset("*"),
+        max_turns=3,
+    )
+    preset = Preset(id="loose", text=PresetText(label="", description=""), options=loose)
+    presets = Presets([preset], default="loose")
+    assert presets.layered(users, NO_OPTIONS)[1] == replace(users, enable_plan_mode=False, max_turns=3)
+    own = Options(enable_approval=False, denied_tools=frozenset(), asked_tools=frozenset())
+    assert presets.layered(users, own)[1] == merged(replace(users, enable_plan_mode=False, max_turns=3), own)
+
+
+def test_who_asks_for_approvals_says_which_calls_run_without() -> None:
+    def asks(*allowed: str) -> Options:
+        return Options(enable_approval=True, allowed_tools=frozenset(allowed))
+
+    assert defaults_of(asks("a", "b*"), asks("a*", "b_c", "d")) == asks("a", "b_c")
+    assert defaults_of(Options(allowed_tools=frozenset("a")), Options(enable_approval=True)).allowed_tools is None
+    assert defaults_of(NO_OPTIONS, asks("a")) == asks("a")
+    assert defaults_of(Options(enable_approval=True), asks("a")) == asks()
+    assert defaults_of(asks("a"), Options(allowed_tools=frozenset("*"))) == asks("a")
 
 
 def test_off_is_a_choice_and_nothing_chosen_asks_for_nothing() -> None:

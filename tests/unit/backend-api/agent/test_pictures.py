@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend_api.application.runs.pictures import is_sendable
-from backend_api.domain.agent.capabilities.pictures import BLIND, LEFT_OUT, MOST, PICTURES, TOO_LARGE
+from backend_api.domain.agent.capabilities.pictures import BLIND, LEFT_OUT, PICTURES, TOO_LARGE
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     BodyReference,
     ContentReference,
@@ -23,8 +24,16 @@ from backend_api.domain.agent.events import (
     ToolFinished,
 )
 from backend_api.domain.agent.model import ToolTurn
-from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES, MAX_RATIO, MAX_SIDE, MIN_SIDE, PICTURE_TYPES, Picture
-from backend_api.domain.agent.thread import Conversation, Thread
+from backend_api.domain.agent.pictures import (
+    MAX_PICTURE_BYTES,
+    MAX_RATIO,
+    MAX_SIDE,
+    MIN_SIDE,
+    MOST_PICTURES,
+    PICTURE_TYPES,
+    Picture,
+)
+from backend_api.domain.agent.thread import Thread
 from support.photographs import jpeg, png, webp
 
 (PROJECTION,) = PICTURES.projections
@@ -155,7 +164,7 @@ def test_one_that_is_too_large_is_said_to_be_and_counts_nowhere() -> None:
     assert told(conversation(*payloads)) == [2, TOO_LARGE, 7]
 
 
-@pytest.mark.parametrize(("size", "most"), [(1_000, MOST), (3_000_000, 2)])
+@pytest.mark.parametrize(("size", "most"), [(1_000, MOST_PICTURES), (3_000_000, 2)])
 def test_an_opening_is_due_once_there_are_too_many_and_keeps_the_last(size: int, most: int) -> None:
     begin: Sequence[StoredPayload] = [opened(vision=True)]
     assert not PROJECTION.is_due(conversation(*begin, *shots(1, most, size=size)))
@@ -171,7 +180,7 @@ def test_all_that_the_model_has_not_seen_yet_is_kept_as_far_as_a_request_takes_i
     calls = [ToolCalled(call_id=f"n{at}", name="shoot", arguments={}, phrase="", turn=99) for at in range(8)]
     body = BodyReference(size=9, media_type="image/png")
     results = [ToolFinished(call_id=call.call_id, success=True, preview="", body=body) for call in calls]
-    found = conversation(opened(vision=True), *shots(1, MOST), *calls, *results)
+    found = conversation(opened(vision=True), *shots(1, MOST_PICTURES), *calls, *results)
     assert PROJECTION.limit(found, opened(vision=True)).pictures == 8
     assert PROJECTION.limit(found, opened(vision=False)).pictures == 0
 

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     Event,
     MessageCompleted,
@@ -20,7 +21,9 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.agent.model import AssistantTurn, ToolTurn, UserTurn
-from backend_api.domain.agent.thread import NO_RESULT, Conversation, Thread, shorten
+from backend_api.domain.agent.shortening import shorten
+from backend_api.domain.agent.step import NO_RESULT
+from backend_api.domain.agent.thread import Thread
 
 
 def events(*payloads: Any, run_id: str = "r1", start: int = 1) -> list[Event]:

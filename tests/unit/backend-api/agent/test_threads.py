@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend_api.application.conversation.event_json import event_fields, event_from
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     BodyReference,
     ContentReference,
@@ -35,7 +36,7 @@ from backend_api.domain.agent.events import (
 )
 from backend_api.domain.agent.model import AssistantTurn, ToolTurn, UserTurn
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.thread import Conversation, Thread
+from backend_api.domain.agent.thread import Thread
 from backend_api.domain.agent.threads import Threads, subagent_of
 
 AGENTS = (None, "agent_a", "agent_b")

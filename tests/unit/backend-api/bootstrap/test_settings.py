@@ -7,14 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from backend_api.bootstrap.settings import SettingsError, load_settings, resolve_hosts, signing_secret
+from backend_api.bootstrap.settings import (
+    SettingsError,
+    load_settings,
+    resolve_hosts,
+    sealing_secrets,
+    secrets_of,
+    signing_secret,
+)
 
 GOOD = "Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4a"
 
 
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("JWT_SECRET_KEY", "AUTH_MODE", "HOST", "PORT"):
+    for name in ("JWT_SECRET_KEY", "SECRETS_KEY", "AUTH_MODE", "HOST", "PORT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DATA_DIR", str(tmp_path))
 
@@ -37,6 +44,26 @@ def test_local_mode_makes_a_secret_once_and_keeps_it_private(monkeypatch: pytest
     assert signing_secret(load_settings()) == first
     assert len(first) >= 32
     assert stat.S_IMODE((tmp_path / "jwt_secret_key").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("secret", ["short", "change-me-change-me-change-me-change-me", "a" * 64, f"{GOOD},short"])
+def test_a_bad_sealing_secret_stops_the_start(monkeypatch: pytest.MonkeyPatch, secret: str) -> None:
+    monkeypatch.setenv("SECRETS_KEY", secret)
+    with pytest.raises(SettingsError, match="SECRETS_KEY"):
+        sealing_secrets(load_settings())
+
+
+def test_sealing_secrets_are_several_none_or_made_in_local_mode(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert sealing_secrets(load_settings()) == ()
+    monkeypatch.setenv("SECRETS_KEY", f" {GOOD[::-1]} , {GOOD},")
+    assert sealing_secrets(load_settings()) == (GOOD[::-1], GOOD)
+    monkeypatch.delenv("SECRETS_KEY")
+    monkeypatch.setenv("AUTH_MODE", "local")
+    made = sealing_secrets(load_settings())
+    assert sealing_secrets(load_settings()) == made
+    assert stat.S_IMODE((tmp_path / "secrets_key").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1,192.168.1.5", "example.org"])
@@ -68,3 +95,23 @@ def test_hosts_are_a_list_of_names_and_addresses(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("HOST", "no-such-host.invalid")
     with pytest.raises(SettingsError, match="HOST"):
         resolve_hosts(load_settings())
+
+
+def test_all_that_is_secret_among_the_settings_is_known_to_be_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {
+        "JWT_SECRET_KEY": GOOD,
+        "SECRETS_KEY": f"{GOOD}new,{GOOD}old",
+        "OPENAI_API_KEY": "of-openai",
+        "ANTHROPIC_API_KEY": "of-anthropic",
+        "TAVILY_API_KEY": "of-tavily",
+        "METRICS_TOKEN": "of-metrics",
+        "SANDBOX_MANAGER_TOKEN": "of-manager",
+        "MONGO_URI": "mongodb://root:of%40mongo@db/",
+        "REDIS_URL": "redis://:of-redis@cache:6379/0",
+    }
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    known = secrets_of(load_settings())
+    own = {value for value in given.values() if "://" not in value}
+    assert {*own, f"{GOOD}new", f"{GOOD}old", "of%40mongo", "of@mongo", "of-redis"} <= set(known)
+    assert "" not in known

@@ -10,8 +10,23 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
-from backend_api.application.conversation.event_json import codec_of, dump, payload_fields, payload_from
-from backend_api.domain.agent.events import Continuation, LivePayload, Question, StoredPayload, Usage
+from backend_api.application.conversation.event_json import (
+    codec_of,
+    dump,
+    event_fields,
+    event_json,
+    payload_fields,
+    payload_from,
+)
+from backend_api.domain.agent.events import (
+    Continuation,
+    Event,
+    LivePayload,
+    Question,
+    StoredPayload,
+    ToolFinished,
+    Usage,
+)
 
 CLASSES: tuple[type[Any], ...] = (*get_args(StoredPayload), *get_args(LivePayload))
 NOON = datetime(2026, 5, 1, 12, 0, 0, 125_000, tzinfo=UTC)
@@ -73,3 +88,11 @@ class Nested:
 def test_a_field_that_json_has_nothing_for_is_named_when_the_vocabulary_is_read(cls: type[Any], where: str) -> None:
     with pytest.raises(TypeError, match=where):
         codec_of(cls)
+
+
+def test_what_was_just_stored_is_written_once_and_what_is_read_from_the_log_keeps_nothing() -> None:
+    stored = Event(seq=7, at=NOON, session_id="s", run_id="r", payload=made(ToolFinished))
+    assert event_json(stored) is not event_json(stored)
+    written = event_json(stored, is_new=True)
+    assert event_json(stored) is written
+    assert json.loads(written) == event_fields(stored)

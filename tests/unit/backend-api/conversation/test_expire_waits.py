@@ -45,7 +45,7 @@ class Waits:
 
 async def test_one_that_cannot_be_ended_keeps_no_others() -> None:
     waits = Waits({"gone": SessionNotFoundError("Gone."), "broken": KeyError("kind"), "large": OverflowError()})
-    expiry = ExpireWaits(waits=waits, stream=MemorySessionStream(), notifier=MemoryNotifier(), look_s=0.01)
+    expiry = ExpireWaits(waits=waits, stream=MemorySessionStream(), notifier=MemoryNotifier(), poll_s=0.01)
     async with background_task(expiry.expire_until_cancelled(), "waits"):
         await asyncio.wait_for(waits.ended.wait(), 5)
     assert waits.left == ["gone", "broken", "large"]

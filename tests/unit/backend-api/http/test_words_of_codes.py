@@ -18,7 +18,7 @@ def codes() -> set[str]:
 
 def words_in(file: str) -> set[str]:
     text = (ROOT / "frontend" / "src" / "i18n" / file).read_text(encoding="utf-8")
-    return set(re.findall(r"^\s+([a-z0-9_]+): ", text, flags=re.MULTILINE))
+    return set(re.findall(r"^\s+([a-z0-9_]+):\s", text, flags=re.MULTILINE))
 
 
 def test_the_page_has_chinese_words_for_every_code_of_the_gateway() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from backend_api.domain.agent.model import (
     ModelRequest,
     NoteTurn,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     ToolRequest,
     ToolTurn,
@@ -22,12 +24,31 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.questions import Answers, Questions
 from backend_api.domain.agent.summary import ASKED, FOCUS
+from backend_api.domain.agent.title import Exchange, title_from, title_request
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettingError, LlmSettings
-from backend_api.infrastructure.llm.demo import DemoModel
+from backend_api.infrastructure.llm.demo import DEMO_MODEL, DemoModel
+from backend_api.infrastructure.llm.demo_texts import CHINESE
 
 ROOT = Path(__file__).parents[4]
-ALL = ("shell_exec", "file_write", "file_list", "browser_navigate", "browser_view", "web_search")
+ALL = (
+    "shell_exec",
+    "file_write",
+    "file_list",
+    "browser_navigate",
+    "browser_view",
+    "web_search",
+    "task",
+    "think",
+    "compact",
+    "ask_user",
+    "exit_plan_mode",
+    "plan_update",
+)
+
+
+def says_where_a_key_is_given(text: str) -> bool:
+    return "Settings, Models and keys" in text or "设置 → 模型与密钥" in text
 
 
 async def say(turns: list[Turn], tools: tuple[str, ...] = ALL) -> tuple[str, list[ToolRequest]]:
@@ -44,12 +65,12 @@ async def say(turns: list[Turn], tools: tuple[str, ...] = ALL) -> tuple[str, lis
     return text, [part.request for part in parts if isinstance(part, ToolCallPart)]
 
 
-def suggestion(language: str) -> str:
-    """What the front page sends for "see it work"."""
+def suggestions(language: str) -> list[str]:
+    """What the front page sends for its examples, the first one for "see it work"."""
     texts = (ROOT / "frontend" / "src" / "i18n" / language).read_text()
-    found = re.search(r"demo: \{.*?text1: '([^']+)'", texts, re.DOTALL)
-    assert found
-    return found.group(1)
+    examples = re.search(r"demo: \{(.*?)\n    \}", texts, re.DOTALL)
+    assert examples
+    return re.findall(r"text\d: '([^']+)'", examples.group(1))
 
 
 async def play(asked: str, succeeds: Callable[[str], bool] = lambda name: True) -> tuple[str, list[ToolRequest]]:
@@ -103,7 +124,7 @@ async def test_plain_requests_are_understood(asked: str, tool: str, arguments: d
         "Tour",
         "展示你能做什么",
         "请演示一下你能做什么",
-        *(suggestion("en.ts"), suggestion("zh.ts")),
+        *(suggestions("en.ts")[0], suggestions("zh.ts")[0]),
     ],
 )
 async def test_the_tour_is_given_when_asked_for_and_ends_with_links(asked: str) -> None:
@@ -116,7 +137,7 @@ async def test_the_tour_is_given_when_asked_for_and_ends_with_links(asked: str) 
         "browser_view",
     ]
     assert "(notes/tour.md)" in text
-    assert "OPENAI_API_KEY" in text
+    assert says_where_a_key_is_given(text)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +155,7 @@ async def test_what_it_does_not_know_gets_one_short_answer_and_no_action(asked: 
     text, calls = await play(asked)
     assert calls == []
     assert "did not understand" in text
-    assert "OPENAI_API_KEY" in text
+    assert says_where_a_key_is_given(text)
     assert "show me what you can do" in text
     assert len(text) < 700
 
@@ -143,7 +164,7 @@ async def test_it_says_so_in_chinese_and_later_in_a_conversation() -> None:
     text, calls = await play("二加二等于几？")
     assert (calls, "没有听懂" in text, "展示你能做什么" in text) == ([], True, True)
     turns: list[Turn] = [UserTurn(text="stream 1"), AssistantTurn(text="word1"), UserTurn(text="thanks")]
-    assert "OPENAI_API_KEY" in (await say(turns))[0]
+    assert says_where_a_key_is_given((await say(turns))[0])
 
 
 async def test_the_tour_names_what_failed() -> None:
@@ -196,6 +217,102 @@ async def test_a_report_without_a_search_has_no_word_of_one() -> None:
     assert "search" not in written(calls)
 
 
+SHOWN = [
+    ["shell_exec", "file_write", "file_write", "browser_navigate", "browser_view"],
+    ["shell_exec", "web_search", "file_write"],
+    ["shell_exec"],
+    ["exit_plan_mode", "plan_update", "file_list", "plan_update", "file_write", "plan_update"],
+    ["ask_user"],
+    ["task", "task"],
+    ["think"],
+    [],
+]
+
+
+@pytest.mark.parametrize("language", ["en.ts", "zh.ts"])
+@pytest.mark.parametrize("example", range(8))
+async def test_each_example_of_the_front_page_shows_its_part_in_the_language_it_is_asked_in(
+    language: str, example: int
+) -> None:
+    asked = suggestions(language)[example]
+    text, calls = await play(asked)
+    assert [call.name for call in calls] == SHOWN[example]
+    assert ("演示模型" in text, "demo model" in text) == (language == "zh.ts", language == "en.ts")
+    words = re.sub(r"\$\$.+?\$\$", "", text, flags=re.DOTALL)
+    assert "{" not in words.replace('f"{kind}', "").replace("{minutes}", "")
+    assert "$" not in words, "the page takes what stands between dollars for a formula"
+
+
+def test_chinese_sentences_have_chinese_signs() -> None:
+    said = [text for text in asdict(CHINESE).values() if isinstance(text, str)]
+    mixed = [text for text in said if re.search(r"[\u4e00-\u9fff}][,:;?!]|[,:;?!][\u4e00-\u9fff{]", text)]
+    assert mixed == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "tools"),
+    [
+        ("ask another agent to list the files", ["task"]),
+        ("让另一个智能体列出文件", ["task"]),
+        ("take a screenshot", ["file_write", "browser_navigate", "browser_view"]),
+        ("给我看一张图片", ["file_write", "browser_navigate", "browser_view"]),
+        ("sum up our conversation", ["compact"]),
+        ("总结我们的对话，重点是水獭", ["compact"]),
+        ("give me a long answer", []),
+        ("写一篇长文", []),
+    ],
+)
+async def test_parts_of_the_page_can_be_tried_by_a_word(asked: str, tools: list[str]) -> None:
+    text, calls = await play(asked)
+    assert [call.name for call in calls] == tools
+    assert "did not understand" not in text
+    assert "没有听懂" not in text
+
+
+async def test_what_is_handed_on_is_what_was_asked_for_and_a_focus_is_too() -> None:
+    _, (task,) = await play("Ask another agent to list the files.")
+    assert task.arguments == {"title": "list the files", "task": "list the files", "kind": "general"}
+    _, (compact,) = await play("sum up our conversation about the otters")
+    assert compact.arguments == {"focus": "the otters"}
+
+
+async def test_a_picture_that_could_not_be_taken_is_told_as_failed() -> None:
+    text, _ = await play("take a screenshot", succeeds=lambda name: name != "browser_view")
+    assert "did not work" in text
+
+
+async def test_it_thinks_of_what_it_was_asked_to_where_thinking_is_on() -> None:
+    request = ModelRequest(
+        model="demo",
+        system="",
+        turns=[UserTurn(text="think about otters")],
+        tools=[ToolSpec(name="think", description="", parameters={}, phrase="", effect="reads")],
+        max_output_tokens=10,
+        thinking="high",
+    )
+    parts = [part async for part in DemoModel(delay_s=0).stream(request)]
+    assert "think about otters" in "".join(part.text for part in parts if isinstance(part, ThinkingPart))
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ("Give me a tour of your computer", "A tour of the computer"),
+        ("带我看看你的电脑", "参观电脑"),
+        ("run ls -la | head", "Running ls -la | head"),
+        ("run " + "x" * 100, "Running " + "x" * 51 + "…"),
+        ("make a report about Sea Otters!", "A report about Sea Otters"),
+        ("写一份关于水獭的报告", "关于水獭的报告"),
+        ("what is 2+2?", ""),
+    ],
+)
+async def test_a_conversation_gets_a_scripted_title_in_its_language(asked: str, title: str) -> None:
+    request = title_request(DEMO_MODEL, Exchange(asked=asked, answered="Done."))
+    parts = [part async for part in DemoModel(delay_s=0).stream(request)]
+    said = "".join(part.text for part in parts if isinstance(part, TextPart))
+    assert (said, title_from(said) or "") == (title, title)
+
+
 async def test_a_long_answer_is_the_same_each_time() -> None:
     first, _ = await play("stream 1000")
     assert first.endswith("word999 word1000")
@@ -211,6 +328,23 @@ async def test_missing_tools_are_named() -> None:
     text, calls = await say([UserTurn(text="run ls")], tools=())
     assert calls == []
     assert "shell_exec" in text
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "options"),
+    [
+        ("Ask me which tea I like", "Which tea do you like?", ["Green tea", "Oolong", "Black tea"]),
+        ("问我喜欢什么茶", "你喜欢什么茶？", ["绿茶", "乌龙茶", "红茶"]),
+        ("ask me what I need", "What do you need?", []),
+        ("ask me how it went", "how it went", []),
+        ("ask me whether to go on", "whether to go on", ["Yes", "No"]),
+    ],
+)
+async def test_its_answers_to_choose_from_are_answers_to_its_question(
+    said: str, question: str, options: list[str]
+) -> None:
+    _, (call,) = await say([UserTurn(text=said)], tools=("ask_user",))
+    assert call.arguments == {"questions": [{"question": question, "options": options}]}
 
 
 @pytest.mark.parametrize(

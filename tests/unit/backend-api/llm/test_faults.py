@@ -14,6 +14,13 @@ from backend_api.infrastructure.llm.faults import fault_in_stream, fault_of
         (400, {"message": "input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000"}),
         (413, {"type": "request_too_large", "message": "Request exceeds the maximum size"}),
         (400, {"error": {"message": "the request exceeds the available context size, try increasing it"}}),
+        (413, "<html><title>413 Request Entity Too Large</title></html>"),
+        (413, None),
+        (400, {"message": "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."}),
+        (400, {"message": "Invalid request: Your request exceeded model token limit: 8192"}),
+        (400, {"message": "This model's maximum prompt length is 131072 but the request contains 537812 tokens."}),
+        (400, {"message": "Range of input length should be [1, 30720]"}),
+        (400, {"message": "Prompt contains 32769 tokens and 0 draft tokens, too large for model with 32768"}),
     ],
 )
 def test_a_conversation_that_is_too_long_is_told_as_such(status: int, error: object) -> None:

@@ -37,6 +37,14 @@ def test_a_role_has_a_model_on_offer_or_one_that_is_known_and_whose_provider_has
     assert catalogue.role("fallback") is None
 
 
+def test_a_model_of_another_service_is_told_from_those_that_its_provider_serves() -> None:
+    catalogue = Catalogue(LlmSettings(**LOCAL | {"anthropic_key": "k"}, roles={"subagent": "claude-haiku-5-5"}))
+    chosen = catalogue.role("subagent")
+    assert chosen is not None
+    assert chosen.info.is_official
+    assert [info.is_official for info in catalogue.models() if info.provider == "openai"] == [False]
+
+
 def test_a_model_of_a_role_is_not_on_offer_by_that() -> None:
     catalogue = Catalogue(LlmSettings(**OPENAI, roles={"fallback": "gpt-5.4-mini", "subagent": ""}))
     assert [info.id for info in catalogue.models()] == ["gpt-5.5", "demo"]
@@ -45,7 +53,12 @@ def test_a_model_of_a_role_is_not_on_offer_by_that() -> None:
 
 @pytest.mark.parametrize(
     ("role", "setting"),
-    [("subagent", "SUBAGENT_MODEL"), ("compact", "COMPACT_MODEL"), ("fallback", "FALLBACK_MODEL")],
+    [
+        ("subagent", "SUBAGENT_MODEL"),
+        ("compact", "COMPACT_MODEL"),
+        ("title", "TITLE_MODEL"),
+        ("fallback", "FALLBACK_MODEL"),
+    ],
 )
 @pytest.mark.parametrize(
     ("settings", "name"),

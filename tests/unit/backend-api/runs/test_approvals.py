@@ -103,7 +103,7 @@ async def test_nobody_decides_and_it_is_denied_at_its_deadline() -> None:
     assert 299 < (wait.deadline - stage.store.clock()).total_seconds() <= 300
     clock = stage.store.clock
     stage.store.clock = lambda: max(clock(), wait.deadline.replace(year=wait.deadline.year + 1))
-    expiry = ExpireWaits(waits=MemoryWaits(stage.store), stream=stage.stream, notifier=stage.notifier, look_s=0.01)
+    expiry = ExpireWaits(waits=MemoryWaits(stage.store), stream=stage.stream, notifier=stage.notifier, poll_s=0.01)
     async with background_task(expiry.expire_until_cancelled(), "waits"):
         assert await goes_on(stage, model, tools, run_id) == "completed"
     assert tools.started == []
@@ -111,16 +111,29 @@ async def test_nobody_decides_and_it_is_denied_at_its_deadline() -> None:
     assert "nobody approved it in time" in results(model)[0].output
 
 
-async def test_a_message_is_read_in_place_of_a_decision() -> None:
+async def test_a_message_that_interrupts_is_read_in_place_of_a_decision() -> None:
     stage, model, tools = Stage(), ScriptedModel(calling("write"), SAID), box()
     session, run_id = await asked(stage, model, tools)
-    assert await stage.say(session, "better not") == run_id
+    assert await stage.say(session, "better not", interrupt=True) == run_id
     assert await goes_on(stage, model, tools, run_id) == "completed"
     assert tools.started == []
     result, message = model.requests[-1].turns[-2:]
     assert isinstance(result, ToolTurn)
     assert "wrote a message instead" in result.output
     assert message == UserTurn(text="better not")
+
+
+async def test_any_other_message_is_read_after_the_decision() -> None:
+    stage, model, tools = Stage(), ScriptedModel(calling("write"), SAID), box()
+    session, run_id = await asked(stage, model, tools)
+    assert await stage.say(session, "and hurry") == run_id
+    assert not stage.payloads(session, ApprovalResolved)
+    await decide(stage, session, Decision(decision="approve"))
+    assert await goes_on(stage, model, tools, run_id) == "completed"
+    result, message = model.requests[-1].turns[-2:]
+    assert isinstance(result, ToolTurn)
+    assert (result.output, message) == ("done", UserTurn(text="and hurry"))
+    assert len(model.requests) == 2
 
 
 async def test_a_stop_ends_it_and_nothing_ran() -> None:
@@ -137,6 +150,12 @@ async def test_after_approve_all_nothing_is_asked_any_more() -> None:
     await decide(stage, session, Decision(decision="approve_all"))
     assert await goes_on(stage, model, tools, run_id) == "completed"
     assert len(tools.started) == 2
+    assert len(stage.payloads(session, ApprovalRequested)) == 1
+    # It lasts for the session, not for the message.
+    later = ScriptedModel(calling("write"), SAID)
+    async with working(worker_for(stage, later, tools, name="later")):
+        assert (await stage.until_finished(await stage.say(session, "and again"))).status == "completed"
+    assert len(tools.started) == 3
     assert len(stage.payloads(session, ApprovalRequested)) == 1
 
 

@@ -22,7 +22,7 @@ SAID = [TextPart("Well."), FinishPart("stop")]
 
 
 class Slow(MemorySandboxes):
-    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
+    async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
         await asyncio.sleep(START_S)
         return await super().ensure(session_id, user_id)
 

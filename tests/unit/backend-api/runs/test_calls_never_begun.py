@@ -30,7 +30,7 @@ class Sandboxes(MemorySandboxes):
         self.refusal = fault
         self.asked = asyncio.Event()
 
-    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
+    async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
         self.asked.set()
         if self.refusal is not None:
             raise self.refusal

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
+from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.events import ContextCompacted, ContextOpened, Notice, ToolFinished, Usage, UsageUpdated
 from backend_api.domain.agent.model import (
@@ -26,12 +29,15 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.thread import Thread
-from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.agent.tools import Done, Tool, ToolCall
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.tools.compact import COMPACT
 from backend_api.infrastructure.tools.local import MainAgentTools
+from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
+from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from support.scripted import SCRIPTED, HandlerBox, OnOutput, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
+from support.tables import having
 
 STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
 SMALL = replace(SCRIPTED, context_window=1_000)
@@ -69,7 +75,7 @@ def is_summary(request: ModelRequest) -> bool:
 async def told(model: ScriptedModel, *messages: str, info: ModelInfo = SMALL, **worker: Any) -> tuple[Stage, SessionId]:
     stage = Stage()
     session = await stage.open_session(title="named")
-    async with working(worker_for(stage, model, tools(), info=info, **worker)):
+    async with working(worker_for(stage, model, tools(), info=info, **{"table": having(CURRENT_DATE), **worker})):
         for message in messages:
             await stage.until_finished(await stage.say(session, message))
     return stage, session
@@ -94,6 +100,18 @@ async def test_above_the_threshold_it_goes_on_from_a_summary_with_its_last_step_
     assert (compacted.kind, compacted.before >= 700, compacted.after < compacted.before) == ("auto", True, True)
     assert [one.cause for one in stage.payloads(session, ContextOpened)] == ["started", "history"]
     assert len(stage.payloads(session, ToolFinished)) == 2, "the log keeps all of it"
+
+
+async def test_a_provider_that_counts_fewer_tokens_than_we_do_leaves_none_of_them_uncounted() -> None:
+    few: Script = [UsagePart(Usage(input=3, output=2)), TextPart("Seen. " * 200), STOP]
+    stage = Stage()
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, ScriptedModel(few, few, SUMMARY), tools(), info=SMALL)):
+        for message in ("look", "look again"):
+            await stage.until_finished(await stage.say(session, message))
+        await stage.until_finished(await stage.compact(session, None))
+    (compacted,) = stage.payloads(session, ContextCompacted)
+    assert 0 < compacted.after < compacted.before
 
 
 async def test_what_it_cost_is_counted_and_nothing_of_it_is_new() -> None:
@@ -224,6 +242,44 @@ async def test_asked_for_while_it_works_it_comes_before_the_next_answer() -> Non
     assert stage.said(session) == "Done."
 
 
+async def test_what_is_asked_for_while_one_is_written_comes_next_with_its_own_focus() -> None:
+    stage, box = Stage(), tools()
+    session = SessionId("")
+
+    async def want(*focuses: str | None) -> None:
+        for focus in focuses:
+            await stage.compact(session, focus)
+
+    first = [lambda: want("the colours"), *SUMMARY]
+    second = [lambda: want(None, "names", "numbers", "names"), *SUMMARY]
+    model = ScriptedModel([lambda: want("the files"), *look(100)], first, second, SUMMARY, DONE)
+    async with working(worker_for(stage, model, box, info=SMALL)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "look"))
+    focuses = [turn.text.rpartition("\n6. ")[2] for turn in asked_for_summaries(model)]
+    assert ["the files" in focuses[0], "the colours" in focuses[1], "names\nnumbers" in focuses[2]] == [True] * 3
+    told = [(one.kind, one.focus) for one in stage.payloads(session, ContextCompacted)]
+    assert told == [("manual", "the files"), ("manual", "the colours"), ("manual", "names\nnumbers")]
+    assert stage.said(session) == "Done."
+
+
+async def test_what_is_asked_for_while_the_conversation_fills_up_comes_after_that_summary() -> None:
+    stage, box = Stage(), tools()
+    session = SessionId("")
+    during = [lambda: stage.compact(session, "the colours"), *SUMMARY]
+    model = ScriptedModel(look(720), during, SUMMARY, DONE)
+    async with working(worker_for(stage, model, box, info=SMALL)):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "look"))
+    told = [(one.kind, one.focus) for one in stage.payloads(session, ContextCompacted)]
+    assert told == [("auto", None), ("manual", "the colours")]
+
+
+def asked_for_summaries(model: ScriptedModel) -> list[NoteTurn]:
+    lasts = [request.turns[-1] for request in model.requests if is_summary(request)]
+    return [last for last in lasts if isinstance(last, NoteTurn)]
+
+
 async def test_the_agent_asks_for_it_itself() -> None:
     stage, model = (
         Stage(),
@@ -257,3 +313,44 @@ async def test_a_worker_that_takes_over_in_the_middle_asks_anew_and_it_happens_o
     assert end.status == "completed"
     assert len(stage.payloads(session, ContextCompacted)) == 1
     assert len(stage.payloads(session, ToolFinished)) == 2
+
+
+class PlanBox(HandlerBox):
+    """One that looks, one that tells of steps, and those of plan mode."""
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        own = MainAgentTools([*plan_mode_tools(), PLAN_UPDATE])
+        return [*await tools().tools(setup), *await own.tools(setup)]
+
+
+STEPS = [
+    {"title": "Dig", "status": "done", "result": "two metres"},
+    {"title": "Plant", "status": "in_progress", "result": ""},
+]
+
+
+async def test_its_steps_stand_in_the_summary_as_they_were_told_whatever_the_model_says_of_them() -> None:
+    told_steps = ToolCallPart(ToolRequest(call_id="c", name="plan_update", arguments={"steps": STEPS}))
+    model = ScriptedModel([used(300), told_steps, CALLS], look(690), SUMMARY, DONE)
+    stage = Stage()
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, PlanBox(), info=SMALL)):
+        await stage.until_finished(await stage.say(session, "plant a tree"))
+    summary = model.requests[3].turns[0]
+    assert isinstance(summary, NoteTurn)
+    assert "- [done] Dig: two metres\n- [in_progress] Plant" in summary.text
+    (compacted,) = stage.payloads(session, ContextCompacted)
+    assert "Plant" in compacted.summary, "so that every worker reads the same"
+
+
+async def test_plan_mode_lasts_beyond_a_summary() -> None:
+    model = ScriptedModel(look(300), look(690), SUMMARY, DONE)
+    stage = Stage()
+    session = await stage.open_session(title="named", enable_plan_mode=True)
+    async with working(worker_for(stage, model, PlanBox(), info=SMALL)):
+        await stage.until_finished(await stage.say(session, "plant a tree"))
+    before, after = model.requests[0], model.requests[-1]
+    assert "Plan mode" in after.system
+    assert (after.system, after.tools) == (before.system, before.tools)
+    assert "look" not in [tool.name for tool in after.tools]
+    assert {opened.mode for opened in stage.payloads(session, ContextOpened)} == {"plan"}

@@ -8,12 +8,21 @@ from typing import Any
 
 import pytest
 
+from backend_api.domain.agent.capabilities.continuation import CONTINUATION
 from backend_api.domain.agent.events import RunFinished, Usage
-from backend_api.domain.agent.model import FinishPart, ModelAuthError, ModelStreamCutError, TextPart, UsagePart
+from backend_api.domain.agent.model import (
+    FinishPart,
+    ModelAuthError,
+    ModelInfo,
+    ModelStreamCutError,
+    TextPart,
+    UsagePart,
+)
 from backend_api.domain.agent.prices import Prices
 from support.acting import call, looking
 from support.scripted import SCRIPTED, ScriptedModel
 from support.stage import Stage, worker_for, working
+from support.tables import having
 
 STOP, CALLS, LENGTH = FinishPart("stop"), FinishPart("tool_calls"), FinishPart("length")
 USED = UsagePart(Usage(input=1_000, output=1_000))
@@ -23,7 +32,10 @@ PRICED = replace(SCRIPTED, prices=Prices(input=100, cache_read=100, cache_write=
 """A quarter of a dollar a call."""
 
 
-async def play(*scripts: list[Any], does: str = "") -> RunFinished:
+FREE = replace(SCRIPTED, prices=Prices(input=0, cache_read=0, cache_write=0, output=0))
+
+
+async def play(*scripts: list[Any], does: str = "", info: ModelInfo = PRICED) -> RunFinished:
     """A run whose last script is cut by what a person `does`."""
     stage, is_asked = Stage(), asyncio.Event()
 
@@ -34,7 +46,7 @@ async def play(*scripts: list[Any], does: str = "") -> RunFinished:
     last = [*scripts[-1], hold] if does else scripts[-1]
     model = ScriptedModel(*scripts[:-1], last, DONE)
     session = await stage.open_session(title="named")
-    async with working(worker_for(stage, model, looking(), info=PRICED)):
+    async with working(worker_for(stage, model, looking(), info=info, table=having(CONTINUATION))):
         run = await stage.say(session, "go")
         if does:
             await asyncio.wait_for(is_asked.wait(), 30)
@@ -68,3 +80,9 @@ async def test_one_that_broke_in_the_middle_is_not_left_out_nor_what_it_went_on_
 async def test_one_that_was_refused_costs_nothing() -> None:
     end = await play(LOOK, [ModelAuthError("No.")])
     assert (end.status, end.usage.cost) == ("failed", 0.25)
+
+
+@pytest.mark.parametrize("does", ["stop", "message"])
+async def test_one_of_a_free_model_costs_nothing_also_where_it_was_cut(does: str) -> None:
+    end = await play(LOOK, [USED, TextPart("Well")], does=does, info=FREE)
+    assert (end.usage.cost, end.usage.known_cost) == (0, 0)

@@ -7,6 +7,7 @@ from typing import Any
 
 from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.domain.agent.approvals import Decision
+from backend_api.domain.agent.capabilities.approval import approval
 from backend_api.domain.agent.events import ApprovalRequested, RunStarted, SubagentStarted, ToolCalled, ToolFinished
 from backend_api.domain.agent.model import TextPart
 from backend_api.domain.agent.tools import Done, ToolCall
@@ -15,6 +16,7 @@ from backend_api.infrastructure.memory.run_waits import MemoryWaits
 from support.acting import CALLS, STOP, USED, Acting, Tools, call, hand_on
 from support.scripted import HandlerBox, OnOutput
 from support.stage import USER, Stage, until, worker_for, working
+from support.tables import having
 
 
 class Steps:
@@ -90,7 +92,8 @@ async def test_a_drained_run_one_of_whose_agents_asks_waits_and_goes_on_inside_e
     box.add("quick", quick, read_only=True)
     box.add("write", write)
     model = Acting(hand_on("quick", "write"), act)
-    first = worker_for(stage, model, Tools(box))
+    table = having(approval(expires_s=300.0))
+    first = worker_for(stage, model, Tools(box), table=table)
     async with working(first) as task:
         run = await stage.say(session, "go")
         await until(lambda: "quick" in ended(stage, session))
@@ -99,11 +102,11 @@ async def test_a_drained_run_one_of_whose_agents_asks_waits_and_goes_on_inside_e
         asks.set()
         await asyncio.wait_for(task, 10)
     assert stage.run(run).status == RunStatus.WAITING
-    (approval,) = stage.payloads(session, ApprovalRequested)
+    (asked,) = stage.payloads(session, ApprovalRequested)
     assert ended(stage, session) == {"quick": "quick"}
     answer = AnswerWait(MemoryWaits(stage.store), stage.stream, stage.notifier)
-    async with working(worker_for(stage, model, Tools(box), name="worker_2")):
-        await answer(session, USER, approval.approval_id, Decision(decision="approve"))
+    async with working(worker_for(stage, model, Tools(box), name="worker_2", table=table)):
+        await answer(session, USER, asked.approval_id, Decision(decision="approve"))
         assert (await stage.until_finished(run)).status == "completed"
     assert sorted(name for name, _ in box.started) == ["quick", "write"]
     tasks = [one.preview for one in stage.payloads(session, ToolFinished) if one.agent_id is None]

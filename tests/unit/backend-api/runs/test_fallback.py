@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from backend_api.domain.agent.capabilities.pictures import PICTURES
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.events import ContextOpened, Notice, RunFinished, ToolFinished, Usage
 from backend_api.domain.agent.model import (
@@ -35,6 +36,7 @@ from support.acting import Acting, Tools, call, hand_on, look_and_tell, looking
 from support.photographs import png
 from support.scripted import SCRIPTED, HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
+from support.tables import having
 
 STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
 USED = UsagePart(Usage(input=1_000, output=1_000))
@@ -61,7 +63,10 @@ async def play(
     stage: Stage, first: Any, second: Any, session: SessionId | None = None, other: ModelInfo = OTHER, **worker: Any
 ) -> tuple[SessionId, RunFinished]:
     session = session or await stage.open_session(title="named")
-    async with working(worker_for(stage, first, box(), roles={"fallback": ready(second, other)}, **worker)):
+    table = having(PICTURES)
+    async with working(
+        worker_for(stage, first, box(), roles={"fallback": ready(second, other)}, table=table, **worker)
+    ):
         return session, await stage.until_finished(await stage.say(session, "go"))
 
 

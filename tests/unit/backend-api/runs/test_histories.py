@@ -259,7 +259,7 @@ async def test_what_was_used_last_is_kept_up_to_the_bound() -> None:
     sessions = [await stage.open_session() for _ in range(3)]
     for session in sessions:
         await stage.say(session, "x" * 10_000)
-    histories = Histories(at_most=30_000)
+    histories = Histories(at_most=50_000)
     for session in sessions:
         history = histories.borrow(session)
         await history.read_on(stage.log)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend_api.domain.agent.capabilities.old_results import KEPT, MARKER
-from backend_api.domain.agent.events import ContextOpened, ToolFinished
+from backend_api.domain.agent.events import ContextCompacted, ContextOpened, ToolFinished
 from backend_api.domain.agent.model import (
     FinishPart,
     ModelRequest,
@@ -71,6 +71,10 @@ async def test_results_are_replaced_once_that_frees_enough_and_the_log_keeps_the
     opened = stage.payloads(session, ContextOpened)
     assert [(one.cause, one.replaced) for one in opened] == [("started", 0), ("history", 3)]
     events = stage.events(session)
+    results = [one.seq for one in events if isinstance(one.payload, ToolFinished)]
+    (compacted,) = stage.payloads(session, ContextCompacted)
+    assert (compacted.kind, compacted.through_seq, compacted.summary) == ("micro", results[2], "")
+    assert compacted.before - compacted.after == 3 * 400
     whole = [one.payload.preview for one in events if isinstance(one.payload, ToolFinished)]
     assert [text[:2] for text in whole] == [f"{number}:" for number in range(1, 9)]
 
@@ -81,7 +85,7 @@ async def test_short_results_and_those_not_yet_seen_stay() -> None:
     last = outputs(model.requests[-1])
     assert last[0].startswith("1:"), "shorter than its marker is worth"
     assert last[1:3] == [LOOKED, LOOKED]
-    assert all(len(output) == 2_000 for output in last[3:]), "nobody has read these"
+    assert [len(output) for output in last[3:]] == [2_000] * 5, "nobody has read these"
 
 
 async def test_a_new_opening_for_another_reason_replaces_what_it_can() -> None:

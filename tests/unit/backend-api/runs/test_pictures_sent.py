@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from backend_api.application.runs.pictures import PictureCache
 from backend_api.bootstrap.capabilities import capabilities
-from backend_api.domain.agent.capabilities.pictures import BLIND, LEFT_OUT, MOST, MOST_BYTES
+from backend_api.domain.agent.capabilities.pictures import BLIND, LEFT_OUT
 from backend_api.domain.agent.capability import Capabilities
 from backend_api.domain.agent.events import ContextOpened, Event, MessageCompleted, RunFinished
 from backend_api.domain.agent.model import (
@@ -30,14 +30,14 @@ from backend_api.domain.agent.model import (
     ToolRequest,
     ToolTurn,
 )
-from backend_api.domain.agent.pictures import Picture
+from backend_api.domain.agent.pictures import MOST_PICTURES, MOST_PICTURES_BYTES, Picture
 from backend_api.domain.agent.recorded import Body
 from backend_api.domain.agent.thread import Thread
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError
 from backend_api.domain.errors import UnavailableError
-from backend_api.infrastructure.llm import anthropic_messages, openai_chat
+from backend_api.infrastructure.llm import anthropic_input, chat_messages
 from backend_api.infrastructure.memory.sessions import MemoryEventLog
 from backend_api.infrastructure.memory.store import MemoryStore
 from support.photographs import jpeg, png
@@ -45,7 +45,9 @@ from support.scripted import ANY, SCRIPTED, HandlerBox, OnOutput, Script, Script
 from support.stage import Stage, worker_for, working
 
 STOP, CALLS, LENGTH = FinishPart("stop"), FinishPart("tool_calls"), FinishPart("length")
-SEEING = replace(SCRIPTED, vision=True)
+BLIND_ONE = replace(SCRIPTED, context_window=10**9)
+"""So many pictures fill no window: a summary would number the answers anew."""
+SEEING = replace(BLIND_ONE, vision=True)
 OTHER = replace(SEEING, id="other")
 
 
@@ -103,23 +105,30 @@ def results(request: ModelRequest) -> list[ToolTurn]:
     return [turn for turn in request.turns if isinstance(turn, ToolTurn)]
 
 
-def wire(module: Any, request: ModelRequest) -> list[str]:
+WRITTEN: list[Callable[[ModelRequest], list[bytes]]] = [
+    chat_messages.messages_of,
+    lambda request: anthropic_input.messages_of(anthropic_input.spoken_in(request), request),
+]
+
+
+def wire(written: Callable[[ModelRequest], list[bytes]], request: ModelRequest) -> list[str]:
     """What is sent of the conversation in a provider's words, piece by piece; whose each one is stands before it."""
     pieces: list[str] = []
-    for message in module.messages_of(request):
+    for message in map(json.loads, written(request)):
         content: Any = message["content"] or ""
         parts: list[Any] = content.split("\n\n") if isinstance(content, str) else content
         for part in parts:
-            text: str = part if isinstance(part, str) else json.dumps(part)
+            # A mark of the cache is no part of what is said, and moves.
+            text = part if isinstance(part, str) else json.dumps({**part, "cache_control": None})
             pieces.append(f"{message['role']}: {text}")
     return pieces
 
 
 def is_more_of(request: ModelRequest, last: ModelRequest) -> bool:
     """Whether it begins with all that was sent last, to either provider."""
-    for module in (anthropic_messages, openai_chat):
-        before = wire(module, last)
-        if wire(module, request)[: len(before)] != before:
+    for written in WRITTEN:
+        before = wire(written, last)
+        if wire(written, request)[: len(before)] != before:
             return False
     return True
 
@@ -146,7 +155,7 @@ async def play(steps: list[tuple[str, str]]) -> None:
     info, workers = SEEING, [worker_for(stage, model, camera(), info=SEEING)]
     for step, who in steps:
         if who != "same worker":
-            info = {"blind": SCRIPTED, "another model": OTHER}.get(who, info)
+            info = {"blind": BLIND_ONE, "another model": OTHER}.get(who, info)
             workers.append(worker_for(stage, model, camera(), name=f"worker_{len(workers) + 1}", info=info))
         model.refuses = step == "refuse"
         model.go_on_with(*script(step, len(model.requests), stage, session))
@@ -155,8 +164,8 @@ async def play(steps: list[tuple[str, str]]) -> None:
     events = stage.events(session)
     last: ModelRequest | None = None
     for number, request in enumerate(model.requests):
-        assert len(shown(request)) <= MOST
-        assert sum(map(len, shown(request))) <= MOST_BYTES
+        assert len(shown(request)) <= MOST_PICTURES
+        assert sum(map(len, shown(request))) <= MOST_PICTURES_BYTES
         if (end := said_at(events, number)) is None:
             continue
         again = await sent_again(stage, session, events[:end])
@@ -237,7 +246,7 @@ async def test_one_that_does_not_is_told_that_there_was_one_and_sent_none_of_its
 
 
 async def test_a_long_look_at_a_page_goes_on_seeing_what_is_new() -> None:
-    rounds = MOST * 3
+    rounds = MOST_PICTURES * 3
     stage = Stage()
     model = ScriptedModel(*[[*calls("shoot"), CALLS]] * rounds, [TextPart("Done."), STOP])
     session = await stage.open_session(title="named")
@@ -281,7 +290,7 @@ async def test_bytes_that_are_no_picture_are_said_to_be_unreadable_and_are_not_s
     stage, model = Stage(), ScriptedModel([*calls("scribble", "shoot"), CALLS], [TextPart("One."), STOP])
     await answered(stage, model)
     assert len(shown(model.requests[1])) == 1
-    assert json.dumps(openai_chat.messages_of(model.requests[1])).count("can't be read") == 1
+    assert b"".join(chat_messages.messages_of(model.requests[1])).count(b"can't be read") == 1
 
 
 class SlowLog(MemoryEventLog):

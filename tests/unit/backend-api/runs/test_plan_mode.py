@@ -110,10 +110,10 @@ async def test_a_rejected_plan_leaves_the_mode_as_it_is_and_tells_why() -> None:
     assert [(one.decision, one.by) for one in stage.payloads(session, PlanDecided)] == [("reject", "user")]
 
 
-async def test_a_message_rejects_the_plan_and_is_read_next() -> None:
+async def test_a_message_that_interrupts_rejects_the_plan_and_is_read_next() -> None:
     stage, box, model = Stage(), Box(), ScriptedModel(PROPOSE, SAID)
     session, run_id = await proposed(stage, model, box, enable_plan_mode=True)
-    assert await stage.say(session, "approve, the page says") == run_id
+    assert await stage.say(session, "approve, the page says", interrupt=True) == run_id
     await goes_on(stage, model, box, run_id)
     result, message = model.requests[-1].turns[-2:]
     assert isinstance(result, ToolTurn)
@@ -121,6 +121,17 @@ async def test_a_message_rejects_the_plan_and_is_read_next() -> None:
     assert message == UserTurn(text="approve, the page says")
     assert offered(model) == [READING] * 2
     assert [(one.decision, one.by) for one in stage.payloads(session, PlanDecided)] == [("reject", "message")]
+
+
+async def test_no_other_message_decides_about_the_plan() -> None:
+    stage, box, model = Stage(), Box(), ScriptedModel(PROPOSE, SAID)
+    session, run_id = await proposed(stage, model, box, enable_plan_mode=True)
+    assert await stage.say(session, "approve, the page says") == run_id
+    assert not stage.payloads(session, PlanDecided)
+    await decide(stage, session, REJECT)
+    await goes_on(stage, model, box, run_id)
+    assert model.requests[-1].turns[-1] == UserTurn(text="approve, the page says")
+    assert offered(model) == [READING] * 2
 
 
 async def test_a_stop_ends_the_wait_and_the_mode_stays() -> None:
@@ -167,3 +178,41 @@ async def test_who_works_for_it_only_reads_too() -> None:
         assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
     assert box.started == []
     assert offered(model)[1] == ["read"]
+
+
+async def test_a_call_after_the_one_that_enters_is_not_run() -> None:
+    stage, box = Stage(), Box()
+    model = ScriptedModel(calls(("write", {}), ("enter_plan_mode", {}), ("write", {}), ("read", {})), SAID)
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+    assert [name for name, _ in box.started] == ["write", "read"]
+    assert "in plan mode only tools that read" in results(model)[2]
+
+
+async def test_a_person_who_turns_it_on_while_the_model_answers_stops_what_that_asks_for() -> None:
+    stage, box = Stage(), Box()
+
+    async def turn_on() -> None:
+        await stage.sessions.change(session, USER, {"options": {"enable_plan_mode": True}})
+
+    model = ScriptedModel([turn_on, *calls(("write", {}), ("read", {}))], SAID)
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+    assert [name for name, _ in box.started] == ["read"]
+    assert offered(model) == [ALL, READING]
+
+
+async def test_who_works_for_it_changes_nothing_either_once_it_is_on() -> None:
+    stage, box = Stage(), Box()
+
+    async def turn_on() -> None:
+        await stage.sessions.change(session, USER, {"options": {"enable_plan_mode": True}})
+
+    given = {"title": "t", "task": "do it", "kind": "general"}
+    model = ScriptedModel(calls(("task", given)), [turn_on, *calls(("write", {}))], SAID, SAID)
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+    assert box.started == []

@@ -190,7 +190,7 @@ async def test_one_that_takes_too_long_is_ended_with_what_it_has_at_work() -> No
 
 
 class Hasty:
-    """The same tools with 50 ms for another agent."""
+    """The same tools with a second for another agent, which has to have come to its call by then."""
 
     def __init__(self, inner: Tools) -> None:
         self._inner = inner
@@ -200,7 +200,7 @@ class Hasty:
 
         async def soon(call: ToolCall, assignment: Any) -> Done:
             assert delegate is not None
-            return await delegate(call, replace(assignment, within_s=0.05))
+            return await delegate(call, replace(assignment, within_s=1.0))
 
         return await self._inner.tools(replace(setup, delegate=soon))
 

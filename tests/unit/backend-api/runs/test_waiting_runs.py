@@ -13,6 +13,7 @@ from backend_api.application.conversation.answer_wait import AnswerWait
 from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.capabilities import capabilities
+from backend_api.domain.agent.capabilities.approval import approval
 from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.events import Notice, QuestionAnswered, QuestionAsked, RunStarted, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
@@ -25,6 +26,7 @@ from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.local import LocalTools
 from support.scripted import HandlerBox, OnOutput, ScriptedModel, call_tool
 from support.stage import USER, Stage, until, worker_for, working
+from support.tables import having
 
 SAID = [TextPart("Well."), FinishPart("stop")]
 
@@ -59,6 +61,21 @@ async def test_an_answer_goes_on_with_the_run_on_another_worker() -> None:
     assert [one.attempt for one in stage.payloads(session, RunStarted)] == [1, 2]
 
 
+async def test_ten_questions_in_a_row_are_ten_waits_and_no_failed_attempt() -> None:
+    stage, model = Stage(), ScriptedModel(*[asking()] * 10, SAID)
+    session = await stage.open_session()
+    run_id = await stage.say(session, "go")
+    answer = AnswerWait(MemoryWaits(stage.store), stage.stream, stage.notifier)
+    for number in range(10):
+        # Each on a worker of its own, as after ten restarts.
+        async with working(worker_for(stage, model, LocalTools([ask_user()]), name=f"worker_{number}")):
+            await until(lambda asked=number: len(stage.payloads(session, QuestionAsked)) > asked)
+        assert stage.run(run_id).status == RunStatus.WAITING
+        await answer(session, USER, stage.payloads(session, QuestionAsked)[-1].question_id, Answers({"q1": "red"}))
+    assert await goes_on(stage, model, run_id) == "completed"
+    assert [one.by for one in stage.payloads(session, QuestionAnswered)] == ["user"] * 10
+
+
 async def test_only_the_agent_that_the_person_talks_to_has_a_tool_that_asks() -> None:
     table = capabilities(LocalTools([ask_user()]))
     kinds: list[AgentKind] = ["main", "general", "explore"]
@@ -77,15 +94,65 @@ async def test_a_tool_that_asks_without_saying_that_it_does_is_named_and_the_run
     assert not stage.payloads(session, QuestionAsked)
 
 
-async def test_a_message_is_read_after_the_question_nobody_answered() -> None:
+async def test_a_message_that_interrupts_is_read_after_the_question_nobody_answered() -> None:
     stage, model = Stage(), ScriptedModel(asking(), SAID)
     _, run_id = await ask(stage, model)
-    assert await stage.say(stage.run(run_id).session_id, "never mind") == run_id
+    assert await stage.say(stage.run(run_id).session_id, "never mind", interrupt=True) == run_id
     assert await goes_on(stage, model, run_id) == "completed"
     result, message = model.requests[-1].turns[-2:]
     assert isinstance(result, ToolTurn)
     assert "wrote a message instead" in result.output
     assert message == UserTurn(text="never mind")
+
+
+@pytest.mark.parametrize("comes", ["before it waits", "while it waits", "before and while"])
+async def test_any_other_message_leaves_it_waiting_and_is_read_after_the_answer(comes: str) -> None:
+    stage = Stage()
+    session = await stage.open_session()
+
+    async def interject() -> None:
+        await stage.say(session, "in blue")
+
+    model = ScriptedModel([*([interject] if "before" in comes else []), *asking()], SAID)
+    async with working(worker_for(stage, model, LocalTools([ask_user()]), name="first")):
+        run_id = await stage.say(session, "go")
+        await until(lambda: stage.run(run_id).status == RunStatus.WAITING)
+        if "while" in comes:
+            assert await stage.say(session, "or green") == run_id
+    assert stage.run(run_id).status == RunStatus.WAITING
+    assert not stage.payloads(session, QuestionAnswered)
+    (asked,) = stage.payloads(session, QuestionAsked)
+    answer = AnswerWait(MemoryWaits(stage.store), stage.stream, stage.notifier)
+    await answer(session, USER, asked.question_id, Answers({"q1": "red"}))
+    assert await goes_on(stage, model, run_id) == "completed"
+    assert len(model.requests) == 2
+    said = [*(["in blue"] if "before" in comes else []), *(["or green"] if "while" in comes else [])]
+    result, *messages = model.requests[-1].turns[-1 - len(said) :]
+    assert isinstance(result, ToolTurn)
+    assert "> red" in result.output
+    assert messages == [UserTurn(text=text) for text in said]
+
+
+@pytest.mark.parametrize("ends", ["deadline", "stop", "worker dies"])
+async def test_a_message_to_a_run_that_waits_is_read_however_the_wait_ends(ends: str) -> None:
+    stage, model = Stage(), ScriptedModel(asking(), SAID, SAID)
+    session, run_id = await ask(stage, model, expires_s=-1 if ends == "deadline" else 60)
+    await stage.say(session, "in blue")
+    waits = MemoryWaits(stage.store)
+    match ends:
+        case "deadline":
+            assert await waits.expire(run_id) is not None
+        case "stop":
+            await stage.stop(session)
+            # What was said before a stop is stopped with it, and read with what is said next.
+            run_id = await stage.say(session, "go on")
+        case _:
+            (asked,) = stage.payloads(session, QuestionAsked)
+            await waits.answer(session, USER, asked.question_id, Answers({"q1": "red"}))
+            assert await stage.ledger.claim("dead", lease_s=-1, model="m", run_id=run_id) is not None
+    assert await goes_on(stage, model, run_id) == "completed"
+    assert model.requests[1].turns.count(UserTurn(text="in blue")) == 1
+    assert len(model.requests) == 2
 
 
 async def test_a_deadline_goes_on_without_an_answer() -> None:
@@ -104,7 +171,7 @@ async def test_a_run_that_goes_on_after_a_wait_was_not_taken_over_and_one_whose_
 
     stage, model, before = Stage(), ScriptedModel(asking(), SAID), taken_over()
     session, run_id = await ask(stage, model)
-    await stage.say(session, "never mind")
+    await stage.say(session, "never mind", interrupt=True)
     assert await goes_on(stage, model, run_id) == "completed"
     assert taken_over() == before
     run_id = await stage.say(session, "and now?")
@@ -120,7 +187,7 @@ async def test_that_another_model_answers_is_said_once() -> None:
     async with working(worker_for(stage, model, LocalTools([ask_user()]))):
         run_id = await stage.say(session, "go")
         await until(lambda: stage.run(run_id).status == RunStatus.WAITING)
-        await stage.say(session, "never mind")
+        await stage.say(session, "never mind", interrupt=True)
         assert (await stage.until_finished(run_id)).status == "completed"
         await stage.until_finished(await stage.say(session, "more"))
     (notice,) = stage.payloads(session, Notice)
@@ -149,7 +216,7 @@ async def test_a_stop_that_comes_before_the_wait_is_stored_is_told_as_one(tool: 
     calls = asking() if tool == "asks" else [called, FinishPart("tool_calls")]
     tools = LocalTools([ask_user()]) if tool == "asks" else box
     model = ScriptedModel([stop, *calls], SAID)
-    async with working(worker_for(stage, model, tools)):
+    async with working(worker_for(stage, model, tools, table=having(approval(expires_s=300.0)))):
         run_id = await stage.say(session, "go")
         await until(lambda: stage.run(run_id).status.is_end)
     (result,) = stage.payloads(session, ToolFinished)

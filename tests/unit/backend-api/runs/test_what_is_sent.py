@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from itertools import groupby, pairwise
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backend_api.domain.agent.capabilities.continuation import CONTINUATION
+from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
+from backend_api.domain.agent.capabilities.preset import PRESET
 from backend_api.domain.agent.events import (
     ContextNote,
     ContextOpened,
@@ -30,11 +34,13 @@ from backend_api.domain.agent.model import (
     ToolTurn,
     UserTurn,
 )
+from backend_api.domain.agent.presets import Preset, Presets, PresetText
 from backend_api.domain.agent.thread import Thread
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import SessionId
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import Stage, worker_for, working
+from support.tables import having
 
 STOP, CALLS, LENGTH = FinishPart("stop"), FinishPart("tool_calls"), FinishPart("length")
 
@@ -84,17 +90,65 @@ def test_the_log_says_again_what_each_answer_was_given_to(steps: list[tuple[str,
     asyncio.run(play(steps))
 
 
+PRESETS = Presets(
+    [
+        Preset(id="whole", text=PresetText(label="Whole", description="")),
+        Preset(id="talk", text=PresetText(label="Talk", description=""), prompt="Talk.", tools=frozenset()),
+    ],
+    default="whole",
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([None, "whole", "talk", "gone"]), st.booleans()), min_size=1, max_size=8))
+def test_between_openings_what_was_sent_is_only_added_to_whatever_preset_is_chosen(
+    steps: list[tuple[str | None, bool]],
+) -> None:
+    asyncio.run(play_presets(steps))
+
+
+async def play_presets(steps: list[tuple[str | None, bool]]) -> None:
+    stage = Stage()
+    session = await stage.open_session(title="named")
+    call = ToolCallPart(ToolRequest(call_id="x", name="look", arguments={}))
+    model = ScriptedModel([STOP])
+    chosen: list[str | None] = []
+    for number, (preset, calls) in enumerate(steps):
+        await stage.choose(session, preset)
+        asked, said = len(model.requests), TextPart(spoken(number))
+        model.go_on_with(*([[call, CALLS], [said, STOP]] if calls else [[said, STOP]]))
+        name = f"worker_{number}"
+        async with working(worker_for(stage, model, box(), name=name, presets=PRESETS, table=having(PRESET))):
+            assert (await stage.until_finished(await stage.say(session, f"message {number}"))).status == "completed"
+        chosen += [preset] * (len(model.requests) - asked)
+    opened = stage.payloads(session, ContextOpened)
+    wanted = [("whole" if one is None else one) for one in chosen]
+    for (before, one), (after, other) in pairwise(zip(model.requests, wanted, strict=True)):
+        if one == other:
+            assert sent(before) == sent(after)
+            assert list(after.turns[: len(before.turns)]) == list(before.turns)
+    changes = sum(one != other for one, other in pairwise(wanted))
+    assert [one.cause for one in opened] == ["started"] + ["preset"] * changes
+    epochs = [one.missing_preset or one.preset for one in opened]
+    assert epochs == [one for one, _ in groupby(wanted)]
+    for request, preset in zip(model.requests, wanted, strict=True):
+        assert [tool.name for tool in request.tools] == ([] if preset == "talk" else ["look"])
+        assert ("Talk." in request.system) == (preset == "talk")
+
+
 async def play(steps: list[tuple[str, str]]) -> None:
     stage = Stage()
     session = await stage.open_session(title="named")
     days = [datetime(2026, 1, 1, tzinfo=UTC)]
     model = ScriptedModel([STOP])
-    workers = [worker_for(stage, model, box(), clock=lambda: days[-1])]
+    table = having(CONTINUATION)
+    workers = [worker_for(stage, model, box(), clock=lambda: days[-1], table=table)]
     for step, who in steps:
         if who == "next day":
             days.append(days[-1] + timedelta(days=1))
         if who == "another worker":
-            workers.append(worker_for(stage, model, box(), name=f"worker_{len(workers) + 1}", clock=lambda: days[-1]))
+            name = f"worker_{len(workers) + 1}"
+            workers.append(worker_for(stage, model, box(), name=name, clock=lambda: days[-1], table=table))
         model.go_on_with(*script(step, len(model.requests), stage, session))
         async with working(workers[-1]):
             await stage.until_finished(await stage.say(session, f"message {len(model.requests)}"))
@@ -152,6 +206,7 @@ def script(step: str, number: int, stage: Stage, session: SessionId) -> list[lis
 
 
 async def answered(stage: Stage, model: ScriptedModel, session: SessionId, text: str, **worker: Any) -> None:
+    worker = {"table": having(CURRENT_DATE), **worker}
     async with working(worker_for(stage, model, worker.pop("box", None) or box(), **worker)):
         await stage.until_finished(await stage.say(session, text))
 

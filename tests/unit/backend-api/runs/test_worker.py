@@ -4,9 +4,13 @@ import asyncio
 import time
 from typing import Any
 
+import pytest
+
 from backend_api.application import measures
+from backend_api.application.runs.name_session import title_of
 from backend_api.application.runs.run_services import RunOptions
-from backend_api.application.runs.title import title_of
+from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
+from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.domain.agent.events import (
     ContextOpened,
     ErrorEvent,
@@ -36,6 +40,7 @@ from backend_api.domain.agent.model import (
     UserTurn,
 )
 from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import Lease, RunId
 from backend_api.domain.notifier import Topic
@@ -45,6 +50,7 @@ from backend_api.infrastructure.memory.store import MemoryStore
 from support.acting import CALLS, STOP, call
 from support.scripted import HandlerBox, OnOutput, ScriptedModel
 from support.stage import USER, Stage, until, worker_for, working
+from support.tables import having
 
 
 async def echo(context: ToolCall, arguments: dict[str, Any], on_output: OnOutput) -> Done:
@@ -180,7 +186,7 @@ async def test_stop_in_mid_tool_cancels_it_and_leaves_a_valid_conversation() -> 
     box = HandlerBox()
     box.add("hang", hang)
     model = ScriptedModel([call("hang"), CALLS], [TextPart("Again."), STOP])
-    async with working(worker_for(stage, model, box)):
+    async with working(worker_for(stage, model, box, table=having(CURRENT_DATE))):
         session = await stage.open_session()
         run = await stage.say(session, "go")
         await until(lambda: bool(box.started))
@@ -268,6 +274,55 @@ async def test_a_computer_that_cannot_be_had_ends_the_run_with_the_reason() -> N
     assert stage.payloads(session, ErrorEvent)[0].code == "computer_unavailable"
 
 
+async def test_a_tool_that_throws_is_a_result_and_the_run_goes_on(caplog: Any) -> None:
+    async def throw(*_: Any) -> Done:
+        raise ZeroDivisionError("secret detail")
+
+    async def throw_early(call: ToolCall, *_: Any) -> Done:
+        call.mark_begun(False)
+        raise ZeroDivisionError("secret detail")
+
+    stage, box = Stage(), HandlerBox()
+    box.add("throw", throw)
+    box.add("early", throw_early)
+    model = ScriptedModel([call("throw"), call("early"), CALLS], [TextPart("It broke."), STOP])
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        end = await stage.until_finished(await stage.say(session, "go"))
+    assert end.status == "completed"
+    first, second = stage.payloads(session, ToolFinished)
+    assert (first.success, second.success) == (False, False)
+    assert "may have happened" in first.preview
+    assert second.preview.startswith("Nothing was run")
+    assert "secret detail" not in first.preview
+    assert "ZeroDivisionError" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["x" * 100_000_000, "\x00\x01\x7f\ufffe" * 10_000, "\udcff\ud800 half" * 5_000, "\udcff", ""],
+    ids=["100 MB", "control characters", "halves of pairs", "half a pair", "nothing"],
+)
+async def test_whatever_a_tool_prints_is_a_bounded_result_and_the_run_goes_on(output: str) -> None:
+    async def print_it(*_: Any) -> Done:
+        return Done(success=True, output=output)
+
+    stage, box = Stage(), HandlerBox()
+    box.add("print", print_it)
+    model = ScriptedModel([call("print"), CALLS], [TextPart("Well."), STOP])
+    async with working(worker_for(stage, model, box)):
+        session = await stage.open_session()
+        end = await stage.until_finished(await stage.say(session, "go"))
+    assert end.status == "completed"
+    (result,) = [turn for turn in model.requests[1].turns if isinstance(turn, ToolTurn)]
+    assert len(result.output) <= MAX_RESULT_CHARACTERS
+    result.output.encode()
+    (finished,) = stage.payloads(session, ToolFinished)
+    assert len(finished.preview) <= 2_000
+    finished.preview.encode()
+    assert finished.body is None or finished.body.size <= 4_000_000
+
+
 async def test_a_crash_in_a_run_ends_it_and_the_worker_goes_on(caplog: Any) -> None:
     stage = Stage()
     model = ScriptedModel([ZeroDivisionError("bug")], [TextPart("Fine."), STOP])
@@ -335,7 +390,7 @@ async def test_a_call_made_where_there_are_no_tools_is_not_run_and_a_message_mea
     model = ScriptedModel(
         [call("write"), CALLS], [speak_up, TextPart("Enough."), call("write"), CALLS], [TextPart("Hi."), STOP]
     )
-    async with working(worker_for(stage, model, box)):
+    async with working(worker_for(stage, model, box, table=having(TURN_LIMIT))):
         first = await stage.until_finished(await stage.say(session, "go"))
         assert (first.status, first.reason, len(ran)) == ("completed", "max_turns", 1)
         async with asyncio.timeout(10):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+from backend_api.application.conversation.agent_files import AgentFiles
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.domain.agent.events import MessageUser, ToolFinished
 from backend_api.domain.agent.recorded import Recorded
@@ -23,7 +24,7 @@ async def test_it_has_every_event_with_what_the_model_read_of_it() -> None:
     result = ToolFinished(call_id="c", success=True, preview="short")
     await stores.ledger.record(lease, [Recorded(payload=result, output="long")])
     sandbox = await sandboxes.ensure(session_id, ANNA)
-    write = WriteTranscript(stores.log, sandboxes, workspace, lambda: AT)
+    write = WriteTranscript(stores.log, AgentFiles(sandboxes, workspace), lambda: AT)
     path = await write(session_id, ANNA)
     assert path == ".transcripts/transcript_20260305T060708000009.jsonl"
     async with workspace.download(sandbox, path) as download:
@@ -35,7 +36,10 @@ async def test_it_has_every_event_with_what_the_model_read_of_it() -> None:
 async def test_a_session_without_a_computer_gets_none_for_it() -> None:
     stores, sandboxes = memory_stores(), MemorySandboxes()
     session_id = await stores.session()
-    assert await WriteTranscript(stores.log, sandboxes, MemoryWorkspace(), lambda: AT)(session_id, ANNA) is None
+    assert (
+        await WriteTranscript(stores.log, AgentFiles(sandboxes, MemoryWorkspace()), lambda: AT)(session_id, ANNA)
+        is None
+    )
     assert (await sandboxes.status(session_id)).status not in ("ready", "starting")
 
 
@@ -44,5 +48,5 @@ async def test_one_that_can_not_be_written_is_done_without() -> None:
     session_id = await stores.session()
     await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="long " * 100))
     await sandboxes.ensure(session_id, ANNA)
-    write = WriteTranscript(stores.log, sandboxes, MemoryWorkspace(max_bytes=100), lambda: AT)
+    write = WriteTranscript(stores.log, AgentFiles(sandboxes, MemoryWorkspace(max_bytes=100)), lambda: AT)
     assert await write(session_id, ANNA) is None

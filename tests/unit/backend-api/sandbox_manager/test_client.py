@@ -11,7 +11,7 @@ import pytest
 from backend_api.domain.agent.events import SandboxUpdated
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.entity import Scope
-from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
+from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxQueuedError, SandboxUnavailableError
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
 from contracts.errors import Problem
 from contracts.sandboxes import EndpointToken, SandboxList
@@ -49,11 +49,12 @@ class Manager:
         self.refuse_tokens = False
         self.problem: Problem | None = None
         self.retryable = False
+        self.queue_reason: Any = "user_limit"
         self.now = 0.0
 
-    def client(self) -> SandboxManagerClient:
+    def client(self, **fields: Any) -> SandboxManagerClient:
         http = httpx.AsyncClient(transport=httpx.MockTransport(self.answer), base_url="http://manager")
-        return SandboxManagerClient(http, clock=lambda: self.now)
+        return SandboxManagerClient(http, clock=lambda: self.now, **fields)
 
     def answer(self, request: httpx.Request) -> httpx.Response:
         self.calls.append(f"{request.method} {request.url.path}")
@@ -79,6 +80,7 @@ class Manager:
         status = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
         place = 2 if status is WireStatus.QUEUED else None
         told = sandbox(status, reason="No memory.", retryable=self.retryable, queue_position=place)
+        told.queue_reason = self.queue_reason if place else None
         return httpx.Response(200, content=told.model_dump_json())
 
 
@@ -102,7 +104,7 @@ async def test_a_computer_that_stands_in_line_is_waited_for_step_by_step() -> No
     assert manager.calls.count("GET /sandboxes/b1") == 3
     manager.statuses = [WireStatus.QUEUED]
     told = await manager.client().status("s")
-    assert (told.status, told.queue_position) == ("starting", 2)
+    assert (told.status, told.queue_position, told.queue_reason) == ("starting", 2, "user_limit")
 
 
 async def test_keeping_a_computer_is_told_at_once_and_needs_one() -> None:
@@ -224,8 +226,9 @@ async def test_the_place_in_the_line_is_told() -> None:
     manager.statuses = [READY]
     release.set()
     await asking
-    told = [(event.status, event.queue_position) for event in stage.payloads(session, SandboxUpdated)]
-    assert told == [("starting", 2), ("ready", None)]
+    events = stage.payloads(session, SandboxUpdated)
+    told = [(event.status, event.queue_position, event.queue_reason) for event in events]
+    assert told == [("starting", 2, "user_limit"), ("ready", None, None)]
 
 
 async def test_starting_ready_and_failed_are_told_once() -> None:
@@ -316,3 +319,78 @@ async def test_a_manager_that_hangs_holds_up_no_page_that_opens() -> None:
         with pytest.raises(SandboxUnavailableError, match="can't be reached"):
             async with asyncio.timeout(10):
                 await client.status("s")
+
+
+QUEUED = WireStatus.QUEUED
+
+
+@pytest.mark.parametrize("reason", ["user_limit", "capacity"])
+async def test_who_can_wait_only_shortly_is_told_that_it_stands_in_line_and_keeps_its_place(reason: str) -> None:
+    stage, manager = Stage(), Manager(QUEUED)
+    session = await stage.open_session()
+    manager.queue_reason = reason
+    client = telling(stage, manager, asyncio.Event())
+    with pytest.raises(SandboxQueuedError) as raised:
+        await client.ensure(session, "u", queue_s=0.0)
+    assert ("your computers" in raised.value.detail) is (reason == "user_limit")
+    told = domain_problem(raised.value)
+    assert (told.status_code, told.headers["retry-after"]) == (503, "5")
+    assert not [call for call in manager.calls if call.startswith("DELETE")]
+    assert "failed" not in [event.status for event in stage.payloads(session, SandboxUpdated)]
+
+
+async def test_a_place_in_line_is_told_once_to_who_asks_for_it_again_and_again() -> None:
+    stage, manager = Stage(), Manager(QUEUED)
+    session = await stage.open_session()
+    client = telling(stage, manager, asyncio.Event())
+    told = lambda: [event.queue_position for event in stage.payloads(session, SandboxUpdated)]  # noqa: E731
+    for _ in range(3):
+        asking = asyncio.create_task(client.ensure(session, "u", queue_s=1.0))
+        looks = manager.calls.count("GET /sandboxes")
+        await until(lambda looks=looks: manager.calls.count("GET /sandboxes") > looks)
+        asking.cancel()
+        await asyncio.wait({asking})
+    assert told() == [2]
+    manager.now = 60.0
+    asking = asyncio.create_task(client.ensure(session, "u", queue_s=1.0))
+    await until(lambda: told() == [2, 2])
+    asking.cancel()
+    await asyncio.wait({asking})
+
+
+async def test_a_short_wait_counts_the_time_in_line_and_no_start() -> None:
+    manager = Manager(QUEUED, STARTING, STARTING, READY)
+    client = manager.client()
+    asking = client.ensure("s", "u", queue_s=5.0)
+    manager.now = 4.0
+    assert (await asking).id == "b1"
+
+
+async def test_who_can_wait_only_shortly_does_not_wait_for_a_run_of_the_same_session_that_stands_in_line() -> None:
+    stage, manager, released = Stage(), Manager(QUEUED), asyncio.Event()
+    session = await stage.open_session()
+    client = telling(stage, manager, released)
+    run = asyncio.create_task(client.ensure(session, "u"))
+    await until(lambda: "POST /sandboxes" in manager.calls)
+    with pytest.raises(SandboxQueuedError):
+        await client.ensure(session, "u", queue_s=0.01)
+    assert not run.done()
+    manager.statuses = [READY]
+    released.set()
+    assert (await run).id == "b1"
+    assert not [call for call in manager.calls if call.startswith("DELETE")]
+
+
+async def test_one_of_two_who_wait_for_the_same_computer_stops_and_the_other_stands_in_line_again() -> None:
+    manager = Manager(QUEUED, WireStatus.GONE, QUEUED, READY)
+    manager.retryable = True
+    assert (await manager.client().ensure("s", "u")).id == "b1"
+    assert manager.calls.count("POST /sandboxes") == 2
+
+
+async def test_who_waited_in_line_in_vain_does_not_stand_in_it_again() -> None:
+    manager = Manager(QUEUED, FAILED)
+    manager.retryable = True
+    with pytest.raises(SandboxUnavailableError, match="No memory"):
+        await manager.client().ensure("s", "u")
+    assert manager.calls.count("POST /sandboxes") == 1

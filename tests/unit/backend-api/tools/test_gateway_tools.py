@@ -9,13 +9,19 @@ from typing import Any
 import httpx
 import pytest
 
+from backend_api.application.settings.open_settings import bound_to
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capability import tools_of
 from backend_api.domain.agent.tools import Done, ToolCall, ToolSpec
+from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.errors import FileMissingError, SandboxLostError, SandboxUnavailableError
+from backend_api.domain.settings.table import TAVILY_API_KEY
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes
+from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
+from backend_api.infrastructure.search.own_search import OwnSearch
 from backend_api.infrastructure.search.provider import Hit, SearchProvider, SearchUnavailableError
 from backend_api.infrastructure.search.registry import SearchSettingError, search_provider
 from backend_api.infrastructure.search.tavily import TavilySearch
@@ -28,6 +34,7 @@ from backend_api.infrastructure.tools.utc_now import utc_now
 from backend_api.infrastructure.tools.web_search import web_search
 from contracts.tools import BrowserDisplay, ToolResult
 from support.scripted import ANY, call_tool
+from support.user_settings import settings_parts
 
 NOON = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 
@@ -140,6 +147,29 @@ async def test_search_results_are_shown_and_told() -> None:
     assert SearchUnavailableError.retryable
 
 
+async def test_a_users_own_key_searches_for_that_user_from_the_next_search_on() -> None:
+    store, asked = MemorySettingsStore(MemoryStore()), list[tuple[str, str | None]]()
+    parts = settings_parts(store)
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append((request.url.host, request.headers.get("authorization")))
+        return httpx.Response(200, json={"results": []})
+
+    async def key_of(user: str, key: str | None) -> None:
+        sealed = key and parts.box.seal(key, bound_to=bound_to(UserId(user), TAVILY_API_KEY.name))
+        await store.change(UserId(user), TAVILY_API_KEY.name, sealed)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(handle)) as http:
+        shared = TavilySearch(http, "tvly-shared", address="https://shared.example")
+        box = LocalTools([web_search(shared, OwnSearch(parts.open_settings, http))])
+        await key_of("another", "tvly-another")
+        for key in (None, "tvly-own", None):
+            await key_of("u", key)
+            assert (await call(box, "web_search", query="q")).success
+    of_all, of_user = ("shared.example", "Bearer tvly-shared"), ("api.tavily.com", "Bearer tvly-own")
+    assert asked == [of_all, of_user, of_all]
+
+
 async def test_the_first_source_counts_for_a_name_in_two() -> None:
     table = capabilities(LocalTools([THINK]), LocalTools([replace(THINK), utc_now(lambda: NOON)]))
     found = await tools_of(table, ANY)
@@ -164,6 +194,12 @@ def test_a_screenshot_goes_to_the_body_and_never_into_the_view() -> None:
     disguised = BrowserDisplay(url="u", image="PGh0bWw+", image_media_type="image/png")
     outcome = outcome_of(ToolResult(success=True, output="", display=disguised))
     assert (outcome.body, outcome.body_media_type) == (None, "text/plain")
+
+
+def test_a_sandbox_that_says_it_changed_thousands_of_files_is_believed_a_few() -> None:
+    paths = ["x" * 5_000, *(f"{number}" for number in range(999))]
+    changed = outcome_of(ToolResult(success=True, output="", changed_paths=paths)).changed_paths
+    assert changed == paths[1:101]
 
 
 class Script:
@@ -208,6 +244,18 @@ async def test_the_model_is_told_once_that_its_computer_is_another_one() -> None
     assert (first, again) == (OK, OK)
     assert "The computer was restarted" in rebuilt.output
     assert rebuilt.output.endswith("ok")
+
+
+async def test_the_model_is_told_of_another_computer_also_where_the_first_call_was_lost_with_the_one_before() -> None:
+    sandboxes = MemorySandboxes()
+    box = SandboxToolSource([TOOL], sandboxes, Script(SandboxLostError("broke."), OK, OK))
+    assert not (await call(box, "t")).success
+    sandboxes.living["s"] = replace(sandboxes.living["s"], generation=2)
+
+    rebuilt, again = await call(box, "t"), await call(box, "t")
+
+    assert "The computer was restarted" in rebuilt.output
+    assert again == OK
 
 
 async def test_a_call_that_runs_for_long_counts_as_activity_all_the_while() -> None:

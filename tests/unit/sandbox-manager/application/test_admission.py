@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from sandbox_manager.domain.admission import Room
-from sandbox_manager.domain.errors import TotalLimitError, UserLimitError
+from sandbox_manager.domain.errors import TotalLimitError
 from sandbox_manager.domain.sandbox import Sandbox, Status
 from support.manager_harness import ManagerHarness
 
@@ -27,7 +27,7 @@ async def test_who_finds_no_room_waits_and_gets_the_place_that_becomes_free() ->
     manager = ManagerHarness(max_total=1)
     first = await manager.ready("s1", "u1")
     waiting = await queued(manager, "s2", "u2")
-    assert await manager.get.position(waiting) == 1
+    assert await manager.get.place_in_line(waiting) == (1, "capacity")
 
     await end(manager, first)
 
@@ -44,8 +44,8 @@ async def test_asking_again_keeps_the_place_in_line() -> None:
     again = await manager.create("s2", "u2")
 
     assert (again.sandbox.id, again.is_new) == (waiting.id, False)
-    assert await manager.get.position(waiting) == 1
-    assert await manager.get.position(later) == 2
+    assert await manager.get.place_in_line(waiting) == (1, "capacity")
+    assert await manager.get.place_in_line(later) == (2, "capacity")
 
 
 async def test_the_second_wish_of_one_user_comes_after_the_first_of_all_others() -> None:
@@ -54,9 +54,9 @@ async def test_the_second_wish_of_one_user_comes_after_the_first_of_all_others()
     greedy = [await queued(manager, f"a{n}", "greedy") for n in range(3)]
     modest = await queued(manager, "b", "modest")
 
-    places = [await manager.get.position(one) for one in (*greedy, modest)]
+    places = [await manager.get.place_in_line(one) for one in (*greedy, modest)]
 
-    assert places == [1, 3, 4, 2]
+    assert [place.position for place in places if place] == [1, 3, 4, 2]
 
 
 async def test_two_managers_let_nobody_in_twice_and_never_more_than_there_is_room_for() -> None:
@@ -136,17 +136,20 @@ async def test_a_stopped_wish_leaves_the_line_but_what_got_its_turn_stays() -> N
     await manager.delete(waiting.id, keep_workspace=True, only_queued=True)
     await manager.delete(first.id, keep_workspace=True, only_queued=True)
 
-    assert not (await manager.get(waiting.id)).occupied
+    left = await manager.get(waiting.id)
+    assert (left.occupied, left.retryable) == (False, True)
     assert (await manager.get(first.id)).status is Status.READY
 
 
-async def test_what_runs_and_what_waits_counts_against_the_users_limit() -> None:
+async def test_who_waits_for_others_of_the_same_user_stands_behind_those_who_wait_for_room() -> None:
     manager = ManagerHarness(max_per_user=2, max_total=1)
     await manager.ready("s1", "u1")
-    await queued(manager, "s2", "u1")
+    own = [await queued(manager, f"a{n}", "u1") for n in range(2)]
+    other = await queued(manager, "b", "u2")
 
-    with pytest.raises(UserLimitError, match="2 running computers"):
-        await manager.create("s3", "u1")
+    places = [await manager.get.place_in_line(one) for one in (*own, other)]
+
+    assert places == [(1, "capacity"), (3, "user_limit"), (2, "capacity")]
 
 
 async def test_a_line_that_is_full_refuses_at_once() -> None:

@@ -9,9 +9,9 @@ from sandbox_manager.domain.errors import (
     ConflictError,
     EngineUnavailableError,
     StartFailedError,
-    UserLimitError,
+    UserQueueLimitError,
 )
-from sandbox_manager.domain.sandbox import Status
+from sandbox_manager.domain.sandbox import Sandbox, Status
 from support.manager_harness import ManagerHarness
 
 
@@ -107,18 +107,132 @@ async def test_a_missing_engine_is_told_at_once_and_nothing_is_recorded() -> Non
     assert await manager.list() == []
 
 
-async def test_a_user_over_the_limit_is_refused_until_one_ends() -> None:
+async def waiting(manager: ManagerHarness, session_id: str, user_id: str = "u1") -> Sandbox:
+    sandbox = (await manager.create(session_id, user_id)).sandbox
+    assert sandbox.status is Status.QUEUED
+    return sandbox
+
+
+async def test_a_user_with_as_many_running_as_allowed_waits_until_one_ends_and_holds_up_nobody() -> None:
     manager = ManagerHarness(max_per_user=2)
     first = await manager.ready("s1")
     await manager.ready("s2")
 
-    with pytest.raises(UserLimitError) as raised:
-        await manager.create("s3", "u1")
-    assert raised.value.retry_after_s > 0
-    await manager.ready("s4", "u2")
-    await manager.delete(first.id, keep_workspace=False)
+    third = await waiting(manager, "s3")
 
-    assert (await manager.ready("s3")).status is Status.READY
+    assert await manager.get.place_in_line(third) == (1, "user_limit")
+    assert (await manager.ready("s4", "u2")).status is Status.READY
+    await manager.admission.pump()
+    assert (await manager.get(third.id)).status is Status.QUEUED
+    await manager.delete(first.id, keep_workspace=False)
+    await manager.admission.pump()
+
+    assert (await manager.get(third.id, 5)).status is Status.READY
+
+
+async def test_no_more_of_a_user_wait_than_allowed_and_others_may_wait_all_the_same() -> None:
+    manager = ManagerHarness(max_per_user=1, max_total=2, max_queued=1, max_queued_per_user=2)
+    await manager.ready("s1")
+    for session in ("s2", "s3"):
+        await waiting(manager, session)
+
+    with pytest.raises(UserQueueLimitError, match="2 of your conversations wait for a computer already") as raised:
+        await manager.create("s4", "u1")
+
+    assert raised.value.retry_after_s > 0
+    assert (await manager.ready("s5", "u2")).status is Status.READY
+    await waiting(manager, "s6", "u3")
+
+
+async def test_a_user_has_no_more_computers_in_all_than_allowed_and_waits_in_order_for_one_more() -> None:
+    manager = ManagerHarness(max_per_user=3, max_per_user_total=2)
+    first, second = await manager.ready("s1"), await manager.ready("s2")
+    line: list[Sandbox] = []
+    for session in ("s3", "s4"):
+        line.append(await waiting(manager, session))
+        manager.clock.move(timedelta(milliseconds=1))
+
+    assert [await manager.get.place_in_line(one) for one in line] == [(1, "user_limit"), (2, "user_limit")]
+    for one, ended in zip(line, (first, second), strict=True):
+        await manager.admission.pump()
+        assert (await manager.get(one.id)).status is Status.QUEUED
+        await manager.delete(ended.id, keep_workspace=True)
+        await manager.admission.pump()
+        assert (await manager.get(one.id, 5)).status is Status.READY
+
+
+async def test_a_paused_computer_gives_its_place_to_one_that_waits_for_how_many_its_user_has_in_all() -> None:
+    manager = ManagerHarness(max_per_user=2, max_per_user_total=2)
+    first, second = await manager.ready("s1"), await manager.ready("s2")
+    third = await waiting(manager, "s3")
+    await manager.admission.pump()
+    assert (await manager.get(third.id)).status is Status.QUEUED
+
+    await manager.pause(first.id)
+    await manager.admission.pump()
+    await manager.admission.pump()
+
+    assert (await manager.get(third.id, 5)).status is Status.READY
+    given_up = await manager.get(first.id)
+    assert (given_up.status, "s1" in manager.runtime.workspaces) == (Status.GONE, True)
+    assert (await manager.get(second.id)).status is Status.READY
+
+
+async def test_who_waits_gets_the_place_of_the_computer_unused_for_longest_as_soon_as_that_is_a_minute() -> None:
+    manager = ManagerHarness(max_per_user=2)
+    oldest = await manager.ready("s1")
+    manager.clock.move(timedelta(seconds=20))
+    used = await manager.ready("s2")
+    first = await waiting(manager, "s3")
+    manager.clock.move(timedelta(milliseconds=1))
+    second = await waiting(manager, "s4")
+
+    for _ in range(5):
+        manager.clock.move(timedelta(seconds=10))
+        for one in (used, first, second):
+            await manager.renew(one.id)
+        await manager.admission.pump()
+    await manager.admission.pump()
+
+    given_up = await manager.get(oldest.id)
+    assert (given_up.status, "s1" in manager.runtime.workspaces) == (Status.GONE, True)
+    assert "another conversation" in (given_up.reason or "")
+    assert (await manager.get(first.id, 5)).status is Status.READY
+    assert (await manager.get(second.id)).status is Status.QUEUED
+    assert (await manager.get(used.id)).status is Status.READY
+
+
+async def test_one_unused_computer_is_given_up_for_one_that_waits_also_while_it_is_still_being_removed() -> None:
+    manager = ManagerHarness(max_per_user=2)
+    both = [await manager.ready(f"s{n}") for n in range(2)]
+    third = await waiting(manager, "s3")
+    manager.runtime.unavailable = EngineUnavailableError("The engine is away.")
+    manager.clock.move(timedelta(minutes=2))
+
+    for _ in range(3):
+        await manager.renew(third.id)
+        await manager.admission.pump()
+
+    assert sorted([(await manager.get(one.id)).status for one in both]) == [Status.GONE, Status.READY]
+
+
+async def test_waiting_in_vain_for_ones_own_computers_ends_with_what_to_do() -> None:
+    manager = ManagerHarness(max_per_user=1)
+    used = await manager.ready("s1")
+    third = await waiting(manager, "s2")
+    for _ in range(31):
+        manager.clock.move(timedelta(seconds=10))
+        await manager.renew(used.id)
+        await manager.renew(third.id) if (await manager.get(third.id)).lives else None
+        await manager.admission.pump()
+
+    over = await manager.get(third.id)
+
+    assert (over.status, over.retryable) == (Status.FAILED, True)
+    assert over.reason == (
+        "You already have 1 running computer, which is the maximum, and it was in use for 5 minutes. "
+        "Delete a conversation, or try again later."
+    )
 
 
 async def test_a_computer_unused_for_a_minute_gives_its_place_to_another_session() -> None:
@@ -126,8 +240,6 @@ async def test_a_computer_unused_for_a_minute_gives_its_place_to_another_session
     oldest = await manager.ready("s1")
     manager.clock.move(timedelta(seconds=30))
     await manager.ready("s2")
-    with pytest.raises(UserLimitError):
-        await manager.create("s3", "u1")
     manager.clock.move(timedelta(seconds=31))
 
     assert (await manager.ready("s3")).status is Status.READY
@@ -137,8 +249,7 @@ async def test_a_computer_unused_for_a_minute_gives_its_place_to_another_session
     assert "another conversation" in (given_up.reason or "")
     assert oldest.id not in manager.runtime.things
     assert "s1" in manager.runtime.workspaces
-    with pytest.raises(UserLimitError):
-        await manager.create("s4", "u1")
+    await waiting(manager, "s4")
 
 
 async def test_a_computer_in_use_keeps_its_place() -> None:
@@ -146,14 +257,17 @@ async def test_a_computer_in_use_keeps_its_place() -> None:
     used = await manager.ready("s1")
     manager.clock.move(timedelta(minutes=5))
     await manager.renew(used.id)
-    with pytest.raises(UserLimitError):
-        await manager.create("s2", "u1")
+
+    await waiting(manager, "s2")
+    await manager.admission.pump()
+
+    assert (await manager.get(used.id)).status is Status.READY
 
 
 async def test_many_at_once_stay_within_the_limit() -> None:
     manager = ManagerHarness(max_per_user=3)
 
-    answers = await asyncio.gather(*(manager.create(f"s{n}", "u1") for n in range(8)), return_exceptions=True)
+    answers = await asyncio.gather(*(manager.create(f"s{n}", "u1") for n in range(8)))
 
-    assert sum(isinstance(answer, UserLimitError) for answer in answers) == 5
+    assert sum(answer.sandbox.status is Status.QUEUED for answer in answers) == 5
     await manager.launcher.close()

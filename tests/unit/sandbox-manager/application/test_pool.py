@@ -94,6 +94,20 @@ async def test_a_user_at_the_limit_gives_up_what_is_unused_and_gets_one() -> Non
     assert list(manager.runtime.things) == [member.id]
 
 
+async def test_who_waits_for_another_of_its_own_keeps_nobody_from_the_pool() -> None:
+    manager = ManagerHarness(pool_size=1, max_per_user=1)
+    await manager.ready()
+    member = await warm(manager)
+    waiting = (await manager.create("s2", "u1")).sandbox
+    await manager.admission.pump()
+
+    created = await manager.create("s3", "u2")
+
+    assert waiting.status is Status.QUEUED
+    assert (created.sandbox.id, created.sandbox.status) == (member.id, Status.READY)
+    await warm(manager)
+
+
 async def test_two_sessions_at_once_never_get_the_same_member() -> None:
     one = ManagerHarness(pool_size=1)
     two = ManagerHarness(

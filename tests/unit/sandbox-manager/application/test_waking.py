@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from sandbox_manager.domain.admission import Room
-from sandbox_manager.domain.errors import ElsewhereError, SandboxNotReadyError, UserLimitError
+from sandbox_manager.domain.errors import ElsewhereError, SandboxNotReadyError
 from sandbox_manager.domain.sandbox import Sandbox, Status
 from sandbox_manager.infrastructure.runtimes.fake import FakeRuntime
 from support.manager_harness import ManagerHarness
@@ -43,15 +43,15 @@ async def test_one_woken_counts_against_its_users_limit() -> None:
     await manager.ready("s3")
 
     for use in (manager.resume, manager.renew):
-        with pytest.raises(UserLimitError, match="You already have 2 running computers"):
-            await use(sandbox.id)
-    with pytest.raises(UserLimitError):
-        await manager.create("s1", "u1")
-    with pytest.raises(UserLimitError):
+        assert (await use(sandbox.id)).shown is Status.QUEUED
+    assert (await manager.create("s1", "u1")).sandbox.shown is Status.QUEUED
+    with pytest.raises(SandboxNotReadyError, match="too many running"):
         await manager.mint(sandbox.id, ["exec"], timedelta(minutes=5))
+    await manager.resume.in_line()
 
     assert manager.runtime.things[sandbox.id].paused
-    assert (await manager.get(sandbox.id)).shown is Status.PAUSED
+    assert await manager.get.place_in_line(sandbox) is None
+    assert await manager.get.place_in_line(await manager.get(sandbox.id)) == (1, "user_limit")
 
 
 async def test_two_wakings_at_once_do_not_both_take_the_last_place() -> None:
@@ -67,11 +67,22 @@ async def test_two_wakings_at_once_do_not_both_take_the_last_place() -> None:
     sandboxes = [await paused(one, f"s{n}") for n in range(2)]
     await one.ready("s2")
 
-    answers = await asyncio.gather(one.resume(sandboxes[0].id), two.resume(sandboxes[1].id), return_exceptions=True)
+    answers = await asyncio.gather(one.resume(sandboxes[0].id), two.resume(sandboxes[1].id))
+    await asyncio.gather(one.resume.in_line(), two.resume.in_line())
 
-    assert [type(answer) for answer in answers if not isinstance(answer, Sandbox)] == [UserLimitError]
+    assert sorted(answer.shown for answer in answers) == [Status.QUEUED, Status.READY]
     running = [thing for thing in one.runtime.things.values() if not thing.paused]
     assert len(running) == 2
+
+
+async def test_one_that_is_about_to_be_woken_is_not_overtaken_by_a_new_one_of_its_user() -> None:
+    manager = ManagerHarness(max_per_user=1)
+    sandbox = await paused(manager)
+    assert await manager.admission.want_awake(sandbox.id)
+
+    new = (await manager.create("s2", "u1")).sandbox
+
+    assert new.status is Status.QUEUED
 
 
 async def test_one_of_the_user_that_nobody_used_of_late_is_paused_instead() -> None:
@@ -98,7 +109,8 @@ async def test_where_memory_is_short_it_stands_in_line_until_there_is_more(use: 
     else:
         answer = await {"resume": manager.resume, "renew": manager.renew}[use](sandbox.id)
 
-    assert (answer.id, answer.shown, await manager.get.position(answer)) == (sandbox.id, Status.QUEUED, 1)
+    assert (answer.id, answer.shown) == (sandbox.id, Status.QUEUED)
+    assert await manager.get.place_in_line(answer) == (1, "capacity")
     await manager.resume.in_line()
     assert manager.runtime.things[sandbox.id].paused
 

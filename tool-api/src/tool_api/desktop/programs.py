@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tool_api.desktop.settings import DesktopSettings
+from tool_api.own_programs import find_program
 
 BROWSERS = ("chromium", "google-chrome-stable", "google-chrome", "chrome")
 OPENBOX_SETTINGS = Path(__file__).with_name("openbox.xml")
@@ -48,10 +49,8 @@ class Programs:
 
 
 def find_programs(search_path: str | None) -> Programs:
-    """Look on `search_path`, or on PATH when it is None."""
-
-    def find(*names: str) -> str | None:
-        return next((path for name in names if (path := shutil.which(name, path=search_path))), None)
+    """Look on `search_path`, or where `find_program` does when it is None."""
+    find = partial(find_program, search_path=search_path)
 
     return Programs(xvnc=find("Xvnc", "Xtigervnc"), window_manager=find("openbox"), browser=find(*BROWSERS))
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 from pathlib import Path
 
 from tool_api.desktop.process import StartFailedError, running
 from tool_api.desktop.programs import environment
 from tool_api.desktop.settings import DesktopSettings
+from tool_api.own_programs import find_program
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ MOST_AUTHORITIES = 50
 
 async def trust_authorities(settings: DesktopSettings) -> None:
     """Write the NSS database anew, once a sandbox. Whatever fails is logged: pages then show the usual warning."""
-    path = shutil.which(CERTUTIL, path=settings.search_path)
+    path = find_program(CERTUTIL, search_path=settings.search_path)
     authorities = sorted(settings.authorities.rglob("*.crt"))[:MOST_AUTHORITIES]
     database = settings.home / ".pki" / "nssdb"
     if path is None or not authorities or database.exists():

@@ -1,4 +1,4 @@
-"""Answer what a run waits for: a question, or an approval."""
+"""Answer what a run waits for: a question, an approval or a plan."""
 
 from __future__ import annotations
 

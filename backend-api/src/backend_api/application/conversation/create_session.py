@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from backend_api.application.conversation.session_rules import OptionRules, check_preset, check_title
+from backend_api.application.conversation.session_rules import OptionRules, check_title
 from backend_api.application.identity.limits import Limits
 from backend_api.domain.conversation.entity import Session, SessionId, SessionStatus
 from backend_api.domain.conversation.ports import SessionRepository
@@ -20,7 +21,7 @@ class CreateSession:
     """Raises `InvalidError`, `LimitError`, `SessionQuotaError`."""
 
     sessions: SessionRepository
-    rules: OptionRules
+    rules_of: Callable[[UserId], Awaitable[OptionRules]]
     limiter: RateLimiter
     limits: Limits
 
@@ -28,9 +29,10 @@ class CreateSession:
         self, user_id: UserId, title: str | None, model: str | None, options: dict[str, Any], preset: str | None = None
     ) -> Session:
         check_title(title)
-        self.rules.check_model(model)
-        self.rules.check(model, options, options)
-        check_preset(preset)
+        rules = await self.rules_of(user_id)
+        rules.check_model(model)
+        rules.check_preset(preset)
+        rules.check(model, options, options, preset=preset)
         await self.limiter.hit(f"sessions:{user_id}", limit=self.limits.sessions_per_minute, window_s=60)
         now = datetime.now(UTC)
         now = now.replace(microsecond=now.microsecond // 1000 * 1000)
@@ -40,9 +42,11 @@ class CreateSession:
             title=title or "",
             status=SessionStatus.IDLE,
             model=model,
+            preset=preset,
             options=options,
             created_at=now,
             updated_at=now,
+            active_at=now,
         )
         await self.sessions.add(session, at_most=self.limits.sessions_in_all)
         return session

@@ -92,6 +92,12 @@ def event_fields(event: Event) -> dict[str, Any]:
     return result
 
 
+def event_json(event: Event, *, is_new: bool = False) -> bytes:
+    """The same as JSON. That of an event that is live, or was just stored, is kept with it for the next of its readers;
+    whoever reads the log reads it alone."""
+    return event.written_once(_event_json, is_kept=is_new or event.seq is None)
+
+
 def event_from(values: dict[str, Any]) -> Event:
     """The event such an object stands for."""
     return Event(
@@ -101,6 +107,10 @@ def event_from(values: dict[str, Any]) -> Event:
         run_id=values["run_id"],
         payload=payload_from(values),
     )
+
+
+def _event_json(event: Event) -> bytes:
+    return dump(event_fields(event)).encode()
 
 
 def _write(codec: Codec, value: Any) -> dict[str, Any]:

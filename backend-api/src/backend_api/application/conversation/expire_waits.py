@@ -19,12 +19,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpireWaits:
-    """Looks every `look_s` seconds, in each process with a worker; whoever finds one first ends it."""
+    """Looks every `poll_s` seconds, in each process with a worker; whoever finds one first ends it."""
 
     waits: Waits
     stream: SessionStream
     notifier: Notifier
-    look_s: float = 5.0
+    poll_s: float = 5.0
 
     async def expire_until_cancelled(self) -> None:
         """Until cancelled. A wait that can't be ended now is tried again at the next look, and keeps nobody else's."""
@@ -36,7 +36,7 @@ class ExpireWaits:
                 with _logged("a wait could not be ended", run_id=run_id):
                     if (resolved := await self.waits.expire(run_id)) is not None:
                         await tell(resolved, self.stream, self.notifier)
-            await asyncio.sleep(self.look_s)
+            await asyncio.sleep(self.poll_s)
 
 
 @contextmanager

@@ -64,6 +64,29 @@ class LiveReader:
     def __aiter__(self) -> AsyncIterator[Event]:
         return self
 
+    async def next_within(self, seconds: float) -> Event | None:
+        """The next one; None where none came for so long."""
+        if self._is_quiet():
+            # A timer by itself: for each piece of text a timeout would be three times the work.
+            self._ready.clear()
+            over = asyncio.get_running_loop().call_later(seconds, self._ready.set)
+            try:
+                await self._ready.wait()
+            finally:
+                over.cancel()
+            if self._is_quiet():
+                return None
+        if not self._needs_text:
+            return await anext(self)
+        try:
+            async with asyncio.timeout(seconds):
+                return await anext(self)
+        except TimeoutError:
+            return None
+
+    def _is_quiet(self) -> bool:
+        return not (self._buffer or self._needs_text or self._is_slow)
+
     async def __anext__(self) -> Event:
         while True:
             if self._is_slow:
@@ -147,7 +170,7 @@ class FollowEvents:
                 async for event in self._stored(session_id, place, session.last_seq, FIRST_PAGE):
                     yield event
                 while True:
-                    event = await self._next(live)
+                    event = await live.next_within(self.poll_s)
                     if event is None:
                         if (head := await self._head(session_id)) > place.last:
                             async for stored in self._stored(session_id, place, head):
@@ -167,13 +190,6 @@ class FollowEvents:
                     elif event.seq > place.last:
                         async for stored in self._stored(session_id, place, event.seq):
                             yield stored
-
-    async def _next(self, live: AsyncIterator[Event]) -> Event | None:
-        try:
-            async with asyncio.timeout(self.poll_s):
-                return await anext(live)
-        except TimeoutError:
-            return None
 
     async def _head(self, session_id: SessionId) -> int:
         """The last number in the log. A store that is away for a moment ends no stream, and holds nothing."""

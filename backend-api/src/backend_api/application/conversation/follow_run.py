@@ -8,25 +8,24 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from backend_api.application.conversation.follow_events import FollowEvents
+from backend_api.application.conversation.open_waits import events_since_start, still_asked
 from backend_api.application.conversation.send_message import Message, SendMessage
+from backend_api.domain.agent.changed_files import add_changed
 from backend_api.domain.agent.events import (
-    ApprovalRequested,
     Event,
     FilesChanged,
     MessageUser,
-    PlanProposed,
-    QuestionAsked,
     RunFinished,
     RunQueued,
     Usage,
     UsageUpdated,
     is_for_the_person,
 )
-from backend_api.domain.conversation.entity import Accepted, RunId, SessionId
+from backend_api.domain.agent.run_progress import ASKED
+from backend_api.domain.conversation.entity import Accepted, RunId, RunStatus, SessionId
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
 
-_ASKS = (QuestionAsked, ApprovalRequested, PlanProposed)
 _MOST_ASKED = 100
 
 
@@ -90,6 +89,8 @@ class FollowRun:
     ) -> RunResult:
         """The result once it has ended, or waits for a person. Raises `RunTakesTooLongError`."""
         accepted = await self.send_first(session_id, user_id, message)
+        if waiting := await self._waiting_with(session_id, accepted):
+            return waiting
         far = _SoFar()
         events = self.follow_events_of(session_id, user_id, accepted)
         try:
@@ -98,7 +99,7 @@ class FollowRun:
                     if event is None or event.seq is None:
                         continue
                     far.add_event(event)
-                    if isinstance(event.payload, _ASKS):
+                    if isinstance(event.payload, ASKED):
                         return far.result(waits_for=[event, *await self._asked_with(event)])
         except TimeoutError as error:
             raise RunTakesTooLongError("The run has not ended and continues. Follow its events.") from error
@@ -108,10 +109,25 @@ class FollowRun:
             raise RunTakesTooLongError("The stream ended before the run did. Follow the run's events.")
         return far.result()
 
+    async def _waiting_with(self, session_id: SessionId, accepted: Accepted) -> RunResult | None:
+        """The result where the message joined a run that waited before it, and still does."""
+        run = await self.send_message.ledger.get(accepted.run_id)
+        if run is None or run.status != RunStatus.WAITING:
+            return None
+        known = await events_since_start(self.follow_events.log, session_id, run.id)
+        asked = still_asked(known)
+        if not asked or (asked[0].seq or 0) > accepted.seq:
+            return None
+        far = _SoFar()
+        for event in known:
+            if (event.seq or 0) >= accepted.seq or isinstance(event.payload, UsageUpdated):
+                far.add_event(event)
+        return far.result(waits_for=asked)
+
     async def _asked_with(self, first: Event) -> list[Event]:
         """What the run waits for beside it; all of it is stored at once."""
         events = await self.follow_events.log.read(SessionId(first.session_id), after=first.seq or 0, limit=_MOST_ASKED)
-        return [*takewhile(lambda event: isinstance(event.payload, _ASKS), events)]
+        return [*takewhile(lambda event: isinstance(event.payload, ASKED), events)]
 
 
 @dataclass(slots=True)
@@ -134,7 +150,7 @@ class _SoFar:
             case UsageUpdated(usage=usage):
                 self.usage = usage
             case FilesChanged(paths=paths):
-                self.files += [path for path in paths if path not in self.files]
+                add_changed(self.files, paths)
             case RunFinished() as end:
                 self.end, self.usage, self.files = end, end.usage, end.files
             case _:

@@ -30,7 +30,7 @@ class Message:
 @dataclass(frozen=True, slots=True)
 class SendMessage:
     """Durable before it returns; the run is woken, not awaited. A message that interrupts cuts the present turn of a
-    run at work, which then goes on with it.
+    run at work, or ends what a run waits for, which then goes on with it.
 
     Raises `SessionNotFoundError`, `MessageTooLongError`, `LimitError`, and what `CheckAttachments` raises.
     """

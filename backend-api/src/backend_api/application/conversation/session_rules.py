@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from backend_api.domain.agent.model import ModelInfo
-from backend_api.domain.agent.options import NO_OPTIONS, Options, merged, session_options
+from backend_api.domain.agent.options import NO_OPTIONS, Options, session_options
+from backend_api.domain.agent.presets import Preset, Presets
 from backend_api.domain.agent.tool_rules import is_named
 from backend_api.domain.agent.tools import ToolSpec
-from backend_api.domain.conversation.entity import MAX_TITLE_CHARACTERS
+from backend_api.domain.conversation.entity import MAX_TITLE_CHARACTERS, Session
 from backend_api.domain.errors import InvalidError
 
 TOOL_RULES = ("denied_tools", "asked_tools", "allowed_tools")
@@ -22,30 +23,64 @@ def check_title(title: str | None) -> None:
         raise InvalidError(f"A title has at most {MAX_TITLE_CHARACTERS} characters.", field="body.title")
 
 
+def check_tools(tools: Sequence[ToolSpec], kind: str, rules: Sequence[str], *, field: str) -> None:
+    """Whether rules of this kind name tools for which they act. Raises `InvalidError` for `field`."""
+    for rule in rules:
+        named = [tool for tool in tools if is_named(tool.name, [rule])]
+        if not named:
+            reason = f"There is no tool {rule}. GET /api/tools lists them; * stands for any characters."
+            raise InvalidError(reason, field=field)
+        if kind != "denied_tools" and all(tool.read_only for tool in named):
+            reason = f"{rule} names only tools that change nothing; these never ask. Leave it out."
+            raise InvalidError(reason, field=field)
+
+
 @dataclass(frozen=True, slots=True)
 class OptionRules:
-    """What the models on offer (the default first) and the deployment's layer leave to choose. What would not act is
-    refused, with the reason."""
+    """What the models on offer (the default first), the presets and the deployment's layer leave to choose. What would
+    not act is refused, with the reason."""
 
     models: Sequence[ModelInfo]
     tools: Sequence[ToolSpec] = ()
     defaults: Options = NO_OPTIONS
+    presets: Presets = field(default_factory=Presets)
+
+    def preset_of(self, session: Session) -> Preset:
+        """The one that a session has, whether it chose one or not."""
+        return self.presets.layered(self.defaults, Options(preset=session.preset))[0]
+
+    def tools_of(self, session: Session) -> list[ToolSpec]:
+        """The tools that its preset leaves a session."""
+        preset = self.preset_of(session)
+        return [tool for tool in self.tools if preset.has(tool.name)]
+
+    def has_computer(self, session: Session) -> bool:
+        """Whether its agent has tools that work on a computer."""
+        return self.preset_of(session).has_computer(self.tools)
 
     def check_model(self, model: str | None) -> None:
         """Raises `InvalidError` for a model that is not on offer."""
         if model is not None and self._info(model) is None:
             raise InvalidError("This model is not available. GET /api/models lists those that are.", field="body.model")
 
-    def check(self, model: str | None, options: Mapping[str, Any], changed: Mapping[str, Any]) -> None:
-        """Whether a session may have this model and these options, of which some, or the model, were just `changed`.
+    def check_preset(self, preset: str | None) -> None:
+        """Raises `InvalidError` for a preset that is not on offer."""
+        if preset is not None and self.presets.find(preset) is None:
+            reason = "This preset is not available. GET /api/presets lists those that are."
+            raise InvalidError(reason, field="body.preset")
+
+    def check(
+        self, model: str | None, options: Mapping[str, Any], changed: Mapping[str, Any], *, preset: str | None = None
+    ) -> None:
+        """Whether a session may have this model, these options and this preset, of which some were just `changed`.
 
         Raises `InvalidError`.
         """
-        own = session_options(model, options)
-        info = self._info(model)
-        for field in TOOL_RULES:
-            self._check_tools(field, changed.get(field) or ())
-        together = merged(self.defaults, own)
+        own = session_options(model, options, preset)
+        together = self.presets.layered(self.defaults, own)[1]
+        info = self._info(together.model)
+        for rules in TOOL_RULES:
+            check_tools(self.tools, rules, changed.get(rules) or (), field=f"body.options.{rules}")
         if changed.get("allowed_tools") and not together.enable_approval:
             reason = "allowed_tools acts only together with enable_approval: true."
             raise InvalidError(reason, field="body.options.allowed_tools")
@@ -56,27 +91,11 @@ class OptionRules:
             return
         if info.thinking == ("never" if own.enable_thinking else "always"):
             fault = "does not think" if own.enable_thinking else "always thinks"
-            field = "options.enable_thinking" if changed.get("enable_thinking") is not None else "model"
+            wrong = "options.enable_thinking" if changed.get("enable_thinking") is not None else "model"
             reason = f"{info.label} {fault}: choose another model, or set enable_thinking to null."
-            raise InvalidError(reason, field=f"body.{field}")
-
-    def _check_tools(self, field: str, rules: Sequence[str]) -> None:
-        for rule in rules:
-            named = [tool for tool in self.tools if is_named(tool.name, [rule])]
-            if not named:
-                reason = f"There is no tool {rule}. GET /api/tools lists them; * stands for any characters."
-                raise InvalidError(reason, field=f"body.options.{field}")
-            if field != "denied_tools" and all(tool.read_only for tool in named):
-                reason = f"{rule} names only tools that change nothing; these never ask. Leave it out."
-                raise InvalidError(reason, field=f"body.options.{field}")
+            raise InvalidError(reason, field=f"body.{wrong}")
 
     def _info(self, model: str | None) -> ModelInfo | None:
         if model is None:
             return self.models[0] if self.models else None
         return next((offered for offered in self.models if offered.id == model), None)
-
-
-def check_preset(preset: str | None) -> None:
-    """Raises `InvalidError`: none is on offer yet."""
-    if preset is not None:
-        raise InvalidError("This preset is not available. GET /api/presets lists those that are.", field="body.preset")

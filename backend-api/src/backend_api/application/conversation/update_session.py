@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,14 +21,13 @@ class UpdateSession:
 
     sessions: SessionRepository
     stream: SessionStream
-    rules: OptionRules
+    rules_of: Callable[[UserId], Awaitable[OptionRules]]
 
     async def __call__(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Session:
         check_title(changes.get("title"))
-        self.rules.check_model(changes.get("model"))
         if not changes:
             return await self.sessions.get(session_id, user_id)
-        if changes.get("options") or "model" in changes:
+        if changes.get("options") or not {"model", "preset"}.isdisjoint(changes):
             await self._check(session_id, user_id, changes)
         changed = await self.sessions.change(session_id, user_id, changes)
         if changed.events:
@@ -37,6 +37,10 @@ class UpdateSession:
     async def _check(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> None:
         """What would come of it. Two changes at the same moment may make a pair that neither would be allowed; the run
         then asks its model for what it can do."""
+        rules = await self.rules_of(user_id)
+        rules.check_model(changes.get("model"))
+        rules.check_preset(changes.get("preset"))
         present = await self.sessions.get(session_id, user_id)
         changed: dict[str, Any] = changes.get("options") or {}
-        self.rules.check(changes.get("model", present.model), present.options | changed, changed)
+        model, preset = changes.get("model", present.model), changes.get("preset", present.preset)
+        rules.check(model, present.options | changed, changed, preset=preset)

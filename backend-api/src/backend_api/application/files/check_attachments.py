@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from backend_api.application.files.own_sandbox import OwnSandbox
-from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.errors import InvalidError
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.errors import FileMissingError, PathForbiddenError
@@ -15,15 +15,20 @@ from backend_api.domain.sandbox.ports import Workspace
 
 @dataclass(frozen=True, slots=True)
 class CheckAttachments:
-    """Raises `InvalidError` that names the first path which is no file of the session's workspace, and what
-    `OwnSandbox` raises."""
+    """Raises `InvalidError` that names the first path which is no file of the session's workspace, or where the agent
+    has no computer to read any with, and what `OwnSandbox` raises."""
 
     own_sandbox: OwnSandbox
     workspace: Workspace
+    has_computer: Callable[[Session], bool]
+    """Whether its agent works on one."""
 
     async def __call__(self, session_id: SessionId, user_id: UserId, paths: Sequence[str]) -> None:
         if not paths:
             return
+        if not self.has_computer(await self.own_sandbox.sessions.get(session_id, user_id)):
+            detail = "The preset of this session has no computer to read files with. Choose another preset first."
+            raise InvalidError(detail, field="body.attachments")
         sandbox = await self.own_sandbox(session_id, user_id)
         for index, path in enumerate(paths):
             try:

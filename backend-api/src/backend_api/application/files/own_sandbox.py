@@ -10,16 +10,20 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.entity import Sandbox
 from backend_api.domain.sandbox.ports import Sandboxes
 
+QUEUE_S = 8.0
+"""A person who waits for an answer is told by then that others are in use; who runs the agent waits on."""
+
 
 @dataclass(frozen=True, slots=True)
 class OwnSandbox:
-    """Started if need be. Raises `SessionNotFoundError`, `SandboxUnavailableError`."""
+    """Started if need be. Raises `SessionNotFoundError`, `SandboxQueuedError`, `SandboxUnavailableError`."""
 
     sessions: SessionRepository
     sandboxes: Sandboxes
+    queue_s: float | None = QUEUE_S
 
     async def __call__(self, session_id: SessionId, user_id: UserId) -> Sandbox:
         await self.sessions.get(session_id, user_id)
-        sandbox = await self.sandboxes.ensure(session_id, user_id)
+        sandbox = await self.sandboxes.ensure(session_id, user_id, queue_s=self.queue_s)
         await self.sandboxes.keep_alive(session_id)
         return sandbox

@@ -18,4 +18,6 @@ class Limits:
     sessions_per_minute: int = 120
     uploads_per_minute: int = 60
     tickets_per_minute: int = 60
+    settings_per_minute: int = 60
+    key_tests_per_minute: int = 10
     sessions_in_all: int = 10_000

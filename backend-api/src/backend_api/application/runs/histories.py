@@ -35,6 +35,8 @@ class History:
     """About as many characters as it holds."""
     is_committed: bool = False
     """It ends with what this process has stored, and nothing up to there can be lost."""
+    is_just_committed: bool = False
+    """A moment ago, so that there was nothing else then."""
     _last: Event | None = None
     _is_checked: bool = True
 
@@ -76,7 +78,7 @@ class History:
         known."""
         if not events:
             return
-        self.is_committed = self.last_seq == (events[0].seq or 0) - 1
+        self.is_just_committed = self.is_committed = self.last_seq == (events[0].seq or 0) - 1
         if self.is_committed:
             for event, output in zip_longest(events, outputs):
                 self._add(event, output)
@@ -91,7 +93,7 @@ class History:
         self._last = event
         if isinstance(event.payload, RunStarted):
             self.started = event
-        self.weight += _weight(event) + len(output or "")
+        self.weight += _weight(event) + 2 * len(output or "")
 
     def _forget(self) -> None:
         self.threads, self.started, self._last = Threads(), None, None
@@ -136,6 +138,12 @@ class Histories:
         while self._kept and (self._weight > self._at_most or self._eldest.since < now - self._for_s):
             self.borrow(self._eldest.history.session_id)
 
+    def add(self, session_id: SessionId, events: Sequence[Event]) -> None:
+        """What this process stored of a session that no run of it has: the next message need not read it."""
+        kept = self._kept.get(session_id)
+        if kept is not None and kept.history.is_committed:
+            kept.history.add_committed(events)
+
     @property
     def _eldest(self) -> _Kept:
         return next(iter(self._kept.values()))
@@ -151,4 +159,5 @@ class _Kept:
 def _weight(event: Event) -> int:
     names = ("text", "preview", "arguments", "opaque")
     texts: Sequence[object] = [getattr(event.payload, name, None) for name in names]
-    return EVENT_CHARACTERS + sum(len(text if isinstance(text, str) else repr(text)) for text in texts if text)
+    # Twice: as it was said, and as it was sent.
+    return EVENT_CHARACTERS + 2 * sum(len(text if isinstance(text, str) else repr(text)) for text in texts if text)

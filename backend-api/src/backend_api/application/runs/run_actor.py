@@ -9,12 +9,13 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, assert_never
 
 from backend_api.application import measures
+from backend_api.application.runs.computer_keeper import keep_computer_until_cancelled
 from backend_api.application.runs.histories import History
 from backend_api.application.runs.lease_keeper import LeaseKeeper
-from backend_api.application.runs.run_journal import DrainedError, RunJournal
+from backend_api.application.runs.name_session import name_session
+from backend_api.application.runs.run_journal import DrainedError
 from backend_api.application.runs.run_services import RunServices
 from backend_api.application.runs.run_stream import RunStream
-from backend_api.application.runs.title import name_session
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import ErrorEvent, RunFinished
 from backend_api.domain.agent.model import ModelError
@@ -63,9 +64,10 @@ class RunActor:
         )
         self._stream = RunStream(services.stream, run.session_id, run.id, may_show=lambda: self._keeper.holds)
         self._history = history or services.histories.borrow(run.session_id)
-        self._journal = RunJournal(lease, services.ledger, services.log, self._stream, self._history)
+        self._journal = services.journal(lease, self._stream, self._history)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_drained = False
+        self._is_over = False
 
     async def drive(self, draining: asyncio.Event) -> None:
         """Work until the run ends, is stopped, or is lost. When `draining` is set it is given back after its present
@@ -77,13 +79,18 @@ class RunActor:
             logger.info("run claimed", extra=fields)
             async with asyncio.TaskGroup() as group:
                 self._begin(group, self._stream.deliver())
+                if journal.traces.is_on:
+                    self._begin(group, journal.traces.deliver())
                 self._begin(group, name_session(journal, self._services.sessions))
+                self._begin(group, self._keep_computer())
                 try:
                     await self._supervise(group)
                     if journal.has_ended:
                         # The next message may come once the end is told.
                         self._services.histories.keep(self._history)
                     await self._stream.drain(DELIVER_S)
+                    if self._is_over and (self._lease.is_title_due or not self._lease.is_named):
+                        self._services.want_title(run.session_id)
                 except asyncio.CancelledError:
                     await _cut(self._tasks, CUT_S)
                     await self.give_back()
@@ -108,6 +115,11 @@ class RunActor:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    async def _keep_computer(self) -> None:
+        services, session_id = self._services, self._lease.run.session_id
+        every_s, uses_computer = services.keep_computer_every_s, self._journal.uses_computer
+        await keep_computer_until_cancelled(services.keep_computer, session_id, uses_computer, every_s)
 
     async def _supervise(self, group: asyncio.TaskGroup) -> None:
         journal, keeper = self._journal, self._keeper
@@ -231,8 +243,8 @@ class RunActor:
     async def _answer(self) -> Ending | None:
         """The agent at work, until it is done or failed; None where the run waits now."""
         try:
-            loop = await self._services.agent_loop(self._lease, self._journal)
-            return await loop.run_turns()
+            async with self._services.agent_loop(self._lease, self._journal) as loop:
+                return await loop.run_turns()
         except (LeaseLostError, DrainedError, StoreUnavailableError):
             raise
         except ModelError as error:
@@ -268,7 +280,7 @@ class RunActor:
             files=list(journal.files),
             duration_ms=max(round((self._services.clock() - since).total_seconds() * 1000), 0),
         )
-        has_ended = await journal.finish(finished, seen_seq=journal.seen_seq)
+        self._is_over = has_ended = await journal.finish(finished, seen_seq=journal.seen_seq)
         if has_ended and ending.status != "completed":
             # A message it has not read may have got a run of its own.
             await self._services.notifier.notify(Topic.RUN_QUEUED)

@@ -13,9 +13,15 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from backend_api.application import measures
-from backend_api.application.runs.answering import Answering
+from backend_api.application.runs.answer_count import AnswerCount
 from backend_api.application.runs.histories import History
+from backend_api.application.runs.masking import Mask
+from backend_api.application.runs.model_traces import ModelTraces
 from backend_api.application.runs.run_stream import RunStream
+from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.changed_files import add_changed
+from backend_api.domain.agent.chosen import Chosen
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     MAX_PREVIEW_CHARACTERS,
     BodyReference,
@@ -24,6 +30,7 @@ from backend_api.domain.agent.events import (
     Event,
     FilesChanged,
     MessageCompleted,
+    ModelRole,
     RunFinished,
     StoredPayload,
     ThinkingCompleted,
@@ -32,14 +39,17 @@ from backend_api.domain.agent.events import (
     Usage,
     UsageUpdated,
 )
+from backend_api.domain.agent.model_traces import TracedSoFar
 from backend_api.domain.agent.open_agents import OpenAgents
-from backend_api.domain.agent.options import AgentMode
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Conversation, Thread, shorten
+from backend_api.domain.agent.shortening import shorten
+from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Thread
+from backend_api.domain.agent.threads import subagent_of
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall, Waits
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.agent.waits import Wait, WaitRefusedError
 from backend_api.domain.conversation.entity import Lease
+from backend_api.domain.conversation.kept_calls import KeptCallsOfSession
 from backend_api.domain.conversation.live_text import MESSAGE, OUTPUT, THINKING
 from backend_api.domain.conversation.ports import EventLog, RunLedger
 from service_kit.observation.spans import span
@@ -87,9 +97,19 @@ class RunJournal:
     closed properly."""
 
     def __init__(
-        self, lease: Lease, ledger: RunLedger, log: EventLog, stream: RunStream, history: History | None = None
+        self,
+        lease: Lease,
+        ledger: RunLedger,
+        log: EventLog,
+        stream: RunStream,
+        history: History | None = None,
+        *,
+        mask: Mask | None = None,
+        kept: KeptCallsOfSession | None = None,
     ) -> None:
+        """With a `mask` calls of models are stored, seen through it, as far as `kept` has room."""
         self.lease = lease
+        self.traces = ModelTraces(self, mask or Mask(), is_on=mask is not None, kept=kept)
         self.usage = Usage()
         self.files: list[str] = []
         self.seen_seq = 0
@@ -103,6 +123,8 @@ class RunJournal:
         """Once set, the run is given back before its next step."""
         self.loaded = asyncio.Event()
         self.is_named = asyncio.Event()
+        self.uses_computer = asyncio.Event()
+        """Set once a call that needs one was recorded, by whichever worker."""
         self.has_begun = stream.has_shown
         """Set with the first text shown or the first thing recorded: what can wait until then does not delay it."""
         self._ledger = ledger
@@ -115,7 +137,7 @@ class RunJournal:
         self._open_calls: dict[str, ToolCalled] = {}
         self._unbegun_calls: set[str] = set()
         self._agents = OpenAgents()
-        self.answers_below = Answering()
+        self.answers_below = AnswerCount()
         self._at_work: dict[str, ToolCall] = {}
         self._open_message: MessageCompleted | None = None
         self._unstored: list[StoredPayload] = []
@@ -131,9 +153,13 @@ class RunJournal:
         """Model calls that the run began, of all its agents."""
         return self._history.threads.main.progress(self.lease.run.id).last_turn + self.answers_below.begun
 
-    def mode(self) -> AgentMode | None:
+    def known_choices(self) -> Chosen:
         """Of the session, as far as it is read."""
-        return self._history.threads.main.mode
+        return self._history.threads.main.chosen
+
+    async def chosen(self) -> Chosen:
+        await self._read()
+        return self.known_choices()
 
     async def thread(self, agent_id: str | None = None) -> Thread:
         """Of one agent, as recorded by now. Raises `DrainedError` where the run is to be given back."""
@@ -151,7 +177,9 @@ class RunJournal:
     async def _read(self) -> None:
         history, run_id = self._history, self.lease.run.id
         async with self._reading:
-            if self.loaded.is_set() or not history.ends_with_message:
+            is_known = history.is_just_committed if self.loaded.is_set() else history.ends_with_message
+            history.is_just_committed = False
+            if not is_known:
                 await history.read_on(self._log)
             if not self.loaded.is_set():
                 progress = history.threads.main.progress(run_id)
@@ -160,6 +188,8 @@ class RunJournal:
                 for one in history.threads.progress(run_id):
                     self._open_calls |= one.open_calls
                     self._unbegun_calls |= one.needing_approval
+                    if one.needs_computer:
+                        self.uses_computer.set()
                 self._agents.load(history.threads, run_id)
                 self.read_seq = history.threads.main.read_seq
                 if not history.ends_with_message and history.started is not None:
@@ -181,16 +211,35 @@ class RunJournal:
             by = refused.by
         else:
             return True
-        # What an agent below waits for comes back when the call it works on is settled. Unless that is all there is:
-        # nothing stands in its way then but a stop, or a message that interrupts.
+        # What an agent below waits for comes back when the call it works on is settled, unless that is all there is.
         own = [wait for wait in waits if wait.agent_id is None] or waits
         await self.record([result for wait in own for result in wait.subject.not_begun(by)])
         return False
 
-    @_in_turn
+    def traced(self, model: ChosenModel, role: ModelRole) -> ChosenModel:
+        return self.traces.traced(model, role)
+
+    @property
+    def traced_so_far(self) -> TracedSoFar:
+        """Model calls of the session that are stored."""
+        return self._history.threads.traced
+
+    async def record_trace(self, item: Recorded) -> Event | None:
+        """Store what is told of a model call. Also of one that was just cut: nothing else is made of it."""
+        async with self.writing:
+            if self.has_ended:
+                return None
+            events = await self._ledger.record(self.lease, [item])
+            self.add_stored(events)
+        return events[0]
+
     async def _wait(self, waits: Sequence[Wait]) -> None:
-        reads = any(wait.agent_id is None for wait in waits)
-        events = await self._ledger.wait(self.lease, waits, seen_seq=self.seen_seq if reads else None)
+        await self.traces.flush()
+        await self._store_waits(waits)
+
+    @_in_turn
+    async def _store_waits(self, waits: Sequence[Wait]) -> None:
+        events = await self._ledger.wait(self.lease, waits, read_seq=self.read_seq)
         self.has_ended = True
         self.add_stored(events)
 
@@ -203,7 +252,7 @@ class RunJournal:
         return nullcontext()
 
     async def other_answered(self) -> None:
-        await self.answers_below.one_over()
+        await self.answers_below.wait_for_one()
 
     def dangling_calls(self) -> list[OpenCall]:
         return self.open_calls_of(None)
@@ -246,7 +295,7 @@ class RunJournal:
         body = None
         if outcome.body is not None:
             body = Body(content=outcome.body, media_type=outcome.body_media_type)
-        items = [_result(finished, outcome.output, body)]
+        items = [_result(finished, outcome.output, body, outcome.read)]
         if outcome.changed_paths:
             items.append(Recorded(payload=FilesChanged(paths=outcome.changed_paths, origin="agent")))
         await self.record_items([*items, *(Recorded(payload=payload) for payload in outcome.events)])
@@ -325,9 +374,13 @@ class RunJournal:
         for payload in said:
             self._note(payload)
 
-    @_in_turn
     async def finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
         """End the run; false when a message the model has not read stands in the way."""
+        await self.traces.flush()
+        return await self._finish(finished, seen_seq=seen_seq)
+
+    @_in_turn
+    async def _finish(self, finished: RunFinished, *, seen_seq: int) -> bool:
         unstored, self._unstored = self._unstored, []
         said = self._with_preface([Recorded(payload=payload) for payload in unstored])
         events = await self._ledger.finish(self.lease, finished, seen_seq=seen_seq, said=said)
@@ -376,6 +429,8 @@ class RunJournal:
         match payload:
             case ToolCalled(call_id=call_id, agent_id=agent_id):
                 self._open_calls[call_id] = payload
+                if payload.needs_computer:
+                    self.uses_computer.set()
                 self._unbegun_calls.add(call_id)
                 if agent_id is None:
                     # The texts of a turn are recorded together with its calls, an empty one not at all.
@@ -383,8 +438,9 @@ class RunJournal:
             case ToolFinished(call_id=call_id):
                 self._open_calls.pop(call_id, None)
                 self._at_work.pop(call_id, None)
+                self.traces.forget(subagent_of(call_id))
             case FilesChanged():
-                self.files.extend(path for path in payload.paths if path not in self.files)
+                add_changed(self.files, payload.paths)
             case MessageCompleted(agent_id=None):
                 self._open_message = None
             case ContextOpened(agent_id=None) | ContextNote(agent_id=None):
@@ -398,7 +454,7 @@ def is_said_by(payload: StoredPayload, agent_id: str | None) -> bool:
     return isinstance(payload, MessageCompleted | ThinkingCompleted | ToolCalled) and payload.agent_id == agent_id
 
 
-def _result(finished: ToolFinished, output: str, body: Body | None = None) -> Recorded:
+def _result(finished: ToolFinished, output: str, body: Body | None = None, read: str | None = None) -> Recorded:
     """The result of a call, its output beside it where the preview does not hold all of it."""
     if body is None and len(output) > MAX_PREVIEW_CHARACTERS:
         body = Body(content=output.encode("utf-8", "replace"), media_type="text/plain")
@@ -406,9 +462,14 @@ def _result(finished: ToolFinished, output: str, body: Body | None = None) -> Re
         digest = hashlib.blake2b(body.content, digest_size=16).hexdigest()
         reference = BodyReference(size=len(body.content), media_type=body.media_type, digest=digest)
         finished = replace(finished, body=reference)
-    finished = replace(finished, preview=shorten(output, MAX_PREVIEW_CHARACTERS))
-    read = shorten(output, MAX_RESULT_CHARACTERS).encode("utf-8", "replace").decode()
+    finished = replace(finished, preview=_sendable(shorten(output, MAX_PREVIEW_CHARACTERS)))
+    read = _sendable(shorten(output if read is None else read, MAX_RESULT_CHARACTERS))
     return Recorded(payload=finished, body=body, output=read if read != finished.preview else None)
+
+
+def _sendable(text: str) -> str:
+    """Without halves of surrogate pairs, with which no request could be made any more."""
+    return text.encode("utf-8", "replace").decode()
 
 
 @contextmanager

@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from backend_api.application.runs.histories import Histories
+from backend_api.application.runs.computer_keeper import EVERY_S, KeepComputer, no_computer
+from backend_api.application.runs.histories import Histories, History
+from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.pictures import PictureCache
 from backend_api.application.runs.run_journal import RunJournal
+from backend_api.application.runs.run_stream import RunStream
 from backend_api.application.runs.subagents import Subagents
+from backend_api.application.settings.effective_settings import EffectiveSettings, OpenEffectiveSettings
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup, offered, tools_of
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
 from backend_api.domain.agent.compactor import Compactor, WriteTranscript
-from backend_api.domain.agent.events import Notice, SubagentKind
+from backend_api.domain.agent.events import ModelRole, Notice, SubagentKind, ToolCalled
 from backend_api.domain.agent.journal import Journal
+from backend_api.domain.agent.long_results import KeepResult, ResultLimits
 from backend_api.domain.agent.loop import AgentLoop
-from backend_api.domain.agent.model import UnknownModelError
+from backend_api.domain.agent.model import MAX_OUTPUT_TOKENS, UnknownModelError
 from backend_api.domain.agent.opening import Opening
-from backend_api.domain.agent.options import NO_OPTIONS, Options, merged
+from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of
 from backend_api.domain.agent.pictures import Pictures
+from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.conversation.entity import Lease, SessionId
+from backend_api.domain.conversation.kept_calls import KeptCalls, KeptCallsOfSession
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
+
+UNREADABLE_CODE = "secret_unreadable"
+UNREADABLE = "A key of yours can't be read with the SECRETS_KEY that the server has now."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """Bounds of a run. A lease lapses `lease_s` after the last heartbeat."""
 
-    max_output_tokens: int = 16_384
+    max_output_tokens: int = MAX_OUTPUT_TOKENS
     max_attempts: int = 3
     lease_s: float = 10.0
     heartbeat_s: float = 2.5
@@ -40,6 +51,24 @@ class RunOptions:
 async def _no_transcript(session_id: SessionId, user_id: UserId) -> None:
     """Nobody writes any."""
     del session_id, user_id
+
+
+async def _no_result(session_id: SessionId, user_id: UserId, called: ToolCalled, output: str) -> None:
+    """Nobody writes any."""
+    del session_id, user_id, called, output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """What is written into the workspace for the agents of a run."""
+
+    write_transcript: WriteTranscript
+    keep_result: KeepResult
+
+
+def _no_title(session_id: SessionId) -> None:
+    """Nobody finds any."""
+    del session_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,57 +81,112 @@ class RunServices:
     notifier: Notifier
     sessions: SessionRepository
     catalogue: ModelCatalogue
+    """The deployment's models."""
     capabilities: Sequence[Capability]
     options: RunOptions
     clock: Callable[[], datetime]
     new_id: Callable[[str], str]
     defaults: Options = NO_OPTIONS
     """The deployment's layer of options."""
+    presets: Presets = field(default_factory=Presets)
+    effective_settings: OpenEffectiveSettings | None = None
+    """What users have set; None: they can't."""
     write_transcript: Callable[[SessionId, UserId], Awaitable[str | None]] = _no_transcript
+    write_result: Callable[[SessionId, UserId, ToolCalled, str], Awaitable[str | None]] = _no_result
+    want_title: Callable[[SessionId], None] = _no_title
+    """Told where a run ended whose session is to have a better title."""
+    keep_computer: KeepComputer = no_computer
+    keep_computer_every_s: float = EVERY_S
+    """A run that has called for its computer keeps it until it ends, or waits for a person."""
+    mask: Mask = field(default_factory=Mask)
+    """What is hidden of model calls that are stored."""
+    kept_calls: KeptCalls | None = None
+    """What bounds them; None: nothing."""
     histories: Histories = field(default_factory=Histories)
     pictures: PictureCache = field(default_factory=PictureCache)
 
-    async def agent_loop(self, lease: Lease, journal: RunJournal) -> AgentLoop:
-        """The loop of the main agent, with the model, the tools and the capabilities of this run."""
-        model = await self._choose(lease, journal)
+    def journal(self, lease: Lease, stream: RunStream, history: History) -> RunJournal:
+        """That of a run, which stores calls of models where its session wants that."""
+        _, options = self.presets.layered(self.defaults, lease.options)
+        mask, kept = self.mask if options.enable_tracing else None, None
+        if self.kept_calls is not None:
+            kept = KeptCallsOfSession(self.kept_calls, lease.run.session_id, lease.run.user_id)
+        return RunJournal(lease, self.ledger, self.log, stream, history, mask=mask, kept=kept)
+
+    @asynccontextmanager
+    async def agent_loop(self, lease: Lease, journal: RunJournal) -> AsyncGenerator[AgentLoop]:
+        """The loop of the main agent, with the model, the tools and the capabilities of this run. What its user has set
+        is looked at where there is something; the models asked with the user's keys are open until the block ends."""
+        if self.effective_settings is None or not lease.has_settings:
+            yield await self._main_loop(lease, journal, EffectiveSettings(catalogue=self.catalogue))
+            return
+        async with self.effective_settings(lease.run.user_id) as effective:
+            yield await self._main_loop(lease, journal, effective)
+
+    async def _main_loop(self, lease: Lease, journal: RunJournal, effective: EffectiveSettings) -> AgentLoop:
+        catalogue = effective.catalogue
+        defaults = defaults_of(self.defaults, effective.options)
+        preset, options = self.presets.layered(defaults, lease.options)
+        below = self.presets.layered(defaults, Options(preset=preset.id))[1]
+        model = await self._choose(options.model, journal, effective)
         pictures = self.pictures.of(lease.run.session_id, self.log)
-        options = merged(self.defaults, lease.options)
-        setup = Setup(now=self.clock, options=options, mode=options.mode)
+        setup = Setup(now=self.clock, options=options, below=below, preset=preset, mode=options.mode)
 
         async def write_transcript() -> str | None:
             return await self.write_transcript(lease.run.session_id, lease.run.user_id)
 
+        async def keep_result(called: ToolCalled, output: str) -> str | None:
+            return await self.write_result(lease.run.session_id, lease.run.user_id, called, output)
+
+        files = _Files(write_transcript=write_transcript, keep_result=keep_result)
+
         async def loop_of(kind: SubagentKind, journal: Journal) -> AgentLoop:
-            own = self.catalogue.role("subagent") or model
-            return await self._loop(own, replace(setup, kind=kind), journal, pictures, write_transcript)
+            own = catalogue.role("subagent") or model
+            return await self._loop(own, catalogue, replace(setup, kind=kind), journal, pictures, files)
 
         delegate = Subagents(journal=journal, loop_of=loop_of, clock=self.clock)
-        return await self._loop(model, replace(setup, delegate=delegate), journal, pictures, write_transcript)
+        loop = await self._loop(model, catalogue, replace(setup, delegate=delegate), journal, pictures, files)
+        loop.notices = await self._notices(setup, journal)
+        return loop
 
     async def _loop(
         self,
         model: ChosenModel,
+        catalogue: ModelCatalogue,
         setup: Setup,
         journal: Journal,
         pictures: Pictures,
-        write_transcript: WriteTranscript,
+        files: _Files,
     ) -> AgentLoop:
-        setup = replace(setup, context_window=model.info.context_window)
+        setup = replace(setup, context_window=model.info.context_window, count_tokens=model.count_tokens)
         tools = await tools_of(self.capabilities, setup)
         specs = offered(self.capabilities, setup, tools)
         capabilities = Capabilities(self.capabilities, replace(setup, tools=specs))
-        runner = ToolRunner(tools=tools, judge=capabilities.judge, journal=journal, new_id=self.new_id)
+        limits = ResultLimits(
+            window=setup.context_window,
+            answer=model.info.output_tokens(self.options.max_output_tokens),
+            count_tokens=setup.count_tokens,
+            keep=files.keep_result,
+        )
+        judge = capabilities.judge
+        runner = ToolRunner(tools=tools, judge=judge, journal=journal, new_id=self.new_id, limits=limits)
         system = capabilities.system_prompt()
 
-        def loop(model: ChosenModel, fallback: AgentLoop | None = None) -> AgentLoop:
+        own: ModelRole = "agent" if setup.kind == "main" else "subagent"
+
+        def loop(model: ChosenModel, role: ModelRole, fallback: AgentLoop | None = None) -> AgentLoop:
+            summarizes = catalogue.role("compact") or model
             return AgentLoop(
-                model=model,
+                model=journal.traced(model, role),
                 tools=runner,
                 journal=journal,
                 pictures=pictures,
                 capabilities=capabilities,
                 compactor=Compactor(
-                    model=self.catalogue.role("compact") or model, journal=journal, write_transcript=write_transcript
+                    model=journal.traced(summarizes, "compact"),
+                    journal=journal,
+                    write_transcript=files.write_transcript,
+                    count_tokens=model.count_tokens,
                 ),
                 opening=Opening(
                     model=model.info.id,
@@ -111,24 +195,41 @@ class RunServices:
                     thinking=model.info.thinking_for(setup.options.thinking),
                     vision=model.info.vision,
                     mode=setup.mode,
+                    preset=setup.preset.id,
+                    missing_preset=setup.missing_preset,
                 ),
                 max_output_tokens=model.info.output_tokens(self.options.max_output_tokens),
                 new_id=self.new_id,
-                in_mode=lambda mode: self._loop(model, replace(setup, mode=mode), journal, pictures, write_transcript),
+                in_mode=lambda mode: self._loop(model, catalogue, replace(setup, mode=mode), journal, pictures, files),
                 fallback=fallback,
             )
 
-        other = self.catalogue.role("fallback")
-        return loop(model, loop(other) if other is not None and other.info.id != model.info.id else None)
+        other = catalogue.role("fallback")
+        is_another = other is not None and other.info.id != model.info.id
+        return loop(model, own, loop(other, "fallback") if other is not None and is_another else None)
 
-    async def _choose(self, lease: Lease, journal: RunJournal) -> ChosenModel:
+    async def _notices(self, setup: Setup, journal: RunJournal) -> Sequence[Notice]:
+        """That the session's preset is gone, with the first answer without it: once opened so, it has been told."""
+        chosen, instead = setup.missing_preset, setup.preset
+        if chosen is None:
+            return ()
+        opened = (await journal.conversation()).opened
+        if opened is not None and opened.missing_preset == chosen:
+            return ()
+        text = f"The preset {chosen} is not available any more. The preset {instead.text.label} is used instead."
+        return [Notice(text=text, code="unknown_preset", params={"preset": chosen, "instead": instead.text.label})]
+
+    @staticmethod
+    async def _choose(model: str | None, journal: RunJournal, effective: EffectiveSettings) -> ChosenModel:
+        code = said = ""
         try:
-            return self.catalogue.choose(lease.options.model)
+            chosen = effective.catalogue.choose(model)
         except UnknownModelError as error:
-            chosen = self.catalogue.choose(None)
-            # Said once: whoever goes on with what that model was opened with has been told.
-            opened = (await journal.conversation()).opened
-            if opened is None or opened.model != chosen.info.id:
-                text = f"{error.detail} {chosen.info.label} answers instead."
-                await journal.record([Notice(text=text, code=error.code, params={"model": chosen.info.label})])
-            return chosen
+            chosen, code, said = effective.catalogue.choose(None), error.code, error.detail
+        if effective.has_unreadable:
+            code, said = UNREADABLE_CODE, f"{said} {UNREADABLE}".strip()
+        # Said once: whoever goes on with what that model was opened with has been told.
+        if said and ((opened := (await journal.conversation()).opened) is None or opened.model != chosen.info.id):
+            text = f"{said} {chosen.info.label} answers instead."
+            await journal.record([Notice(text=text, code=code, params={"model": chosen.info.label})])
+        return chosen

@@ -9,8 +9,12 @@ from typing import TypeVar
 
 from backend_api.application.runs.run_journal import RunJournal, is_said_by
 from backend_api.domain.agent.approvals import Approval
+from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.chosen import Chosen
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     MessageCompleted,
+    ModelRole,
     OfAgent,
     StoredPayload,
     SubagentStarted,
@@ -20,7 +24,6 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.threads import subagent_of
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
 from backend_api.domain.agent.usage import combine
@@ -69,9 +72,12 @@ class SubagentJournal:
             worked=run.worked,
             last_at=run.last_at,
             turns_of_others=max(self._run.turns() - thread.progress(run_id).last_turn, 0),
-            mode=self._run.mode(),
+            chosen=self._run.known_choices(),
             others_at_work=self._run.answers_below.at_work,
         )
+
+    async def chosen(self) -> Chosen:
+        return await self._run.chosen()
 
     async def begin(self, started: SubagentStarted) -> None:
         """Record its task, unless another worker did."""
@@ -93,12 +99,15 @@ class SubagentJournal:
         self.waits = [replace(wait, subject=self._asked(wait)) for wait in waits]
         return True
 
+    def traced(self, model: ChosenModel, role: ModelRole) -> ChosenModel:
+        return self._run.traces.traced(model, role, self.agent_id)
+
     def counted(self, used: Usage) -> UsageUpdated:
         self.usage = combine(self.usage, used)
         return replace(self._run.counted(used), agent_usage=self.usage)
 
     def answering(self) -> AbstractContextManager[None]:
-        return self._run.answers_below.one()
+        return self._run.answers_below.count_one()
 
     async def other_answered(self) -> None:
         await self._run.other_answered()

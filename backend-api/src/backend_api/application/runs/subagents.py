@@ -14,8 +14,8 @@ from backend_api.domain.agent.events import MAX_PREVIEW_CHARACTERS, SubagentFini
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import AssistantTurn, ModelError
+from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.subagents import Assignment
-from backend_api.domain.agent.thread import shorten
 from backend_api.domain.agent.tools import Done, ToolCall, Waits
 
 TOO_LONG = "The agent was ended because it did not finish within {seconds:g} s. Part of it may have happened."

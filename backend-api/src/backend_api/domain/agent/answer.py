@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import Continuation, MessageCompleted, StoredPayload, ThinkingCompleted, Usage
 from backend_api.domain.agent.journal import LiveOutput
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
+    FinishReason,
     ModelInfo,
     NoteTurn,
     Part,
@@ -23,7 +24,6 @@ from backend_api.domain.agent.model import (
     UsagePart,
 )
 from backend_api.domain.agent.options import ThinkingLevel
-from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.usage import add_usage
 
 MAX_OPAQUE_CHARACTERS = 256 * 1024
@@ -52,7 +52,7 @@ class Answer:
     new_id: Callable[[str], str]
     thinking: ThinkingLevel | None = None
     calls: list[ToolRequest] = field(default_factory=list[ToolRequest])
-    reason: Literal["stop", "length", "tool_calls", "refusal"] = "stop"
+    reason: FinishReason = "stop"
     total: Usage = field(default_factory=Usage)
     last_call: Usage = field(default_factory=Usage)
     unfinished: str = ""
@@ -139,9 +139,9 @@ class Answer:
             self.live.show_context(self.context_tokens, model.context_window)
         self.last_call, self._is_thinking = Usage(), False
 
-    def cut_call(self, model: str) -> Usage:
-        """What its calls used, the last one cut: as far as that was told, at an unknown cost."""
-        return add_usage(self.total, replace(self._counted(), cost=None), model)
+    def cut_call(self, model: ModelInfo) -> Usage:
+        """What its calls used, the last one cut: as far as that was told."""
+        return add_usage(self.total, replace(self._counted(), cost=model.cost_when_cut), model.id)
 
     def _counted(self) -> Usage:
         """The last call's, with what was new in it."""

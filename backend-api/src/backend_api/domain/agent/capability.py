@@ -6,31 +6,59 @@ A capability keeps nothing: what it must remember is in the log, so that another
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
 
 from backend_api.domain.agent.answer import Answer
+from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import CompactionKind, ContextNote, ContextOpened, Notice
-from backend_api.domain.agent.options import NO_OPTIONS, AgentMode, Options
+from backend_api.domain.agent.events import CompactionKind, ContextCompacted, ContextNote, ContextOpened, Notice
+from backend_api.domain.agent.model import CONTEXT_WINDOW
+from backend_api.domain.agent.options import JUDGED_BY, NO_OPTIONS, AgentMode, Options, merged, session_options
+from backend_api.domain.agent.presets import NO_PRESET, Preset
+from backend_api.domain.agent.sizes import CountTokens, estimated_tokens
 from backend_api.domain.agent.subagents import AgentKind, Delegate, may_have
-from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import Tool, ToolSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What an agent works with. `options` are those of all layers together; `tools` are empty while they are asked
-    for; `context_window` is that of its model, in tokens; `delegate` is how the main one gives work to another."""
+    """What an agent works with. `options` are those of all layers together, `below` those below the session's, and
+    `preset` is the one among these layers;
+    `tools` are empty while they are asked for; `context_window` is that of its model, in tokens, and `count_tokens`
+    counts as that does; `delegate` is how the main one gives work to another."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
     options: Options = NO_OPTIONS
+    below: Options = NO_OPTIONS
+    preset: Preset = NO_PRESET
     kind: AgentKind = "main"
     delegate: Delegate | None = None
     mode: AgentMode = "normal"
-    context_window: int = 200_000
+    context_window: int = CONTEXT_WINDOW
+    count_tokens: CountTokens = estimated_tokens
+
+    def judging(self, chosen: Chosen) -> Setup:
+        """As calls are judged now that the session has chosen so."""
+        setup = self if chosen.mode in (None, self.mode) else replace(self, mode=chosen.mode)
+        if chosen.options is None:
+            return setup
+        now = merged(self.below, session_options(None, chosen.options))
+        return replace(setup, options=replace(self.options, **{name: getattr(now, name) for name in JUDGED_BY}))
+
+    @property
+    def missing_preset(self) -> str | None:
+        """The preset that was chosen and is gone, None where it is there."""
+        chosen = self.options.preset
+        return chosen if chosen != self.preset.id else None
+
+    @property
+    def has_computer(self) -> bool:
+        """Whether one of its tools works on a computer."""
+        return any(tool.needs_computer for tool in self.tools)
 
 
 class ToolSource(Protocol):
@@ -83,7 +111,7 @@ class Deny:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class Defer:
     """The next turn may begin once an answer that another agent of the run is at is over, and is judged anew then."""
 
 
@@ -105,43 +133,57 @@ class Compact:
     focus: str | None = None
 
 
-LATER = Later()
-Bound = Ending | Compact | Conclude | Later
+DEFER = Defer()
+Bound = Ending | Compact | Conclude | Defer
 """What may stand before a turn."""
 Verdict = Allow | Ask | Deny
 ALLOW = Allow()
 
 
+class Judge(Protocol):
+    """What becomes of a call, by what the session chose since the agent's setup was made."""
+
+    def __call__(self, call: ProposedCall, chosen: Chosen = NOTHING_CHOSEN) -> Verdict: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
     """What of the history the model is sent. `apply` is pure, and makes the same of a turn until the next opening;
-    `is_due` says that an opening is to leave something out; `limit` writes what it leaves out into one. All read the
-    log alone, and never how much time has passed or what another process knows."""
+    `is_due` says that an opening is to leave something out; `limit` writes what it leaves out into one, and `tell` says
+    of that what is recorded beside it. All read the log alone, and never how much time has passed or what another
+    process knows."""
 
     apply: Callable[[Conversation], Conversation]
     is_due: Callable[[Conversation], bool] = lambda _: False
     limit: Callable[[Conversation, ContextOpened], ContextOpened] = lambda _, opened: opened
+    tell: Callable[[Conversation, ContextOpened], ContextCompacted | None] = lambda _, _opened: None
 
 
 async def _no_tools(_: Setup) -> Sequence[Tool]:
     return ()
 
 
+def _any_tool(_setup: Setup, _tool: ToolSpec) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
     """`sections` of the system prompt and `tools`, both frozen at an opening; whether it `offers` a tool to the model;
-    `notes` told before an answer; `projections` of the history; a `gate` that judges each call; a `brake` that may end
-    the run before a turn, make that the last one, or put it off; a `closing` that may go on with an answer. The order
-    of capabilities is that of what they say, and of two tools of one name the first one's counts."""
+    `notes` told before an answer; `projections` of the history; what of it is `kept` with a summary, word for word; a
+    `gate` that judges each call; a `brake` that may end the run before a turn, make that the last one, or put it off; a
+    `closing` that may go on with an answer. The order of capabilities is that of what they say, and of two tools of one
+    name the first one's counts."""
 
     name: str
     tools: Callable[[Setup], Awaitable[Sequence[Tool]]] = _no_tools
-    offers: Callable[[Setup, ToolSpec], bool] = lambda _setup, _tool: True
+    offers: Callable[[Setup, ToolSpec], bool] = _any_tool
     gate: Callable[[Setup, ProposedCall], Verdict] = lambda _setup, _call: ALLOW
     sections: Callable[[Setup], Sequence[str]] = lambda _: ()
     notes: Callable[[Setup, Conversation], Sequence[ContextNote]] = lambda _setup, _conversation: ()
     projections: Sequence[Projection] = ()
     brake: Callable[[Setup, Conversation], Bound | None] = lambda _setup, _conversation: None
+    kept: Callable[[Setup, Conversation], Sequence[str]] = lambda _setup, _conversation: ()
     closing: Callable[[Conversation, Answer], GoOn | GiveUp | None] = lambda _conversation, _answer: None
 
 
@@ -156,9 +198,10 @@ class Capabilities:
         """The same whenever it is asked for."""
         return "\n\n".join(text for one in self.all for text in one.sections(self.setup))
 
-    def judge(self, call: ProposedCall) -> Verdict:
-        """The strictest verdict of all gates, of several alike the first one's."""
-        verdicts = [one.gate(self.setup, call) for one in self.all]
+    def judge(self, call: ProposedCall, chosen: Chosen = NOTHING_CHOSEN) -> Verdict:
+        """The strictest verdict of all gates, of several alike the first one's; by what the session chose since."""
+        setup = self.setup.judging(chosen)
+        verdicts = [one.gate(setup, call) for one in self.all]
         return next((verdict for kind in (Deny, Ask) for verdict in verdicts if isinstance(verdict, kind)), ALLOW)
 
     def changed_mode(self, conversation: Conversation) -> AgentMode | None:
@@ -181,6 +224,11 @@ class Capabilities:
                 opened = projection.limit(conversation, opened)
         return opened
 
+    def told(self, conversation: Conversation, opened: ContextOpened) -> list[ContextCompacted]:
+        """Of what the opening leaves out of the history before it, and the last one did not."""
+        tells = (projection.tell(conversation, opened) for one in self.all for projection in one.projections)
+        return [told for told in tells if told is not None]
+
     def project(self, conversation: Conversation) -> Conversation:
         """What the model is sent of it."""
         for one in self.all:
@@ -192,14 +240,20 @@ class Capabilities:
         """What stands before the next turn: its end, one that is the last, or what comes first."""
         return next((ending for one in self.all if (ending := one.brake(self.setup, conversation))), None)
 
+    def kept(self, conversation: Conversation) -> list[str]:
+        """What stands beside a summary of the conversation, however well that tells it."""
+        return [text for one in self.all for text in one.kept(self.setup, conversation)]
+
     def closing(self, conversation: Conversation, answer: Answer) -> GoOn | GiveUp | None:
         """What follows a model call that asked for no tool; None where the answer is whole."""
         return next((what for one in self.all if (what := one.closing(conversation, answer))), None)
 
 
 def offered(capabilities: Sequence[Capability], setup: Setup, tools: Sequence[Tool]) -> list[ToolSpec]:
-    """What the model is told of these tools: those that every capability offers."""
-    return [tool.spec for tool in tools if all(one.offers(setup, tool.spec) for one in capabilities)]
+    """What the model is told of these tools: those that every capability offers. Most offer any, and are not asked of
+    each tool, which took longer than all else that is made for a run."""
+    asked = [one.offers for one in capabilities if one.offers is not _any_tool]
+    return [tool.spec for tool in tools if all(offers(setup, tool.spec) for offers in asked)]
 
 
 async def tools_of(capabilities: Sequence[Capability], setup: Setup) -> list[Tool]:

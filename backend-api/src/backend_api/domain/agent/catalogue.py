@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from backend_api.domain.agent.model import ChatModel, ModelInfo
+from backend_api.domain.agent.sizes import CountTokens, estimated_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,11 +16,16 @@ class ChosenModel:
 
     info: ModelInfo
     chat: ChatModel
+    count_tokens: CountTokens = estimated_tokens
 
 
-Role = Literal["subagent", "compact", "fallback"]
-"""What a deployment may name a model of its own for: agents that work for another one, summaries, and what is asked
-where a model fails."""
+Role = Literal["subagent", "compact", "title", "fallback"]
+"""What a deployment may name a model of its own for: sub-agents, summaries, titles, and what is
+asked where a model fails."""
+
+
+ProviderName = Literal["openai", "anthropic"]
+"""Of those that are asked with a key; each server that speaks as OpenAI does is asked as `openai`."""
 
 
 class ModelCatalogue(Protocol):

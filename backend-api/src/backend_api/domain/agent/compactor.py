@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from math import floor
 
 from backend_api.domain.agent.capability import Compact
 from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextCompacted, Notice, Usage
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.model import ModelRequest
-from backend_api.domain.agent.sizes import CHARACTERS_A_TOKEN, weight, weight_of_turn
+from backend_api.domain.agent.sizes import CountTokens, estimated_tokens, tokens_of
 from backend_api.domain.agent.summary import Summarizer, SummaryError
-from backend_api.domain.agent.thread import COMPACTION_FAILED, Conversation
+from backend_api.domain.agent.thread import COMPACTION_FAILED
 from backend_api.domain.agent.usage import add_usage
 
 logger = logging.getLogger(__name__)
@@ -28,10 +30,14 @@ class Compactor:
     model: ChosenModel
     journal: Journal
     write_transcript: WriteTranscript
+    count_tokens: CountTokens = estimated_tokens
+    """As the agent's model reads them, which need not be the one that sums up."""
 
-    async def compact(self, request: ModelRequest, conversation: Conversation, wanted: Compact) -> bool:
-        """Whether there is a summary now. `request` is what the agent's model would be asked next. What the summary
-        cost is counted in any case; without one nothing changes but that this is told."""
+    async def compact(
+        self, request: ModelRequest, conversation: Conversation, wanted: Compact, kept: Sequence[str] = ()
+    ) -> bool:
+        """Whether there is a summary now, with what is `kept` after it. `request` is what the agent's model would be
+        asked next. What the summary cost is counted in any case; without one nothing changes but that this is told."""
         transcript = await self.write_transcript()
         summarizer = Summarizer(model=self.model)
         try:
@@ -41,23 +47,26 @@ class Compactor:
             text = f"The conversation could not be summed up: {error}"
             outcome = Notice(text=text, code=COMPACTION_FAILED)
         else:
-            outcome = _compacted(summary, conversation, wanted, transcript)
+            outcome = self._compacted("\n\n".join([summary, *kept]), conversation, wanted, transcript)
         finally:
             used = self.journal.counted(add_usage(Usage(), summarizer.used, self.model.info.id))
         await self.journal.record([used, outcome])
         return isinstance(outcome, ContextCompacted)
 
-
-def _compacted(summary: str, conversation: Conversation, wanted: Compact, transcript: str | None) -> ContextCompacted:
-    before = sum(weight_of_turn(turn) for turn in conversation.turns)
-    kept = sum(weight_of_turn(turn) for turn in conversation.turns[conversation.closed_turns :])
-    saved = (before - kept - weight(summary)) // CHARACTERS_A_TOKEN
-    return ContextCompacted(
-        kind=wanted.kind,
-        before=wanted.size,
-        after=max(wanted.size - saved, 0),
-        through_seq=conversation.through_seq,
-        summary=summary,
-        focus=wanted.focus,
-        transcript=transcript,
-    )
+    def _compacted(
+        self, summary: str, conversation: Conversation, wanted: Compact, transcript: str | None
+    ) -> ContextCompacted:
+        closed = tokens_of(conversation.turns[: conversation.closed_turns], self.count_tokens)
+        kept = tokens_of(conversation.turns[conversation.closed_turns :], self.count_tokens)
+        # A size that is less than its turns was counted by another measure, and so is what was saved of it.
+        scale = min(wanted.size / max(closed + kept, 1), 1)
+        saved = floor((closed - self.count_tokens(summary)) * scale)
+        return ContextCompacted(
+            kind=wanted.kind,
+            before=wanted.size,
+            after=max(wanted.size - saved, 0),
+            through_seq=conversation.through_seq,
+            summary=summary,
+            focus=wanted.focus,
+            transcript=transcript,
+        )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from backend_api.domain.agent.events import Event, RunEnd, StoredPayload, ToolCalled, ToolFinished
 from backend_api.domain.agent.open_agents import OpenAgents
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.thread import RunProgress
+from backend_api.domain.agent.run_progress import RunProgress
 
 _NOT_BEGUN = "Not begun. Stopped."
 _CUT = "Stopped before it ended. Part of it may have happened."

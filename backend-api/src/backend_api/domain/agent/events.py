@@ -2,25 +2,28 @@
 
 `VOCABULARY_VERSION` grows when a type or a field is added; none is ever renamed or removed. Stored events carry the
 session's next `seq`; live-only ones (`LIVE_TYPES`) have `seq` None and are contained in a stored event that follows.
-Envelope fields (`seq`, `at`, `session_id`, `run_id`) stand in `Event`, the rest in the payload.
+Envelope fields (`seq`, `at`, `session_id`, `run_id`) stand in `Event`, the rest in the payload. All are in this one
+file, as it is the catalogue of what is on the wire: the union at its end and the version above it change together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 11
+VOCABULARY_VERSION = 15
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of a run or a call, and what they cost; `by_model` maps a model to the same first five counts.
+    """Tokens of a run or a call, and what they cost; `by_model` maps a model to the same first five counts, and `costs`
+    to its `cost` and `known_cost`.
 
     `input` is all that was sent: of it `cached` was read from the provider's cache, and `cache_write` written to it.
     `cost` is in US dollars and is that of all calls: None as soon as one of them has no known price, or where nothing
@@ -37,6 +40,7 @@ class Usage:
     cost: float | None = None
     known_cost: float = 0.0
     by_model: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    costs: dict[str, dict[str, float | None]] = field(default_factory=dict[str, dict[str, float | None]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,9 @@ class RunQueued:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
+    """`model` is the one that the session chose, else the deployment's default, as it is known before the run is
+    looked at; what is asked, which may be a preset's or the fallback, stands in `context.opened`."""
+
     type: Literal["run.started"] = "run.started"
     run_id: str
     message_id: str | None
@@ -367,17 +374,18 @@ class ContentReference:
     size: int
 
 
-OpeningCause = Literal["started", "model", "thinking", "tools", "prompt", "history", "mode"]
+OpeningCause = Literal["started", "model", "thinking", "tools", "prompt", "history", "mode", "preset"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextOpened(OfAgent):
     """From here on the model is sent this system prompt and these tools, byte for byte, until the next of these. Both
     stand whole in the body, a JSON object with `system` and `tools`. `epoch` counts them from 1; `cause` says what
-    changed first, of model, thinking, mode, tools and prompt, or that less of the history is sent. `thinking` is what
-    the model is asked for, None where it does as it does by itself; `vision` whether it is sent pictures, None where it
-    was not even told of them; `pictures` of how many results before it pictures are still sent, the last ones, and
-    `replaced` how many of the results before it, the first ones, the model reads one line of where they are long."""
+    changed first, of preset, model, thinking, mode, tools and prompt, or that less of the history is sent. `thinking`
+    is what the model is asked for, None where it does as it does by itself; `vision` whether it is sent pictures, None
+    where it was not even told of them; `pictures` of how many results before it pictures are still sent, the last ones,
+    and `replaced` how many of the results before it, the first ones, the model reads one line of where they are
+    long."""
 
     type: Literal["context.opened"] = "context.opened"
     epoch: int
@@ -391,6 +399,10 @@ class ContextOpened(OfAgent):
     pictures: int = 0
     replaced: int = 0
     mode: AgentMode = "normal"
+    preset: str | None = None
+    """None in what an earlier version recorded."""
+    missing_preset: str | None = None
+    """The one that the session chose instead, where that is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -408,6 +420,7 @@ NOTES_OF_A_RUN = ("turns", "repetition")
 
 
 CompactionKind = Literal["auto", "manual"]
+"""What has a summary written."""
 MAX_FOCUS_CHARACTERS = 1_000
 
 
@@ -423,10 +436,11 @@ class CompactionWanted(OfAgent):
 class ContextCompacted(OfAgent):
     """The model reads the `summary` from here on instead of all up to the event `through_seq`, which the log keeps, as
     does the file `transcript` in the workspace, where there is one. `before` and `after` are about as many tokens as a
-    call reads; `focus` is what the person asked to be kept most of."""
+    call reads; `focus` is what the person asked to be kept most of. Of the kind `micro` there is no summary: the model
+    reads one line each in place of the tools' long results up to `through_seq`, as the opening before it says."""
 
     type: Literal["context.compacted"] = "context.compacted"
-    kind: CompactionKind
+    kind: CompactionKind | Literal["micro"]
     before: int
     after: int
     through_seq: int
@@ -470,15 +484,18 @@ class SessionUpdated:
     title: str | None = None
     status: str | None = None
     model: str | None = None
+    preset: str | None = None
     options: dict[str, Any] | None = None
 
 
 SandboxState = Literal["none", "starting", "ready", "paused", "failed", "gone"]
+QueueReason = Literal["capacity", "user_limit"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxUpdated:
-    """One that waits for room is `starting` with a `queue_position`, 1 for the next one to be let in."""
+    """One that waits is `starting` with a `queue_position`, 1 for the next one to be let in, and a `queue_reason`: the
+    deployment has no room, or its user has as many running as allowed."""
 
     type: Literal["sandbox.updated"] = "sandbox.updated"
     status: SandboxState
@@ -486,6 +503,7 @@ class SandboxUpdated:
     expires_at: datetime | None = None
     has_desktop: bool = True
     queue_position: int | None = None
+    queue_reason: QueueReason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -497,6 +515,72 @@ class UsageUpdated(OfAgent):
     usage: Usage
     agent_usage: Usage | None = None
     context: int = 0
+
+
+ModelRole = Literal["agent", "subagent", "fallback", "compact", "title"]
+"""What a model is asked for: the main agent's next answer or a sub-agent's, an answer instead of a
+model that failed, a summary of the conversation, a title."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmRequest(OfAgent):
+    """A model is asked, in a session with `enable_tracing`; `number` counts the calls of a session from 1, those for
+    titles by themselves, and is that of the `LlmResponse`. One without a response is under way, or its worker died.
+
+    `payload` is what it is sent, with secrets masked, in one form for all providers: `model`, `max_output_tokens`,
+    `thinking`, `system`, `tools`, `turns` and the `pictures` by the number of their event. It is None where it is long:
+    then it is the body. Where it goes on from what was sent before, it has only the turns that are new: those of the
+    events `extends`, in their order, stand before them, and `system` and `tools` in the first. `turn_count` counts all
+    of them, and `digest` tells the whole from any other one. It is `omitted` where nothing more is kept, as the user's
+    calls have reached their limit: then there is neither payload nor body."""
+
+    type: Literal["llm.request"] = "llm.request"
+    number: int
+    role: ModelRole
+    model: str
+    provider: str
+    turn_count: int
+    digest: str
+    payload: dict[str, Any] | None = None
+    body: BodyReference | None = None
+    extends: list[int] = field(default_factory=list[int])
+    omitted: Literal["limit"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedAttempt:
+    """An attempt that failed before anything came of it, so that the same was asked again; `at_ms` after the call
+    began."""
+
+    code: str
+    text: str
+    at_ms: int
+
+
+LlmOutcome = Literal["stop", "length", "tool_calls", "refusal", "error", "stopped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmResponse(OfAgent):
+    """What came of a call, all its `attempts` that failed among it. `payload` has `text`, `thinking` and `calls`, with
+    secrets masked, and is None where it is long: then it is the body. An `outcome` of error has its `code` and `error`;
+    stopped is one that was cut before its end. `first_ms` is the time until anything came, None where nothing did.
+    `omitted` is as in `LlmRequest`."""
+
+    type: Literal["llm.response"] = "llm.response"
+    number: int
+    role: ModelRole
+    model: str
+    outcome: LlmOutcome
+    usage: Usage
+    duration_ms: int
+    first_ms: int | None = None
+    payload: dict[str, Any] | None = None
+    body: BodyReference | None = None
+    code: str | None = None
+    error: str | None = None
+    attempts: list[FailedAttempt] = field(default_factory=list[FailedAttempt])
+    omitted: Literal["limit"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -545,6 +629,8 @@ StoredPayload = (
     | SessionUpdated
     | SandboxUpdated
     | UsageUpdated
+    | LlmRequest
+    | LlmResponse
     | Notice
     | ErrorEvent
 )
@@ -567,6 +653,17 @@ class Event:
     session_id: str
     run_id: str | None
     payload: Payload
+    _written: bytes | None = field(default=None, init=False, compare=False, repr=False)
+
+    def written_once(self, write: Callable[[Event], bytes], *, is_kept: bool = True) -> bytes:
+        """What `write` makes of it, not made again where it was kept: an event that is new goes to each of its readers.
+        It must always be the same."""
+        written = self._written
+        if written is None:
+            written = write(self)
+            if is_kept:
+                object.__setattr__(self, "_written", written)
+        return written
 
 
 def agent_of(payload: Payload) -> str | None:

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from backend_api.domain.agent.catalogue import ChosenModel
+from backend_api.domain.agent.chosen import Chosen
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import (
     MessageCompleted,
+    ModelRole,
     StoredPayload,
     ToolCalled,
     ToolFinished,
@@ -15,7 +19,6 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.thread import Conversation
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
 from backend_api.domain.agent.waits import Wait
 
@@ -52,6 +55,10 @@ class Journal(Protocol):
         """The agent's conversation so far, with what arrived since the last call."""
         ...
 
+    async def chosen(self) -> Chosen:
+        """What the session chose by now."""
+        ...
+
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
         """Store payloads in one step. A message recorded as completed is no longer open."""
         ...
@@ -61,8 +68,13 @@ class Journal(Protocol):
         ...
 
     async def wait(self, waits: Sequence[Wait]) -> bool:
-        """Store what is waited for and leave the run to whoever resolves it. False where a message that the model has
-        not read, or a stop, came first: then the agent goes on, and its own calls that waited have their results."""
+        """Store what is waited for and leave the run to whoever resolves it. False where a stop came first, or an
+        interrupting message that the model has not read: then the agent goes on, and its own calls that waited have
+        their results."""
+        ...
+
+    def traced(self, model: ChosenModel, role: ModelRole) -> ChosenModel:
+        """The same model, each of its calls stored where the session wants that."""
         ...
 
     def counted(self, used: Usage) -> UsageUpdated:

@@ -1,19 +1,20 @@
 """The agent: ask the model, run the tools, record, decide to stop.
 
-It keeps nothing between turns: each turn starts from the recorded conversation, so a run that another worker takes
-over goes on from its last recorded step by the same code.
+It keeps nothing between turns but that another model answers: each turn starts from the recorded conversation, so a run
+that another worker takes over goes on from its last recorded step by the same code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from backend_api.domain.agent.answer import Answer
-from backend_api.domain.agent.capability import Capabilities, Compact, Conclude, GiveUp, GoOn, Later
+from backend_api.domain.agent.capability import Capabilities, Compact, Conclude, Defer, GiveUp, GoOn
 from backend_api.domain.agent.catalogue import ChosenModel
 from backend_api.domain.agent.compactor import Compactor
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import Notice
 from backend_api.domain.agent.fallback import answers_instead
@@ -23,8 +24,7 @@ from backend_api.domain.agent.opening import BODY_MEDIA_TYPE, Opening
 from backend_api.domain.agent.options import AgentMode
 from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.recorded import Body, Recorded
-from backend_api.domain.agent.thread import Conversation
-from backend_api.domain.agent.tool_runner import ToolRunner
+from backend_api.domain.agent.tool_runner import ToolRunner, recorded_of
 from backend_api.domain.agent.waits import Wait
 
 REFUSED = Ending(status="failed", reason="The model refused to answer this request.", code="model_refusal")
@@ -47,7 +47,7 @@ class AgentLoop:
     """The same one with what it has in another mode."""
     fallback: AgentLoop | None = None
     """The same with another model, asked where this one's fails before anything of an answer came."""
-    notice: Notice | None = None
+    notices: Sequence[Notice] = ()
     """Recorded with the next answer."""
 
     async def run_turns(self) -> Ending | None:
@@ -58,9 +58,9 @@ class AgentLoop:
         while True:
             conversation = await self.journal.conversation()
             if mode := self.capabilities.changed_mode(conversation):
-                return await (await self.in_mode(mode)).run_turns()
+                return await replace(await self.in_mode(mode), notices=self.notices).run_turns()
             if dangling := self.journal.dangling_calls():
-                waits = await self.tools.settle(dangling)
+                waits = await self.tools.settle(dangling, conversation)
             elif conversation.is_answered:
                 return Ending(status="completed")
             else:
@@ -76,7 +76,7 @@ class AgentLoop:
         bound = self.capabilities.brake(conversation)
         if isinstance(bound, Ending):
             return bound
-        if isinstance(bound, Later):
+        if isinstance(bound, Defer):
             await self.journal.other_answered()
             return []
         if isinstance(bound, Compact):
@@ -91,18 +91,19 @@ class AgentLoop:
             if not is_new or not await self._compact(conversation, Compact(kind="auto")):
                 raise
             return []
-        announced = self.tools.announce(answer.calls, turn=answer.turn, seen_seq=answer.seen_seq)
+        announced = self.tools.announce(answer.calls, conversation.chosen, turn=answer.turn, seen_seq=answer.seen_seq)
         said = [*answer.payloads(), used]
         if not announced and answer.reason != "refusal":
             ending = bound.ending if bound is not None else Ending(status="completed")
             return replace(ending, said=(*said, *ending.said))
-        await self.journal.record([*said, *(announcement.called for announcement in announced)])
+        await self.journal.record([*said, *recorded_of(announced)])
         if answer.reason == "refusal":
             return REFUSED
-        return await self.tools.run_calls(announced)
+        return await self.tools.run_calls(announced, conversation, answer.context_tokens)
 
     async def _compact(self, conversation: Conversation, wanted: Compact) -> bool:
-        return await self.compactor.compact(await self._request(conversation, None, None), conversation, wanted)
+        request, kept = await self._request(conversation, None, None), self.capabilities.kept(conversation)
+        return await self.compactor.compact(request, conversation, wanted, kept)
 
     async def _ask(self, conversation: Conversation, last: Conclude | None) -> Answer:
         answer = Answer.to(conversation, self.journal.live, self.new_id, self.opening.thinking)
@@ -117,12 +118,12 @@ class AgentLoop:
                 await self._fill(answer, conversation, last)
             except ModelError as second:
                 raise (second if answer.has_begun else error) from second
-        self.notice = None
+        self.notices = ()
         return answer
 
     def _fall_back(self, other: AgentLoop, error: ModelError) -> None:
         """The other model answers from here on, after an opening of its own."""
-        self.notice = answers_instead(error, other.model.info)
+        self.notices = [*self.notices, answers_instead(error, other.model.info)]
         self.model, self.opening, self.max_output_tokens = other.model, other.opening, other.max_output_tokens
         self.in_mode, self.fallback = other.in_mode, None
 
@@ -160,12 +161,13 @@ class AgentLoop:
         left out of it, is recorded with the answer; of one that is made again, as the first `is_refused` or failed, no
         picture is sent any more."""
         opening = self.opening if last is None else replace(self.opening, tools=())
-        preface = [Recorded(payload=self.notice)] if self.notice is not None else []
+        preface = [Recorded(payload=notice) for notice in self.notices]
         is_due = is_refused or self.capabilities.is_opening_due(conversation)
         if opened := opening.after(conversation.opened, is_due=is_due):
             opened = self.capabilities.limited(conversation, opened)
             opened = replace(opened, pictures=0) if is_refused else opened
             preface.append(Recorded(payload=opened, body=Body(content=opening.body(), media_type=BODY_MEDIA_TYPE)))
+            preface += [Recorded(payload=told) for told in self.capabilities.told(conversation, opened)]
             conversation = conversation.reopened(opened)
         notes = [*self.capabilities.notes(conversation), *([last.note] if last is not None else [])]
         fresh = [note for note in notes if conversation.notes.get(note.kind) != note.text]
@@ -193,6 +195,6 @@ class AgentLoop:
         except BaseException as error:
             # What was asked is paid for, unless the provider refused it before it said anything.
             if answer.has_begun or not isinstance(error, ModelError):
-                self.journal.counted(answer.cut_call(self.model.info.id))
+                self.journal.counted(answer.cut_call(self.model.info))
             raise
         answer.close_call(self.model.info)

@@ -6,9 +6,9 @@ Sources: OpenAI chat completions and responses streaming, Anthropic messages str
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self, TypeVar
 
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.options import ThinkingLevel
@@ -16,6 +16,8 @@ from backend_api.domain.agent.pictures import Image, Picture
 from backend_api.domain.agent.prices import Prices
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.errors import InvalidError, UpstreamError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,22 +52,40 @@ class ToolRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserTurn:
+class _Turn:
+    """Of a turn one thing that is made of it is kept, as a long conversation is sent again with each call."""
+
+    _made: tuple[object, Any] | None = field(default=None, init=False, compare=False, repr=False)
+
+    def once(self, key: object, make: Callable[[Self], T]) -> T:
+        """What `make` makes of it, made anew only where something else was kept last: by the same `key` it must always
+        be the same."""
+        made = self._made
+        if made is not None and made[0] == key:
+            return made[1]
+        value = make(self)
+        object.__setattr__(self, "_made", (key, value))
+        return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserTurn(_Turn):
     text: str
     attachments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantTurn:
+class AssistantTurn(_Turn):
     text: str
     thinking: tuple[Thinking, ...] = ()
     calls: tuple[ToolRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolTurn:
+class ToolTurn(_Turn):
     """The result of one call as the model reads it: `note` is what the deployment says of it, and `pictures` are what
-    it showed."""
+    it showed. `seq` numbers the event it was recorded as, 0 where it was not,
+    and is nothing the model reads."""
 
     call_id: str
     name: str
@@ -73,10 +93,11 @@ class ToolTurn:
     success: bool
     pictures: tuple[Picture, ...] = ()
     note: str = ""
+    seq: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoteTurn:
+class NoteTurn(_Turn):
     """What the deployment tells the model, and nobody in the conversation said."""
 
     text: str
@@ -89,7 +110,8 @@ Turn = UserTurn | NoteTurn | AssistantTurn | ToolTurn
 class ModelRequest:
     """`thinking` is only asked of a model that can do it: see `ModelInfo.thinking_for`. `pictures` are those in its
     turns that can be sent; `is_retried` says whether it is made again after a passing fault. The first `lasting` turns
-    are those that stay when older results are left out, so that it is worth their being cached by themselves."""
+    are those that stay when older results are left out, so that it is worth their being cached by themselves.
+    `on_failed_attempt` is told of each fault after which it is made again."""
 
     model: str
     system: str
@@ -100,6 +122,7 @@ class ModelRequest:
     pictures: Mapping[Picture, Image] = field(default_factory=dict[Picture, Image])
     is_retried: bool = True
     lasting: int = 0
+    on_failed_attempt: Callable[[ModelError], None] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +153,14 @@ class UsagePart:
     usage: Usage
 
 
+FinishReason = Literal["stop", "length", "tool_calls", "refusal"]
+
+
 @dataclass(frozen=True, slots=True)
 class FinishPart:
     """Always the last part of a stream that ended by itself."""
 
-    reason: Literal["stop", "length", "tool_calls", "refusal"]
+    reason: FinishReason
 
 
 Part = TextPart | ThinkingPart | ToolCallPart | UsagePart | FinishPart
@@ -219,28 +245,36 @@ class ChatModel(Protocol):
 
 
 Thinks = Literal["never", "optional", "always"]
+CONTEXT_WINDOW = 200_000
+"""Tokens, of a model that nothing is known of, where the deployment says no other (`CONTEXT_WINDOW`)."""
+MAX_OUTPUT_TOKENS = 16_384
+"""Of one answer, where the deployment says no other (`MAX_OUTPUT_TOKENS`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """A model on offer. `is_demo` is shown wherever its name is; `thinking` says whether it thinks when asked to,
-    cannot, or cannot be kept from it; `vision` whether it sees pictures. `context_window` and `output_limit` are
-    tokens, `prices` None where not known. A model that `binds_thinking` takes back what it thought only after the same
-    bytes; one with `system_notes` takes a system message in the middle of a conversation."""
+    cannot, or cannot be kept from it; `vision` whether it sees pictures. `is_official` is one that the provider itself
+    serves, not another service that speaks its protocol. `context_window` and `output_limit` are tokens, `prices` None
+    where not known."""
 
     id: str
     label: str
     provider: str
     is_demo: bool = False
     is_default: bool = False
-    context_window: int = 200_000
+    is_official: bool = True
+    context_window: int = CONTEXT_WINDOW
     notes: list[str] = field(default_factory=list[str])
     thinking: Thinks = "optional"
     vision: bool = False
     output_limit: int | None = None
     prices: Prices | None = None
-    binds_thinking: bool = False
-    system_notes: bool = False
+
+    @property
+    def cost_when_cut(self) -> float | None:
+        """Of a call whose end nobody saw, in US dollars: None, as its use is not known, unless the model is free."""
+        return 0.0 if self.prices is not None and self.prices.are_nothing else None
 
     def output_tokens(self, wanted: int) -> int:
         """How many of them it can be asked for in one answer."""

@@ -28,6 +28,9 @@ class Opening:
     thinking: ThinkingLevel | None = None
     vision: bool = False
     mode: AgentMode = "normal"
+    preset: str | None = None
+    missing_preset: str | None = None
+    """The one that was chosen instead, and is gone."""
     system_reference: ContentReference = field(init=False)
     tools_reference: ContentReference = field(init=False)
 
@@ -49,6 +52,8 @@ class Opening:
             thinking=self.thinking,
             vision=self.vision,
             mode=self.mode,
+            preset=self.preset,
+            missing_preset=self.missing_preset,
             body=BodyReference(size=len(self.body()), media_type=BODY_MEDIA_TYPE),
         )
 
@@ -59,6 +64,10 @@ class Opening:
     def _cause(self, last: ContextOpened | None) -> OpeningCause | None:
         if last is None:
             return "started"
+        # What was opened before there were presets is what it was.
+        is_other = last.preset is not None and last.preset != self.preset
+        if is_other or last.missing_preset != self.missing_preset:
+            return "preset"
         if last.model != self.model or last.vision != self.vision:
             return "model"
         if last.thinking != self.thinking:

@@ -17,6 +17,8 @@ MAX_SIDE = 8_000
 MIN_SIDE = 32
 MAX_RATIO = 200
 """Of the longer side to the shorter one. Open vision models (Qwen-VL 2 to 3) fail at less and at more."""
+MOST_PICTURES, MOST_PICTURES_BYTES = 20, 8_000_000
+"""In a request. Of more than so many, Anthropic takes only smaller ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,11 +23,16 @@ class Prices:
     above: int | None = None
     long: Prices | None = None
 
+    @property
+    def are_nothing(self) -> bool:
+        """Whether a call costs nothing, whatever it used."""
+        return not (self.input or self.output)
+
     def cost(self, usage: Usage) -> float | None:
         """Of one call, in US dollars; None where its provider told no usage."""
         if self.long is not None and self.above is not None and usage.input > self.above:
             return self.long.cost(usage)
-        if not (self.input or self.output):
+        if self.are_nothing:
             return 0.0
         if not usage.input:
             return None

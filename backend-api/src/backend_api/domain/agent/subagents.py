@@ -1,4 +1,4 @@
-"""Agents that work for another one: what they are given, and which tools they have."""
+"""Sub-agents, which work on one call of the main agent: what they are given, and which tools they have."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from backend_api.domain.agent.catalogue import ChosenModel
-from backend_api.domain.agent.events import CompactionKind, Usage
+from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
@@ -22,7 +22,7 @@ from backend_api.domain.agent.model import (
     UsagePart,
     UserTurn,
 )
-from backend_api.domain.agent.thread import shorten
+from backend_api.domain.agent.shortening import shorten
 
 SHORT_CHARACTERS = 1_000
 """Of each text, where the conversation is too long for the model that sums it up."""
@@ -37,18 +37,12 @@ that is still needed:
 5. the plan with the state of each step, and open tasks;
 6. what is to be done next.
 Write in the language of the conversation."""
-FOCUS = "\nGive the most room to this, as the person asks for it: {focus}"
+FOCUS = "\nGive the most room to this: {focus}"
+"""Who asked for it is not said: the agent may have, and what it read may have made it."""
 
 
 class SummaryError(Exception):
     """There is no summary; the message says why in English."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    text: str
-    kind: CompactionKind
-    focus: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)

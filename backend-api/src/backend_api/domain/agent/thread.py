@@ -5,46 +5,41 @@ Pure: the same events give the same turns, on any worker, whether they are appli
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from backend_api.domain.agent.calls_made import CallMade, LastCalls
+from backend_api.domain.agent.calls_made import LastCalls
+from backend_api.domain.agent.chosen import Chosen
+from backend_api.domain.agent.conversation import Conversation, without_thinking
 from backend_api.domain.agent.events import (
     NOTES_OF_A_RUN,
-    ApprovalRequested,
-    ApprovalResolved,
     CompactionWanted,
     ContextCompacted,
     ContextNote,
     ContextOpened,
-    Continuation,
     Event,
-    FilesChanged,
     MessageCompleted,
     MessageUser,
     Notice,
-    PlanProposed,
-    QuestionAsked,
     RunFinished,
     RunQueued,
-    RunStarted,
+    SessionUpdated,
     SubagentStarted,
     ThinkingCompleted,
     ToolCalled,
     ToolFinished,
-    ToolStarted,
-    Usage,
     UsageUpdated,
 )
-from backend_api.domain.agent.model import AssistantTurn, NoteTurn, Thinking, ToolRequest, ToolTurn, Turn, UserTurn
-from backend_api.domain.agent.options import AgentMode
+from backend_api.domain.agent.known_plan import PlanFold
+from backend_api.domain.agent.model import NoteTurn, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.pictures import PICTURE_TYPES, Picture
 from backend_api.domain.agent.plan_mode import ModeFold
+from backend_api.domain.agent.run_progress import RunProgress
+from backend_api.domain.agent.shortening import shorten
+from backend_api.domain.agent.step import Step
 
 MAX_RESULT_CHARACTERS = 16_000
-ASKED = (ApprovalRequested, QuestionAsked, PlanProposed)
-"""With which a run begins to wait."""
 SUMMARY = """\
 The conversation so far was replaced by this summary of it. What is not told here you don't know any more; look it up \
 where you can.{transcript}
@@ -52,212 +47,6 @@ where you can.{transcript}
 {summary}"""
 WHOLE = " All of it stands in the file {path}."
 COMPACTION_FAILED = "compaction_failed"
-NO_RESULT = (
-    "No result was recorded: the call was interrupted. It may have happened, in whole or in part; check before "
-    "repeating it."
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
-    """What the model reads next. `seen_seq` is the last user message in it, `next_turn` the number of the run's next
-    model call, `is_answered` whether the run's last step already is a whole answer to all of it, `usage` what the run
-    used so far and `worked` how long workers had it up to `last_at`, `turns_of_others` how many model calls its other
-    agents began and `others_at_work` how many of those are not over, `continuations` how often it went on with an
-    answer. `opened` is what stands before it, `opened_at` the number of turns there were then, and `notes` what the
-    model was told last of each kind. `pictures` are the indices of the turns that have some, `results` those of tools'
-    results, `lasting` how many of the first turns will be sent unchanged whatever is left out next, and `mode` is that
-    of the session, None where nothing was said of it. `context_tokens` are those that the last model call read and
-    wrote, 0 where that is not known, `last_calls` the last ones of tools since a person said something. The first
-    `closed_turns` stand for all up to the event `through_seq`, and are what a summary replaces; it `is_compacted` until
-    the next opening, and `is_just_compacted` until the next answer."""
-
-    turns: list[Turn]
-    seen_seq: int
-    next_turn: int
-    is_answered: bool
-    usage: Usage = field(default_factory=Usage)
-    continuations: int = 0
-    turns_of_others: int = 0
-    others_at_work: int = 0
-    opened: ContextOpened | None = None
-    opened_at: int = 0
-    notes: Mapping[str, str] = field(default_factory=dict[str, str])
-    pictures: Sequence[int] = ()
-    results: Sequence[int] = ()
-    lasting: int = 0
-    mode: AgentMode | None = None
-    context_tokens: int = 0
-    last_calls: Sequence[CallMade] = ()
-    worked: timedelta = timedelta()
-    last_at: datetime | None = None
-    closed_turns: int = 0
-    through_seq: int = 0
-    is_compacted: bool = False
-    is_just_compacted: bool = False
-    has_compaction_failed: bool = False
-    compaction_wanted: CompactionWanted | None = None
-
-    def worked_until(self, now: datetime) -> timedelta:
-        """How long workers had the run, one of them until now."""
-        return self.worked + (now - self.last_at if self.last_at is not None else timedelta())
-
-    def shown_pictures(self) -> list[Picture]:
-        """Those of its turns that have some."""
-        turns = [self.turns[index] for index in self.pictures]
-        return [picture for turn in turns if isinstance(turn, ToolTurn) for picture in turn.pictures]
-
-    def reopened(self, opened: ContextOpened) -> Conversation:
-        """As it is sent after another opening."""
-        return replace(self, turns=without_thinking(self.turns), opened=opened, opened_at=len(self.turns))
-
-
-@dataclass(slots=True)
-class RunProgress:
-    """How far an agent has come in a run, as recorded. `open_calls` were recorded as starting and never as ended; of
-    them those `needing_approval` never started, and may once they are `approved`. `attempts_without_progress` counts
-    the run's starts since a tool last gave it a result. `usage` of the main agent is the whole run's, and `turns_below`
-    counts the answers of those that work for it."""
-
-    run_id: str
-    last_turn: int = 0
-    usage: Usage = field(default_factory=Usage)
-    files: list[str] = field(default_factory=list[str])
-    open_calls: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
-    needing_approval: set[str] = field(default_factory=set[str])
-    approved: set[str] = field(default_factory=set[str])
-    attempts_without_progress: int = 0
-    continuations: int = 0
-    calls: int = 0
-    turns_below: int = 0
-    since: datetime | None = None
-    worked: timedelta = timedelta()
-    last_at: datetime | None = None
-    is_waiting: bool = False
-
-    def apply(self, event: Event) -> None:
-        """Add the next event of this agent in this run."""
-        payload = event.payload
-        self._count_time(event)
-        self.since = self.since or event.at
-        self.last_turn = max(self.last_turn, getattr(payload, "turn", 0))
-        match payload:
-            case RunStarted():
-                self.attempts_without_progress += 1
-            case MessageCompleted():
-                self.continuations += len(payload.continuations)
-            case ToolCalled():
-                self.open_calls[payload.call_id] = payload
-                self.calls += 1
-                if payload.asks:
-                    self.needing_approval.add(payload.call_id)
-            case ApprovalResolved():
-                if payload.decision != "deny":
-                    self.approved.update(payload.call_ids)
-            case ToolStarted():
-                self.needing_approval.discard(payload.call_id)
-            case ToolFinished():
-                self.open_calls.pop(payload.call_id, None)
-                self.needing_approval.discard(payload.call_id)
-                if payload.preview != NO_RESULT:
-                    self.attempts_without_progress = 0
-            case UsageUpdated():
-                self.usage = payload.agent_usage or payload.usage
-            case FilesChanged():
-                self.files.extend(path for path in payload.paths if path not in self.files)
-            case _:
-                pass
-
-    def apply_of_another(self, event: Event) -> None:
-        """What an agent below it did counts as the run's."""
-        self._count_time(event)
-        match event.payload:
-            case ToolFinished() as finished if finished.preview != NO_RESULT:
-                self.attempts_without_progress = 0
-            case UsageUpdated():
-                self.usage = event.payload.usage
-                self.turns_below += 1
-            case _:
-                pass
-
-    def _count_time(self, event: Event) -> None:
-        """A worker has the run from its start until it waits, or is left to another one."""
-        match event.payload:
-            case RunStarted():
-                self.is_waiting = False
-            case _ if self.last_at is not None and not self.is_waiting:
-                self.worked += max(event.at - self.last_at, timedelta())
-            case _:
-                pass
-        self.last_at = event.at
-        if isinstance(event.payload, ASKED):
-            self.is_waiting = True
-
-
-@dataclass(slots=True)
-class _Step:
-    """One model call: what it was told, what it said, what it asked for and what came back."""
-
-    run_id: str | None
-    turn: int
-    first_seq: int
-    notes: list[NoteTurn] = field(default_factory=list[NoteTurn])
-    texts: list[str] = field(default_factory=list[str])
-    continuations: list[Continuation] = field(default_factory=list[Continuation])
-    thinking: list[ThinkingCompleted] = field(default_factory=list[ThinkingCompleted])
-    calls: dict[str, ToolCalled] = field(default_factory=dict[str, ToolCalled])
-    results: dict[str, ToolTurn] = field(default_factory=dict[str, ToolTurn])
-    seen_seq: int = 0
-    has_said: bool = False
-    is_partial: bool = False
-
-    @property
-    def read_until(self) -> int:
-        """Number of the last event the model can have read; logs of old do not tell it of thinking alone."""
-        return self.seen_seq or (self.first_seq if self.has_said or self.calls else 0)
-
-    @property
-    def is_answer(self) -> bool:
-        """Whether it said all it was to say, and asked for nothing more."""
-        return self.has_said and not self.is_partial and not self.calls
-
-    def turns(self) -> list[Turn]:
-        """What it adds to the conversation."""
-        said: list[Turn] = [*self.notes]
-        text, begin = "".join(self.texts), 0
-        for index, continuation in enumerate(self.continuations):
-            if piece := text[begin : continuation.at]:
-                said.append(AssistantTurn(text=piece, thinking=self._thinking(index, begin)))
-            said.append(NoteTurn(text=continuation.note))
-            begin = continuation.at
-        calls = tuple(
-            ToolRequest(call_id=called.call_id, name=called.name, arguments=called.arguments)
-            for called in self.calls.values()
-        )
-        text, thinking = text[begin:], self._thinking(len(self.continuations), begin)
-        if text or calls:
-            said.append(AssistantTurn(text=text, thinking=thinking, calls=calls))
-        for called in self.calls.values():
-            missing = ToolTurn(call_id=called.call_id, name=called.name, output=NO_RESULT, success=False)
-            said.append(self.results.get(called.call_id, missing))
-        return said
-
-    def _thinking(self, continued: int, begin: int) -> tuple[Thinking, ...]:
-        return tuple(
-            Thinking(text=one.text, signature=one.signature, opaque=one.opaque, offset=max(one.offset - begin, 0))
-            for one in self.thinking
-            if one.continued == continued
-        )
-
-
-def shorten(text: str, limit: int) -> str:
-    """Head and tail of a text over the limit, with a mark that says how much is left out."""
-    if len(text) <= limit:
-        return text
-    mark = f"\n[... {len(text) - limit} characters left out ...]\n"
-    keep = max(limit - len(mark), 0)
-    head = keep * 2 // 3
-    return text[:head] + mark + (text[len(text) - (keep - head) :] if keep > head else "")
 
 
 class Thread:
@@ -272,8 +61,8 @@ class Thread:
         self.first_message: str | None = None
         self._closed: list[Turn] = []
         self._unread: list[tuple[int, UserTurn]] = []
-        self._step: _Step | None = None
-        self._last_step: _Step | None = None
+        self._step: Step | None = None
+        self._last_step: Step | None = None
         self.seen_seq = 0
         """The last message there is in it, read or not."""
         self._progress: RunProgress | None = None
@@ -284,6 +73,8 @@ class Thread:
         self._notes: list[NoteTurn] = []
         self._known: dict[str, str] = {}
         self._mode = ModeFold()
+        self._options: Mapping[str, Any] | None = None
+        self._plan = PlanFold()
         self._context_tokens = 0
         self._last_calls = LastCalls()
         self._seq = 0
@@ -291,7 +82,8 @@ class Thread:
         self._compacted_before: tuple[str, int] | None = None
         """The run and the number of its turn."""
         self._failed_in: str | None = None
-        self._wanted: CompactionWanted | None = None
+        self._wanted: list[CompactionWanted] = []
+        """What was asked for since and is not summed up yet, the first one first."""
         self._compacts_alone: str | None = None
         """The run that began to sum up, and for nothing else."""
 
@@ -300,6 +92,7 @@ class Thread:
         self._apply_to_progress(event)
         self._seq = event.seq or self._seq
         self._mode.apply(event.payload)
+        self._plan.apply(event.payload)
         match event.payload:
             case MessageUser() as message:
                 seq = event.seq or 0
@@ -332,12 +125,15 @@ class Thread:
                 self._close_step()
                 self._closed = without_thinking(self._closed)
                 self._opened, self._opened_at, self._is_compacted = opened, len(self._closed), False
-            case ContextCompacted() as compacted:
+            case ContextCompacted(kind="auto" | "manual") as compacted:
                 self._compact(event.run_id, compacted)
             case CompactionWanted() as wanted:
-                self._wanted, self._failed_in = wanted, None
+                self._wanted.append(wanted)
+                self._failed_in = None
             case Notice(code=code) if code == COMPACTION_FAILED:
-                self._failed_in, self._wanted = event.run_id, None
+                self._failed_in, self._wanted = event.run_id, []
+            case SessionUpdated(options=dict() as options):
+                self._options = options
             case RunQueued(cause="compact"):
                 self._compacts_alone = event.run_id
             case ContextNote() as note:
@@ -354,9 +150,9 @@ class Thread:
                 pass
 
     @property
-    def mode(self) -> AgentMode | None:
+    def chosen(self) -> Chosen:
         """As in `Conversation`."""
-        return self._mode.mode
+        return Chosen(mode=self._mode.mode, options=self._options)
 
     @property
     def read_seq(self) -> int:
@@ -379,7 +175,7 @@ class Thread:
         shown, results = _with_pictures(said, len(self._closed)), _results(said, len(self._closed))
         is_whole = last is not None and last.run_id == run_id and last.is_answer
         if self._compacts_alone is not None and self._compacts_alone == run_id:
-            is_whole = self._wanted is None
+            is_whole = not self._wanted
         return Conversation(
             turns=[*self._closed, *said, *(turn for _, turn in unread), *self._notes],
             seen_seq=self.seen_seq,
@@ -392,7 +188,7 @@ class Thread:
             notes={**self._known},
             pictures=[*self._pictures, *shown],
             results=[*self._results, *results],
-            mode=self.mode,
+            chosen=self.chosen,
             context_tokens=self._context_tokens,
             last_calls=self._last_calls.all(),
             worked=progress.worked,
@@ -402,11 +198,12 @@ class Thread:
             is_compacted=self._is_compacted,
             is_just_compacted=self._compacted_before == (run_id, progress.last_turn + 1),
             has_compaction_failed=self._failed_in == run_id,
-            compaction_wanted=self._wanted,
+            compaction_wanted=_together(self._wanted),
+            plan=self._plan.known(),
         )
 
     def apply_of_another(self, event: Event) -> None:
-        """Count the next event of an agent that works for this one: nothing of it is said here."""
+        """Count the next event of a sub-agent of this one: nothing of it is said here."""
         if self._progress is not None and self._progress.run_id == event.run_id:
             self._progress.apply_of_another(event)
 
@@ -418,11 +215,11 @@ class Thread:
             self._progress = RunProgress(event.run_id)
         self._progress.apply(event)
 
-    def _open(self, event: Event, turn: int) -> _Step:
+    def _open(self, event: Event, turn: int) -> Step:
         step = self._step
         if step is None or step.run_id != event.run_id or step.turn != turn:
             self._close_step()
-            step = _Step(run_id=event.run_id, turn=turn, first_seq=event.seq or 0, notes=self._notes)
+            step = Step(run_id=event.run_id, turn=turn, first_seq=event.seq or 0, notes=self._notes)
             self._step = self._last_step = step
             self._notes = []
         return step
@@ -437,6 +234,7 @@ class Thread:
             output=shorten(finished.preview if output is None else output, MAX_RESULT_CHARACTERS),
             success=finished.success,
             pictures=_pictures_of(seq, finished),
+            seq=seq or 0,
         )
         self._last_calls.add(step.calls[finished.call_id], step.results[finished.call_id], finished.body)
 
@@ -449,7 +247,12 @@ class Thread:
         self._pictures, self._results, self._context_tokens = [], [], 0
         if self._opened is not None:
             self._opened = replace(self._opened, pictures=0, replaced=0)
-        self._opened_at, self._is_compacted, self._wanted = 0, True, None
+        self._opened_at, self._is_compacted = 0, True
+        if compacted.kind == "manual":
+            # What was asked for while this was written, with a focus that it has not, comes next.
+            number = len(self._wanted)
+            told = (at for at in range(number, 0, -1) if _focus_of(self._wanted[:at]) == compacted.focus)
+            self._wanted = self._wanted[next(told, number) :]
         turn = self._progress.last_turn + 1 if self._progress is not None else 1
         self._compacted_before = (run_id or "", turn)
 
@@ -463,9 +266,13 @@ class Thread:
             self._closed += said
 
 
-def without_thinking(turns: Iterable[Turn]) -> list[Turn]:
-    """What is left at an opening: providers bind thinking to every byte before it, and those have changed."""
-    return [replace(turn, thinking=()) if isinstance(turn, AssistantTurn) else turn for turn in turns]
+def _together(wanted: Sequence[CompactionWanted]) -> CompactionWanted | None:
+    """One wish for all, with the focus of each."""
+    return replace(wanted[-1], focus=_focus_of(wanted)) if wanted else None
+
+
+def _focus_of(wanted: Sequence[CompactionWanted]) -> str | None:
+    return "\n".join(dict.fromkeys(one.focus for one in wanted if one.focus)) or None
 
 
 def _pictures_of(seq: int | None, finished: ToolFinished) -> tuple[Picture, ...]:

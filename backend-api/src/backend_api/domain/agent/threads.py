@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend_api.domain.agent.events import Event, RunFinished, ToolFinished, agent_of
-from backend_api.domain.agent.thread import RunProgress, Thread
+from backend_api.domain.agent.events import Event, LlmRequest, LlmResponse, RunFinished, ToolFinished, agent_of
+from backend_api.domain.agent.model_traces import TracedSoFar
+from backend_api.domain.agent.run_progress import RunProgress
+from backend_api.domain.agent.thread import Thread
 
 
 def subagent_of(call_id: str) -> str:
@@ -14,15 +16,20 @@ def subagent_of(call_id: str) -> str:
 
 
 class Threads:
-    """The main agent's thread, and those of the agents that work for it. One of these is forgotten when the call it
+    """The main agent's thread, and those of its sub-agents. One of these is forgotten when the call it
     works on has its result, or the run has ended: nothing goes on in it then."""
 
     def __init__(self) -> None:
         self.main = Thread()
+        self.traced = TracedSoFar()
+        """Model calls that were stored. Nothing else is made of them: a conversation is the same without."""
         self._others: dict[str, Thread] = {}
 
     def apply(self, event: Event, output: str | None = None) -> None:
         """Add the next event of the session; see `Thread.apply`."""
+        if isinstance(event.payload, LlmRequest | LlmResponse):
+            self.traced.apply(event)
+            return
         agent_id = agent_of(event.payload)
         if agent_id is not None:
             self._others.setdefault(agent_id, Thread()).apply(event, output)
@@ -32,8 +39,10 @@ class Threads:
         match event.payload:
             case ToolFinished(call_id=call_id):
                 self._others.pop(subagent_of(call_id), None)
+                self.traced.forget(subagent_of(call_id))
             case RunFinished():
                 self._others.clear()
+                self.traced.forget_others()
             case _:
                 pass
 
@@ -42,10 +51,10 @@ class Threads:
         return self.main if agent_id is None else self._others.get(agent_id) or Thread()
 
     def others(self) -> list[str]:
-        """The agents that work for the main one."""
+        """The sub-agents."""
         return list(self._others)
 
     def progress(self, run_id: str) -> Iterator[RunProgress]:
-        """Of all agents in a run, those that work for another one first."""
+        """Of all agents in a run, the sub-agents first."""
         for thread in (*self._others.values(), self.main):
             yield thread.progress(run_id)

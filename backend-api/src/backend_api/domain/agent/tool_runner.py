@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,14 +11,28 @@ from functools import partial
 from itertools import groupby
 
 from backend_api.domain.agent.approvals import Approval
-from backend_api.domain.agent.capability import ALLOW, Ask, Deny, ProposedCall, Verdict
-from backend_api.domain.agent.events import ApprovalCall, ToolCalled, ToolFinished, ToolStarted
+from backend_api.domain.agent.capability import ALLOW, Ask, Deny, Judge, ProposedCall, Verdict
+from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
+from backend_api.domain.agent.conversation import Conversation
+from backend_api.domain.agent.events import (
+    MAX_PREVIEW_CHARACTERS,
+    ApprovalCall,
+    StoredPayload,
+    ToolCalled,
+    ToolFinished,
+    ToolStarted,
+)
 from backend_api.domain.agent.journal import Journal
+from backend_api.domain.agent.long_results import ResultLimits, Room
 from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
-from backend_api.domain.agent.thread import NO_RESULT, shorten
+from backend_api.domain.agent.shortening import shorten
+from backend_api.domain.agent.step import NO_RESULT
 from backend_api.domain.agent.tools import Done, OpenCall, Tool, Waits
 from backend_api.domain.agent.waits import Wait
+from backend_api.domain.errors import DomainError
+
+logger = logging.getLogger(__name__)
 
 MAX_TOGETHER = 8
 """How many calls of one agent are at work at once; further ones wait their turn."""
@@ -27,6 +42,10 @@ GRACE_S = 3.0
 TOO_LONG = "It was ended because it did not finish {late}. Part of it may have happened."
 NOT_ASKED = "Nothing was asked: {name} is not marked as a tool that asks the person (`asks_person`)."
 NEVER_BEGUN = "Nothing was run: the computer was not available {late}."
+FAULTY = "The tool failed by a fault of its own. Part of it may have happened; don't try the same again."
+NOT_BEGUN = "Nothing was run: the tool failed by a fault of its own. Don't try the same again."
+MAX_OUTPUT_CHARACTERS = 1_000_000
+"""Of a result, as of those of the computer; of a longer one head and tail are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +57,13 @@ class Announced:
     tool: Tool | None
     broken: str | None = None
     asks: Ask | None = None
+    is_held: bool = False
+    """Whether it was held for approval, and is recorded as started once it is."""
+    is_approved: bool = False
 
     @property
     def may_run_beside(self) -> bool:
-        return self.broken is not None or (self.tool is not None and self.tool.spec.read_only)
+        return self.tool is not None and self.tool.spec.read_only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,47 +71,58 @@ class ToolRunner:
     """The tools of one run."""
 
     tools: Sequence[Tool]
-    judge: Callable[[ProposedCall], Verdict]
+    judge: Judge
     journal: Journal
     new_id: Callable[[str], str]
+    limits: ResultLimits
 
-    def announce(self, requests: Sequence[ToolRequest], *, turn: int, seen_seq: int) -> list[Announced]:
-        """What is to be recorded before any of the calls starts. Every call gets an id of ours, as providers'
-        repeat or lack them."""
+    def announce(
+        self, requests: Sequence[ToolRequest], chosen: Chosen = NOTHING_CHOSEN, *, turn: int, seen_seq: int
+    ) -> list[Announced]:
+        """The calls of an answer, before any of them starts, judged by what is known to be chosen. Every call gets an
+        id of ours, as providers' repeat or lack them."""
         tools = {tool.spec.name: tool for tool in self.tools}
-        return [self._announce(request, tools, turn, seen_seq) for request in requests]
+        return [self._announce(request, tools, chosen, turn, seen_seq) for request in requests]
 
-    async def run_calls(self, announced: Sequence[Announced]) -> list[Wait]:
-        """Run recorded calls; answers what those wait for that have no result yet. Raises `UnavailableError` where the
-        place they run in can't be had."""
+    async def run_calls(self, announced: Sequence[Announced], conversation: Conversation, read: int = 0) -> list[Wait]:
+        """Run recorded calls of a turn that `read` and wrote so many tokens, 0 where that is not known; answers what
+        those wait for that have no result yet. Raises `UnavailableError` where the place they run in can't be had."""
+        room = Room(conversation=conversation, calls=len(announced), read=read)
         waits: list[Wait] = []
-        if asking := [call for call in announced if call.asks is not None]:
-            waits.append(_approval(asking))
-            announced = [call for call in announced if call.asks is None]
-        for beside, group in groupby(announced, key=lambda call: call.may_run_beside):
+        announced = [call for call in announced if call.broken is None]
+        asking = [call for call in announced if call.asks is not None]
+        allowed = [call for call in announced if call.asks is None]
+        for beside, group in groupby(allowed, key=lambda call: call.may_run_beside):
             if beside:
-                await _together([partial(self._run_one, call, waits) for call in group])
+                judged = await self._judged_now([*group], asking)
+                await _together([partial(self._run_one, call, waits, room) for call in judged])
             else:
                 for call in group:
-                    await self._run_one(call, waits)
-        return waits
+                    for judged in await self._judged_now([call], asking):
+                        await self._run_one(judged, waits, room)
+        return [_approval(asking), *waits] if asking else waits
 
-    async def settle(self, dangling: Sequence[OpenCall]) -> list[Wait]:
-        """Close calls another worker left open: readers run again, of others is said that they may have happened. What
-        was held for approval never started: it runs if it is approved, and is asked for where it was not yet."""
+    async def settle(self, dangling: Sequence[OpenCall], conversation: Conversation) -> list[Wait]:
+        """Close calls another worker left open: readers run again if they still may, of others is said that they may
+        have happened. What was held for approval never started: it runs if it is approved, and is asked for where it
+        was not yet."""
         tools = {tool.spec.name: tool for tool in self.tools}
         again: list[Announced] = []
         for call in dangling:
             called, tool = call.called, tools.get(call.called.name)
-            if call.needs_approval:
-                again.append(self._judged_again(call, tool, sorted(tools)))
-            elif tool is not None and tool.may_run_again(called.read_only):
-                again.append(Announced(called=called, tool=tool))
+            if call.needs_approval or (tool is not None and tool.may_run_again(called.read_only)):
+                judged = self._judged_again(call, tool, sorted(tools))
+                again.append(judged)
+                broken = judged.broken
             else:
-                await self._finish(called, Done(success=False, output=NO_RESULT))
-        return await self.run_calls(again)
+                broken = NO_RESULT
+            if broken is not None:
+                await self._finish(called, Done(success=False, output=broken))
+        return await self.run_calls(again, conversation)
 
-    def _announce(self, request: ToolRequest, tools: dict[str, Tool], turn: int, seen_seq: int) -> Announced:
+    def _announce(
+        self, request: ToolRequest, tools: dict[str, Tool], chosen: Chosen, turn: int, seen_seq: int
+    ) -> Announced:
         tool = tools.get(request.name)
         arguments = request.arguments or {}
         broken, verdict = None, ALLOW
@@ -101,7 +134,7 @@ class ToolRunner:
                 f"content in several smaller calls. Received: {shorten(request.raw, 300)!r}"
             )
         else:
-            verdict = self.judge(ProposedCall(tool=tool.spec, arguments=arguments))
+            verdict = self.judge(ProposedCall(tool=tool.spec, arguments=arguments), chosen)
             broken = _denial(verdict)
         spec = tool.spec if tool else None
         called = ToolCalled(
@@ -116,21 +149,28 @@ class ToolRunner:
             seen_seq=seen_seq,
             asks=isinstance(verdict, Ask),
         )
-        return Announced(called=called, tool=tool, broken=broken, asks=verdict if isinstance(verdict, Ask) else None)
+        asks = verdict if isinstance(verdict, Ask) else None
+        return Announced(called=called, tool=tool, broken=broken, asks=asks, is_held=asks is not None)
 
     def _judged_again(self, call: OpenCall, tool: Tool | None, names: Sequence[str]) -> Announced:
-        """A call that was held for approval, judged anew: what is denied meanwhile stays so, approved or not."""
+        """A call that another worker left, judged anew: what is denied meanwhile stays so, approved or not."""
         if tool is None:
             return Announced(called=call.called, tool=None, broken=_no_tool(call.called.name, names))
         verdict = self.judge(ProposedCall(tool=tool.spec, arguments=call.called.arguments))
         asks = verdict if isinstance(verdict, Ask) and not call.is_approved else None
-        return Announced(called=call.called, tool=tool, broken=_denial(verdict), asks=asks)
+        return Announced(
+            called=call.called,
+            tool=tool,
+            broken=_denial(verdict),
+            asks=asks,
+            is_held=call.needs_approval,
+            is_approved=call.is_approved,
+        )
 
-    async def _run_one(self, call: Announced, waits: list[Wait]) -> None:
-        if call.broken is not None or call.tool is None:
-            await self._finish(call.called, Done(success=False, output=call.broken or ""))
+    async def _run_one(self, call: Announced, waits: list[Wait], room: Room) -> None:
+        if call.tool is None:
             return
-        if call.called.asks:
+        if call.is_held:
             await self.journal.record([ToolStarted(call_id=call.called.call_id)])
         match await self._execute(call.called, call.tool):
             case Waits(further) if call.tool.may_wait_for(further):
@@ -138,7 +178,24 @@ class ToolRunner:
             case Waits():
                 await self._finish(call.called, Done(success=False, output=NOT_ASKED.format(name=call.called.name)))
             case Done() as done:
-                await self._finish(call.called, done)
+                await self._finish(call.called, await self.limits.fitted(call.called, done, room))
+
+    async def _judged_now(self, calls: Sequence[Announced], asking: list[Announced]) -> list[Announced]:
+        """Those that may start. Mode and rules may have changed since the model was asked, by a call before these or by
+        the person: what is denied by now has its result, and what is to be asked for by now is added to `asking`."""
+        chosen = await self.journal.chosen()
+        may_start: list[Announced] = []
+        for call in calls:
+            if call.tool is None:
+                continue
+            verdict = self.judge(ProposedCall(tool=call.tool.spec, arguments=call.called.arguments), chosen)
+            if (denial := _denial(verdict)) is not None:
+                await self._finish(call.called, Done(success=False, output=denial))
+            elif isinstance(verdict, Ask) and not call.is_approved:
+                asking.append(replace(call, asks=verdict))
+            else:
+                may_start.append(call)
+        return may_start
 
     async def _execute(self, called: ToolCalled, tool: Tool) -> Done | Waits:
         with self.journal.tool_call(called) as call:
@@ -152,8 +209,16 @@ class ToolRunner:
                 late = f"within {tool.spec.deadline_ms / 1000:g} s"
                 output = TOO_LONG.format(late=late) if call.has_begun else NEVER_BEGUN.format(late=late)
                 call.outcome = Done(success=False, output=output)
+            except DomainError:
+                # Not the tool's: the place it runs in, the model of an agent below, the store or the lease.
+                raise
+            except Exception:
+                fields = {"tool": called.name, "call_id": called.call_id, "run_id": call.run_id}
+                logger.exception("a tool failed", extra=fields)
+                call.outcome = Done(success=False, output=FAULTY if call.has_begun else NOT_BEGUN)
             if isinstance(call.outcome, Done):
-                call.outcome = replace(call.outcome, duration_ms=call.duration_ms())
+                output = shorten(call.outcome.output, MAX_OUTPUT_CHARACTERS)
+                call.outcome = replace(call.outcome, output=output, duration_ms=call.duration_ms())
             return call.outcome
 
     async def _finish(self, called: ToolCalled, outcome: Done) -> None:
@@ -166,6 +231,17 @@ class ToolRunner:
             display=outcome.display,
         )
         await self.journal.record_result(finished, outcome)
+
+
+def recorded_of(announced: Sequence[Announced]) -> list[StoredPayload]:
+    """What is recorded before any of these calls starts: with them, in one step, the results of those that can't run,
+    so that nobody takes such a one for a call that was cut."""
+    results = [
+        ToolFinished(call_id=one.called.call_id, success=False, preview=shorten(one.broken, MAX_PREVIEW_CHARACTERS))
+        for one in announced
+        if one.broken is not None
+    ]
+    return [*(one.called for one in announced), *results]
 
 
 def _approval(asking: Sequence[Announced]) -> Wait:

@@ -85,11 +85,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What the model reads (`output`) and what the UI shows; `body` is the whole kept beside (bytes, media type), and
-    its `events` are stored in the transaction of the result."""
+    """What the tool gave (`output`) and what the UI shows; `body` is the whole kept beside (bytes, media type), and
+    its `events` are stored in the transaction of the result. The model reads the output, or what is `read` of it."""
 
     success: bool
     output: str
+    read: str | None = None
     display: dict[str, Any] | None = None
     body: bytes | None = None
     body_media_type: str = "text/plain"

@@ -19,7 +19,8 @@ def add_usage(total: Usage, call: Usage, model: str) -> Usage:
         "thinking": call.thinking,
         "cache_write": call.cache_write,
     }
-    return combine(total, replace(call, known_cost=call.cost or 0.0, by_model={model: counts}))
+    costs = {"cost": call.cost, "known_cost": call.cost or 0.0}
+    return combine(total, replace(call, known_cost=call.cost or 0.0, by_model={model: counts}, costs={model: costs}))
 
 
 def combine(first: Usage, second: Usage) -> Usage:
@@ -39,7 +40,25 @@ def combine(first: Usage, second: Usage) -> Usage:
         cost=_cost([usage.cost for usage in (first, second) if usage != Usage()]),
         known_cost=round(first.known_cost + second.known_cost, _DECIMALS),
         by_model=by_model,
+        costs=_costs(first, second),
     )
+
+
+def costs_of(usage: Usage) -> dict[str, dict[str, float | None]]:
+    """By each of its models. What was stored before costs were told by model says them of one model alone."""
+    if len(usage.by_model) == 1 and not usage.costs:
+        return {model: {"cost": usage.cost, "known_cost": usage.known_cost} for model in usage.by_model}
+    return {model: usage.costs.get(model, {"cost": None, "known_cost": 0.0}) for model in usage.by_model}
+
+
+def _costs(first: Usage, second: Usage) -> dict[str, dict[str, float | None]]:
+    one, other = costs_of(first), costs_of(second)
+    summed = one | other
+    for model in one.keys() & other.keys():
+        known = (one[model]["known_cost"] or 0.0) + (other[model]["known_cost"] or 0.0)
+        cost = _cost([one[model]["cost"], other[model]["cost"]])
+        summed[model] = {"cost": cost, "known_cost": round(known, _DECIMALS)}
+    return summed
 
 
 def _cost(costs: list[float | None]) -> float | None:

@@ -39,7 +39,7 @@ class Wait:
 
 
 class WaitRefusedError(Exception):
-    """A run does not wait, as a message it has not read or a stop came before; nothing was written."""
+    """A run does not wait, as a stop or a message that interrupts came before; nothing was written."""
 
     def __init__(self, by: RefusedBy) -> None:
         super().__init__(f"A {by} came before the wait.")
@@ -48,8 +48,8 @@ class WaitRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenWait:
-    """A wait as it is stored. What it is about is decided exactly once: by an answer, the deadline, a message or a
-    stop."""
+    """A wait as it is stored. What it is about is decided exactly once: by an answer, the deadline, a message
+    that interrupts or a stop."""
 
     id: str
     subject: Subject

@@ -45,20 +45,22 @@ _ENDS = frozenset({RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.STOPPED, Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A conversation with its own sandbox. `last_seq` is the number of its last stored event, 0 for none; `unread`
-    counts the agent's messages after `read_seq`, the user's read marker; `sandbox` is what was told last of its
-    sandbox."""
+    """A conversation with its own sandbox. `updated_at` changes with everything, `active_at` when the user or the agent
+    says something. `last_seq` is the number of its last stored event, 0 for none; `unread` counts the agent's messages
+    after `read_seq`, the user's read marker; `sandbox` is what was told last of its sandbox."""
 
     id: SessionId
     user_id: UserId
     title: str
     status: SessionStatus
     model: str | None
+    preset: str | None = None
     options: dict[str, Any] = field(default_factory=dict[str, Any])
     pinned: bool = False
     archived: bool = False
     created_at: datetime
     updated_at: datetime
+    active_at: datetime
     last_seq: int = 0
     read_seq: int = 0
     unread: int = 0
@@ -108,7 +110,8 @@ class Lease:
     refused. `has_begun_before` is true where a worker held the run before, and `taken_over` where it was at work still:
     its worker handed it over, or lost it; `asked_at` is when this process asked for the lease, in seconds of its
     monotonic clock: it was granted no earlier, and may be believed that long. `options` are the session's own;
-    `is_named` whether the session has a title; `messages` is what lies in its inbox."""
+    `is_named` whether the session has a title, and `is_title_due` whether that is one to be bettered; `has_settings`
+    whether its user has any; `messages` is what lies in its inbox."""
 
     run: Run
     worker: str
@@ -119,6 +122,8 @@ class Lease:
     taken_over: bool = False
     options: Options = NO_OPTIONS
     is_named: bool = False
+    is_title_due: bool = False
+    has_settings: bool = False
     messages: tuple[InboxMessage, ...] = ()
 
 

@@ -14,7 +14,19 @@ from backend_api.domain.identity.entity import UserId
 ChangeType = Literal["session.created", "session.updated", "session.deleted"]
 MarkType = Literal["feed.started", "feed.reset", "feed.ready"]
 
-SHOWN = ("title", "status", "model", "options", "pinned", "archived", "read_seq", "unread", "sandbox")
+SHOWN = (
+    "title",
+    "status",
+    "model",
+    "preset",
+    "options",
+    "pinned",
+    "archived",
+    "read_seq",
+    "unread",
+    "sandbox",
+    "active_at",
+)
 """What a feed tells of a session."""
 
 NUMBERS = ("last_seq", "updated_at")

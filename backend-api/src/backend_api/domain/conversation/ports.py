@@ -1,4 +1,4 @@
-"""What sessions, runs and their stream need from the outside.
+"""What sessions, runs and their stream need from the outside: one file, as all of them give numbers of one stream.
 
 Law 1: the store is the truth and the live channel may be emptied at any moment. Law 2: `append`, `record`, `accept`
 and `finish` give the session's next numbers without holes, atomically with the state they change.
@@ -68,7 +68,7 @@ class SessionRepository(Protocol):
         ...
 
     async def name(self, session_id: SessionId, user_id: UserId, title: str) -> Changed:
-        """`change` the title of a session that has none; any other one is left alone."""
+        """`change` the title of a session that has none, and have a better one due; any other one is left alone."""
         ...
 
     async def delete(self, session_id: SessionId, user_id: UserId) -> None:
@@ -124,6 +124,10 @@ class Transcripts(Protocol):
         bytes."""
         ...
 
+    async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
+        """The first of them, and but the first one only up to `most` bytes."""
+        ...
+
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
         """The agent's plan as it was last told with seq <= `up_to`, None where there was none."""
         ...
@@ -158,7 +162,8 @@ class RunLedger(Protocol):
         interrupt: bool = False,
     ) -> Accepted:
         """Store a message; queue a run unless one is active, which then answers it too. One that interrupts leaves a
-        redirect in the inbox of a run at work.
+        redirect in the inbox of a run at work, and ends all that a run waits for, which is queued again; any other one
+        leaves a run waiting, and is read once that goes on.
 
         A run queued here is leased to the `claimant`, if there is one, and run.started recorded with it.
 
@@ -212,10 +217,10 @@ class RunLedger(Protocol):
         stored events, its end the last. Raises `LeaseLostError`."""
         ...
 
-    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int | None) -> list[Event]:
+    async def wait(self, lease: Lease, waits: Sequence[Wait], *, read_seq: int) -> list[Event]:
         """Store what is waited for and tell of it, and free lease and slot: the run waits. Raises
-        `WaitRefusedError` by a stop where one lies in the inbox, or by a message where one stands after `seen_seq`;
-        without that, only by one that interrupts and lies in the inbox. Else `LeaseLostError`."""
+        `WaitRefusedError` where a stop lies in the inbox, or a message that interrupts and stands after `read_seq`, the
+        last one that the model was given. Else `LeaseLostError`."""
         ...
 
     async def release(self, lease: Lease) -> None:
@@ -232,8 +237,8 @@ class RunLedger(Protocol):
 
 
 class Waits(Protocol):
-    """Ends waits of runs, each exactly once, whoever else tries at the same moment: a message ends them by
-    `RunLedger.accept`, a stop by `RunLedger.request_stop`. A run whose last wait ends is queued again."""
+    """Ends waits of runs, each exactly once, whoever else tries at the same moment: a message that interrupts
+    ends them by `RunLedger.accept`, a stop by `RunLedger.request_stop`. A run whose last wait ends is queued again."""
 
     async def answer(self, session_id: SessionId, user_id: UserId, wait_id: str, answer: Answer) -> Resolved:
         """Raises `SessionNotFoundError`, `QuestionNotFoundError` or `ApprovalNotFoundError`, `QuestionAnsweredError` or

@@ -9,8 +9,8 @@ from typing import Any
 from backend_api.domain.agent.events import Event, SessionUpdated
 from backend_api.domain.conversation.entity import Session
 
-_CHANGEABLE = ("title", "model", "pinned", "archived")
-_TOLD = ("title", "model", "options")
+_CHANGEABLE = ("title", "model", "preset", "pinned", "archived")
+_TOLD = ("title", "model", "preset", "options")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

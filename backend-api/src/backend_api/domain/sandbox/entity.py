@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
 
 class Scope(StrEnum):
@@ -29,12 +30,16 @@ class Sandbox:
     expires_at: datetime
 
 
+QueueReason = Literal["capacity", "user_limit"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxStatus:
     """Present state for the UI: none, starting, ready, paused, failed or gone, with the reason.
 
-    One that waits for room is `starting` with a `queue_position`, 1 for the next one to be let in; `notice` tells of an
-    end that comes near, at `ends_at` unless it is used, at `expires_at` in any case.
+    One that waits is `starting` with a `queue_position`, 1 for the next one to be let in, and a `queue_reason`: for
+    room, or for its user to have fewer running. `notice` tells of an end that comes near, at `ends_at` unless it is
+    used, at `expires_at` in any case.
     """
 
     status: str
@@ -44,4 +49,5 @@ class SandboxStatus:
     expires_at: datetime | None = None
     ends_at: datetime | None = None
     queue_position: int | None = None
+    queue_reason: QueueReason | None = None
     notice: str | None = None

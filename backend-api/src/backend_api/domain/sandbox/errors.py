@@ -10,6 +10,13 @@ from backend_api.domain.errors import (
     TooLargeError,
     UnavailableError,
 )
+from backend_api.domain.sandbox.entity import QueueReason
+
+_AT_OWN_LIMIT = (
+    "As many of your computers are running as you may have, and all are in use, so this conversation's computer waits "
+    "for one of them. Stop what needs one of them or delete its conversation, or try again in a moment."
+)
+_NO_ROOM = "All computers are in use, so this conversation's computer waits for one. Try again in a moment."
 
 
 class SandboxUnavailableError(UnavailableError):
@@ -22,6 +29,15 @@ class SandboxLimitError(LimitError, SandboxUnavailableError):
     """The user has as many sandboxes as one may have."""
 
     code = "computer_limit"
+
+
+class SandboxQueuedError(SandboxUnavailableError):
+    """It stands in line for longer than who asked can wait. Asking again within half a minute keeps its place."""
+
+    code = "computer_queued"
+
+    def __init__(self, reason: QueueReason | None) -> None:
+        super().__init__(_AT_OWN_LIMIT if reason == "user_limit" else _NO_ROOM)
 
 
 class SandboxLostError(UnavailableError):

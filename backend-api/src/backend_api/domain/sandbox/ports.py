@@ -15,8 +15,9 @@ from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus
 class Sandboxes(Protocol):
     """The sandbox manager. Creating and deleting are idempotent."""
 
-    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
-        """The session's sandbox, started if need be and waited for. Raises `SandboxUnavailableError`."""
+    async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
+        """The session's sandbox, started if need be and waited for, in line for `queue_s` seconds at most, or as long
+        as the manager lets one wait. Raises `SandboxUnavailableError`, of which `SandboxQueuedError`."""
         ...
 
     async def status(self, session_id: str) -> SandboxStatus: ...

@@ -2,56 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import anthropic
 import httpx2
-from pydantic_core import to_json
 
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
-    AssistantTurn,
     FinishPart,
+    FinishReason,
     ModelRequest,
-    NoteTurn,
     Part,
     TextPart,
-    Thinking,
     ThinkingPart,
-    ToolCallPart,
-    ToolRequest,
-    ToolTurn,
-    Turn,
     UsagePart,
-    UserTurn,
 )
-from backend_api.domain.agent.pictures import Image
-from backend_api.infrastructure.llm.faults import as_object, fault_in_stream
+from backend_api.infrastructure.llm.anthropic_input import CACHED, calls_unthought, messages_of, spoken_in
+from backend_api.infrastructure.llm.bounds import BoundedClient, tokens
+from backend_api.infrastructure.llm.faults import fault_in_stream
 from backend_api.infrastructure.llm.model_facts import FactsOf, ModelFacts, elsewhere
-from backend_api.infrastructure.llm.sse import data_lines
+from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import claude_fields
-from backend_api.infrastructure.llm.turns import images_of, note_text, pieces_of, result_text, user_text
+from backend_api.infrastructure.llm.turns import body_of
 from backend_api.infrastructure.llm.wire import (
     CONNECTIONS,
     TIMEOUT,
     Connections,
+    Endpoint,
+    ProviderApi,
     arguments_of,
+    ask,
+    called,
     cut,
-    drain,
-    opened,
-    parse,
 )
 
-PROVIDER = "Anthropic"
-KEY_SETTING = "ANTHROPIC_API_KEY"
-SDK_ERRORS = (anthropic.APIStatusError, anthropic.APITimeoutError, anthropic.APIConnectionError)
-REDACTED = "redacted:"
-"""What logs of old have before redacted thinking, in place of a signature."""
-CACHED: dict[str, str] = {"type": "ephemeral"}
-REASONS: dict[str, Literal["stop", "length", "tool_calls", "refusal"]] = {
+ANTHROPIC = ProviderApi(name="Anthropic", key_setting="ANTHROPIC_API_KEY")
+REASONS: dict[str, FinishReason] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "pause_turn": "stop",
@@ -62,8 +50,20 @@ REASONS: dict[str, Literal["stop", "length", "tool_calls", "refusal"]] = {
 }
 
 
+class _HttpClient(BoundedClient, anthropic.DefaultAioHttpClient):
+    pass
+
+
+class _UsersClient(anthropic.AsyncAnthropic):
+    """Without the headers that the environment has for the deployment."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._custom_headers = {}
+
+
 class AnthropicModel:
-    """`ChatModel` over the official SDK's client; the stream is parsed here."""
+    """`ChatModel` that asks as the official SDK's client would (`Endpoint`); the stream is parsed here."""
 
     def __init__(
         self,
@@ -72,45 +72,23 @@ class AnthropicModel:
         base_url: str | None = None,
         timeout: httpx2.Timeout = TIMEOUT,
         connections: int = CONNECTIONS,
+        is_users: bool = False,
         facts: FactsOf = elsewhere,
     ) -> None:
+        """`is_users`: the key is a user's. Neither a redirect nor anything of the deployment goes with it."""
         self._facts = facts
         self._connections = Connections(connections, timeout.pool)
-        self._http = anthropic.DefaultAioHttpClient(timeout=timeout, limits=self._connections.limits)
-        self._client = anthropic.AsyncAnthropic(
-            api_key=key, base_url=base_url, max_retries=0, timeout=timeout, http_client=self._http
-        )
+        http = _HttpClient(timeout=timeout, limits=self._connections.limits, follow_redirects=not is_users)
+        client = _UsersClient if is_users else anthropic.AsyncAnthropic
+        self._client = client(api_key=key, base_url=base_url, max_retries=0, timeout=timeout, http_client=http)
+        self._messages = Endpoint(self._client, http, "/v1/messages")
 
     async def aclose(self) -> None:
         await self._client.close()
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        content = [to_json(_body(request, self._facts(request.model)))]
-
-        async def post() -> httpx2.Response:
-            # Given away: it may be megabytes, and an answer takes minutes.
-            return await self._client.post("/v1/messages", cast_to=httpx2.Response, content=content.pop(), stream=True)
-
-        state = _State()
-        async with opened(
-            post,
-            connections=self._connections,
-            provider=PROVIDER,
-            key_setting=KEY_SETTING,
-            sdk_errors=SDK_ERRORS,
-        ) as response:
-            chunks = response.aiter_bytes()
-            async with aclosing(data_lines(chunks)) as batches:
-                async for batch in batches:
-                    for data in batch:
-                        for part in state.parts_of(parse(data, PROVIDER)):
-                            yield part
-                    if state.is_done:
-                        break
-            await drain(chunks)
-        if not state.is_done:
-            raise cut(PROVIDER)
-        yield FinishPart(REASONS.get(state.reason, "stop"))
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
+        body = _body(request, self._facts(request.model))
+        return ask(self._messages, body, _State(), provider=ANTHROPIC, connections=self._connections)
 
 
 @dataclass(slots=True)
@@ -127,7 +105,13 @@ class _State:
     blocks: dict[int, _Block] = field(default_factory=dict[int, _Block])
     usage: dict[str, int] = field(default_factory=dict[str, int])
     reason: str = ""
-    is_done: bool = False
+    is_over: bool = False
+
+    def closing_parts(self, *, is_done: bool) -> list[Part]:
+        """The ending. A stream without its last event was cut, whether it `is_done` or not."""
+        if not self.is_over:
+            raise cut(ANTHROPIC.name)
+        return [FinishPart(REASONS.get(self.reason, "stop"))]
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
         match event.get("type"):
@@ -143,10 +127,10 @@ class _State:
                 self.reason = event.get("delta", {}).get("stop_reason") or self.reason
                 return self._count(event.get("usage"))
             case "message_stop":
-                self.is_done = True
+                self.is_over = True
                 return []
             case "error":
-                raise fault_in_stream(event.get("error"), provider=PROVIDER, key_setting=KEY_SETTING)
+                raise fault_in_stream(event.get("error"), provider=ANTHROPIC.name, key_setting=ANTHROPIC.key_setting)
             case _:
                 return []
 
@@ -157,20 +141,20 @@ class _State:
             kind, id=block.get("id", ""), name=block.get("name", ""), given=block.get("input") or None
         )
         if kind == "redacted_thinking":
-            return [ThinkingPart("", opaque=to_json(block).decode())]
+            return [ThinkingPart("", opaque=json_of(block).decode())]
         if kind == "text" and block.get("text"):
-            return [TextPart(block["text"])]
+            return [TextPart(str(block["text"]))]
         return []
 
     def _take_delta(self, event: dict[str, Any]) -> list[Part]:
         delta: dict[str, Any] = event.get("delta") or {}
         match delta.get("type"):
             case "text_delta":
-                return [TextPart(delta.get("text", ""))]
+                return [TextPart(str(delta.get("text") or ""))]
             case "thinking_delta":
-                return [ThinkingPart(delta.get("thinking", ""))]
+                return [ThinkingPart(str(delta.get("thinking") or ""))]
             case "signature_delta":
-                return [ThinkingPart("", signature=delta.get("signature", ""))]
+                return [ThinkingPart("", signature=str(delta.get("signature") or ""))]
             case "input_json_delta":
                 block = self.blocks.get(event.get("index", 0))
                 if block is not None:
@@ -185,12 +169,12 @@ class _State:
             return []
         raw = "".join(block.pieces)
         arguments = block.given if block.given is not None and not raw else arguments_of(raw)
-        return [ToolCallPart(ToolRequest(call_id=block.id, name=block.name, arguments=arguments, raw=raw))]
+        return [called(block.id, block.name, raw, arguments)]
 
     def _count(self, usage: dict[str, Any] | None) -> list[Part]:
         if not usage:
             return []
-        self.usage.update({key: value for key, value in usage.items() if isinstance(value, int)})
+        self.usage.update({key: tokens(value) for key, value in usage.items() if value is not None})
         read = self.usage.get("cache_read_input_tokens", 0)
         written = self.usage.get("cache_creation_input_tokens", 0)
         sent = self.usage.get("input_tokens", 0) + written + read
@@ -198,21 +182,18 @@ class _State:
         return [UsagePart(Usage(input=sent, cached=read, cache_write=written, output=output))]
 
 
-def _body(request: ModelRequest, facts: ModelFacts) -> dict[str, Any]:
-    messages = messages_of(request)
-    if messages:
-        messages[-1]["content"][-1]["cache_control"] = CACHED
+def _body(request: ModelRequest, facts: ModelFacts) -> bytes:
+    spoken = spoken_in(request)
     body: dict[str, Any] = {
         "model": request.model,
         "system": [{"type": "text", "text": request.system, "cache_control": CACHED}],
-        "messages": messages,
         "max_tokens": request.max_output_tokens,
         "stream": True,
         **claude_fields(
             facts,
             request.thinking,
             request.max_output_tokens,
-            has_begun_without=_calls_unthought(messages),
+            has_begun_without=calls_unthought(spoken),
         ),
     }
     if request.tools:
@@ -220,86 +201,4 @@ def _body(request: ModelRequest, facts: ModelFacts) -> dict[str, Any]:
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in request.tools
         ]
-    return body
-
-
-def _calls_unthought(messages: Sequence[dict[str, Any]]) -> bool:
-    """Whether its last words are calls with no thinking before them, as after an opening in the middle of its work."""
-    last = next((message for message in reversed(messages) if message["role"] == "assistant"), None)
-    kinds: list[str] = [block["type"] for block in last["content"]] if last is not None else []
-    return "tool_use" in kinds and kinds[0] not in ("thinking", "redacted_thinking")
-
-
-_UNMARKED = ("thinking", "redacted_thinking")
-"""Blocks that take no mark of the cache."""
-
-
-def messages_of(request: ModelRequest) -> list[dict[str, Any]]:
-    """Results of calls are the user's blocks; neighbours of one role are one message."""
-    messages: list[dict[str, Any]] = []
-    for number, turn in enumerate(request.turns, start=1):
-        role = "assistant" if isinstance(turn, AssistantTurn) else "user"
-        blocks = _blocks(turn, request)
-        if messages and messages[-1]["role"] == role:
-            messages[-1]["content"].extend(blocks)
-        elif blocks:
-            messages.append({"role": role, "content": blocks})
-        if number == request.lasting and blocks and blocks[-1]["type"] not in _UNMARKED:
-            blocks[-1]["cache_control"] = CACHED
-    return messages
-
-
-def _blocks(turn: Turn, request: ModelRequest) -> list[dict[str, Any]]:
-    match turn:
-        case UserTurn():
-            return [{"type": "text", "text": user_text(turn)}]
-        case NoteTurn():
-            return [{"type": "text", "text": note_text(turn)}]
-        case ToolTurn():
-            return [_result(turn, request)]
-        case AssistantTurn():
-            blocks = _said(turn)
-            blocks.extend(
-                {"type": "tool_use", "id": call.call_id, "name": call.name, "input": call.arguments or {}}
-                for call in turn.calls
-            )
-            return blocks
-
-
-def _result(turn: ToolTurn, request: ModelRequest) -> dict[str, Any]:
-    text = result_text(turn, request)
-    if not text.strip():
-        text = "(no output)"
-    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": turn.call_id, "content": text}
-    if images := images_of(turn, request):
-        result["content"] = [{"type": "text", "text": text}, *map(_image, images)]
-    elif not turn.success:
-        # With pictures it would be refused: an error is text alone.
-        result["is_error"] = True
-    return result
-
-
-def _image(image: Image) -> dict[str, Any]:
-    source = {"type": "base64", "media_type": image.media_type, "data": image.base64}
-    return {"type": "image", "source": source}
-
-
-def _said(turn: AssistantTurn) -> list[dict[str, Any]]:
-    blocks: list[dict[str, Any]] = []
-    for piece in pieces_of(turn):
-        match piece:
-            case str():
-                blocks.append({"type": "text", "text": piece})
-            case Thinking():
-                blocks.extend(_thought(piece))
-    return blocks
-
-
-def _thought(thinking: Thinking) -> list[dict[str, Any]]:
-    signature = thinking.signature or ""
-    if signature.startswith(REDACTED):
-        return [{"type": "redacted_thinking", "data": signature.removeprefix(REDACTED)}]
-    if signature:
-        return [{"type": "thinking", "thinking": thinking.text, "signature": signature}]
-    block = as_object(arguments_of(thinking.opaque or ""))
-    return [block] if block.get("type") == "redacted_thinking" else []
+    return body_of(body, "messages", messages_of(spoken, request))

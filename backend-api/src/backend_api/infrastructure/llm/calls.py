@@ -1,4 +1,4 @@
-"""Calls of a model: each counted and traced, and made again after a passing fault."""
+"""Calls of a model: each counted and traced, its faults told without the key, and made again after a passing one."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from backend_api.application import measures
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import ChatModel, FinishPart, ModelError, ModelRequest, Part, UsagePart
 from backend_api.domain.agent.prices import Prices
+from backend_api.infrastructure.llm.key_masking import KeyMask
 from service_kit.observation.spans import TRACER, failed
 
 LONGEST_ASKED_WAIT_S = 120.0
+OTHER_MODELS = "other"
 _FINE = frozenset({"stop", "length", "tool_calls"})
 
 
@@ -38,7 +40,9 @@ class RetryPolicy:
 
 class ModelCalls:
     """`ChatModel` around a provider's model of these prices. It is asked again only before the first part that is
-    shown, as that can't be taken back."""
+    shown, as that can't be taken back. `is_measured` models are counted under their name, others together: names that
+    users have chosen would take the measures' room for series from the deployment's. `key_mask` is None where no key is
+    sent."""
 
     def __init__(
         self,
@@ -47,6 +51,8 @@ class ModelCalls:
         policy: RetryPolicy,
         *,
         prices: Prices | None = None,
+        is_measured: bool = True,
+        key_mask: KeyMask | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -54,6 +60,8 @@ class ModelCalls:
         self._provider = provider
         self._policy = policy
         self._prices = prices
+        self._is_measured = is_measured
+        self._key_mask = key_mask
         self._sleep = sleep
         self._jitter = jitter
 
@@ -72,6 +80,8 @@ class ModelCalls:
                 is_last = not request.is_retried or attempt >= self._policy.max_retries
                 if has_started or is_last or not error.may_retry or (asked or 0.0) > LONGEST_ASKED_WAIT_S:
                     raise
+                if request.on_failed_attempt is not None:
+                    request.on_failed_attempt(error)
             await self._sleep(self._policy.delay(attempt, self._jitter(), asked))
             attempt += 1
 
@@ -79,6 +89,7 @@ class ModelCalls:
         provider, model = self._provider, request.model
         attributes = {"gen_ai.provider.name": provider, "gen_ai.request.model": model}
         span = TRACER.start_span("model call", kind=SpanKind.CLIENT, attributes=attributes)
+        measured = model if self._is_measured else OTHER_MODELS
         began = time.perf_counter()
         outcome, usage, has_begun = "cut", Usage(), False
         try:
@@ -86,7 +97,7 @@ class ModelCalls:
                 async for part in parts:
                     if not has_begun:
                         has_begun = True
-                        measures.MODEL_FIRST_SECONDS.labels(provider, model).observe(time.perf_counter() - began)
+                        measures.MODEL_FIRST_SECONDS.labels(provider, measured).observe(time.perf_counter() - began)
                     if isinstance(part, UsagePart):
                         usage = part.usage
                         cost = self._prices.cost(usage) if self._prices is not None else None
@@ -96,16 +107,19 @@ class ModelCalls:
                     yield part
         except ModelError as error:
             outcome = error.code
-            raise
+            if self._key_mask is None:
+                raise
+            # Without its cause, whose text has what the provider said.
+            raise self._key_mask.masked(error) from None
         except BaseException as error:
             # Closed by its reader or cancelled: a stop. Anything else is a fault of ours.
             outcome = "fault" if isinstance(error, Exception) else "stopped"
             raise
         finally:
-            measures.MODEL_CALLS.labels(provider, model, outcome).inc()
-            measures.MODEL_SECONDS.labels(provider, model).observe(time.perf_counter() - began)
+            measures.MODEL_CALLS.labels(provider, measured, outcome).inc()
+            measures.MODEL_SECONDS.labels(provider, measured).observe(time.perf_counter() - began)
             for kind in ("input", "cached", "output", "thinking"):
-                measures.MODEL_TOKENS.labels(model, kind).inc(max(getattr(usage, kind), 0))
+                measures.MODEL_TOKENS.labels(measured, kind).inc(max(getattr(usage, kind), 0))
             span.set_attribute("gen_ai.usage.input_tokens", usage.input)
             span.set_attribute("gen_ai.usage.output_tokens", usage.output)
             if outcome not in _FINE:

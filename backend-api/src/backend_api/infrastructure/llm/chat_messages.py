@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic_core import to_json
+
 from backend_api.domain.agent.model import (
     AssistantTurn,
     ModelRequest,
     NoteTurn,
     Thinking,
     ToolTurn,
-    Turn,
     UserTurn,
 )
 from backend_api.domain.agent.pictures import Image
@@ -24,25 +25,62 @@ from backend_api.infrastructure.llm.wire import arguments_of
 _Content = str | list[dict[str, Any]]
 
 
-def messages_of(request: ModelRequest) -> list[dict[str, Any]]:
-    """Neighbours of the user's role are one message, as templates of some models want the roles to alternate. Results
-    of tools are text alone there: what they show follows the last of them, as the user's."""
-    messages: list[dict[str, Any]] = []
+def messages_of(request: ModelRequest) -> list[bytes]:
+    """Each in JSON. Neighbours of the user's role are one message, as templates of some models want the roles to
+    alternate. Results of tools are text alone there: what they show follows the last of them, as the user's."""
+    model = request.model
+    messages: list[bytes] = []
+    told: list[UserTurn | NoteTurn | list[dict[str, Any]]] = []
     shown: list[dict[str, Any]] = []
     for turn in request.turns:
-        if shown and not isinstance(turn, ToolTurn):
-            messages.append({"role": "user", "content": shown})
-            shown = []
-        if isinstance(turn, AssistantTurn) and not turn.calls and not turn.text.strip():
+        if isinstance(turn, ToolTurn):
+            if told:
+                messages.append(_told(told))
+                told = []
+            is_text = not turn.pictures
+            messages.append(turn.once("chat", _result) if is_text else _result(turn, request))
+            if not is_text and (images := images_of(turn, request)):
+                shown += _pictures(turn, images)
             continue
-        message = _message(turn, request)
-        if messages and messages[-1]["role"] == message["role"] == "user":
-            messages[-1]["content"] = _joined(messages[-1]["content"], message["content"])
-        else:
-            messages.append(message)
-        if isinstance(turn, ToolTurn) and (images := images_of(turn, request)):
-            shown += _pictures(turn, images)
-    return [*messages, {"role": "user", "content": shown}] if shown else messages
+        if shown:
+            told.append(shown)
+            shown = []
+        if not isinstance(turn, AssistantTurn):
+            told.append(turn)
+        elif turn.calls or turn.text.strip():
+            if told:
+                messages.append(_told(told))
+                told = []
+            messages.append(turn.once(("chat", model), lambda said: to_json(_said(said, model))))
+    if shown:
+        told.append(shown)
+    return [*messages, _told(told)] if told else messages
+
+
+def _told(told: Sequence[UserTurn | NoteTurn | list[dict[str, Any]]]) -> bytes:
+    """The user's message of these."""
+    first, *others = told
+    if not others and not isinstance(first, list):
+        return first.once("chat", lambda turn: to_json({"role": "user", "content": _content(turn)}))
+    content = _content(first)
+    for more in others:
+        content = _joined(content, _content(more))
+    return to_json({"role": "user", "content": content})
+
+
+def _content(told: UserTurn | NoteTurn | list[dict[str, Any]]) -> _Content:
+    match told:
+        case UserTurn():
+            return user_text(told)
+        case NoteTurn():
+            return note_text(told)
+        case _:
+            return told
+
+
+def _result(turn: ToolTurn, request: ModelRequest | None = None) -> bytes:
+    content = result_text(turn, request)
+    return to_json({"role": "tool", "tool_call_id": turn.call_id, "content": content})
 
 
 def _joined(said: _Content, more: _Content) -> _Content:
@@ -59,18 +97,6 @@ def _pictures(turn: ToolTurn, images: Sequence[Image]) -> list[dict[str, Any]]:
     told = note_text(NoteTurn(text=f"What the tool {turn.name} showed (call {turn.call_id}):"))
     urls = [f"data:{image.media_type};base64,{image.base64}" for image in images]
     return [*_parts(told), *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
-
-
-def _message(turn: Turn, request: ModelRequest) -> dict[str, Any]:
-    match turn:
-        case UserTurn():
-            return {"role": "user", "content": user_text(turn)}
-        case NoteTurn():
-            return {"role": "user", "content": note_text(turn)}
-        case ToolTurn():
-            return {"role": "tool", "tool_call_id": turn.call_id, "content": result_text(turn, request)}
-        case AssistantTurn():
-            return _said(turn, request.model)
 
 
 def _said(turn: AssistantTurn, model: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The demo model: a scripted `ChatModel` for a machine without a key. It really drives the tools.
 
 A state machine over the conversation alone: the same turns give the same answer, nothing is kept between calls. It
-understands a handful of plain requests (see `demo_script.PLANS`) and says so of anything else.
+understands a handful of plain requests (see `demo_requests.PLANS`) and says so of anything else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from backend_api.domain.agent.model import (
     ToolCallPart,
     UsagePart,
 )
-from backend_api.infrastructure.llm.demo_script import next_step
+from backend_api.domain.agent.title import ASKED
+from backend_api.infrastructure.llm.demo_requests import next_step
+from backend_api.infrastructure.llm.demo_titles import title_for
 
 DEMO_MODEL = ModelInfo(
     id="demo",
@@ -32,7 +34,7 @@ DEMO_MODEL = ModelInfo(
     thinking="optional",
     notes=[
         "Scripted, not a language model; it really uses the tools.",
-        "Set OPENAI_API_KEY or ANTHROPIC_API_KEY in .env and start again to talk to a real model.",
+        "To talk to a real model, give its key under Settings, Models and keys.",
     ],
 )
 _PIECE = re.compile(r"\s*\S{1,12}|\s+")
@@ -45,6 +47,13 @@ class DemoModel:
     delay_s: float = 0.02
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
+        if request.system == ASKED:
+            title = title_for([*request.turns])
+            if title:
+                yield TextPart(title)
+            yield UsagePart(Usage(input=len(request.system) // 4, output=len(title)))
+            yield FinishPart("stop")
+            return
         step = next_step(request.turns, frozenset(tool.name for tool in request.tools))
         if request.thinking in ("high", "max"):
             for piece in _PIECE.findall(step.thought):

@@ -11,7 +11,7 @@ from backend_api.infrastructure.llm.demo_texts import Words
 Calls = list[tuple[str, dict[str, Any]]]
 
 
-def plan_step(words: Words, topic: str, results: Sequence[ToolTurn], tools: frozenset[str]) -> tuple[str, Calls]:
+def planned(words: Words, topic: str, results: Sequence[ToolTurn], tools: frozenset[str]) -> tuple[str, Calls]:
     """Text and calls; what comes next follows from the results so far."""
     last = results[-1] if results else None
     plan = words.plan.format(topic=topic)

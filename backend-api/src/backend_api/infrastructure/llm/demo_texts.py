@@ -30,6 +30,7 @@ class Words:
     ask: str
     ask_yes: str
     ask_no: str
+    ask_teas: tuple[str, ...]
     ask_done: str
     ask_unanswered: str
     plan_enter: str
@@ -52,17 +53,21 @@ class Words:
     tour_did: dict[str, str]
     tour_did_not: dict[str, str]
     tour_end: str
+    titles: dict[str, str]
+    """Of a conversation that begins so, `{about}` what its request names."""
 
 
 ENGLISH = Words(
     notice=(
         "*I am the demo model: a script, not a language model. What I do on the computer is real. To talk to a real "
-        "model, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` in `.env` and start again.*"
+        "model, give its key under Settings, Models and keys.*"
     ),
     summary="The person asked for: {asked}.\n\nCalls of tools: {count}. What they gave stands in the history.",
     not_understood=(
         "I did not understand that: I only know a few requests. Try `show me what you can do`, `run ls -la`, "
-        "`write a file hello.txt saying hello`, `open example.com`, `list the files` or `make a report about otters`."
+        "`write a file hello.txt saying hello`, `open example.com`, `list the files` or `make a report about otters`; "
+        "and to see more of the page, `plan a garden`, `ask me which tea I like`, `ask two agents`, "
+        "`take a screenshot`, `give me a long answer`, `think about otters` or `sum up our conversation`."
     ),
     no_tool="I would need tools that are not available here: {tools}.",
     failed="That did not work. The tool says:\n\n{output}",
@@ -82,6 +87,7 @@ ENGLISH = Words(
     ask="I have a question.",
     ask_yes="Yes",
     ask_no="No",
+    ask_teas=("Green tea", "Oolong", "Black tea"),
     ask_done="Thank you. I heard:\n\n{output}",
     ask_unanswered="No answer came, so I leave it at that.",
     plan_enter="I think about {topic} first, and change nothing meanwhile.",
@@ -120,21 +126,34 @@ ENGLISH = Words(
     tour_end=(
         "That was the tour. What happened:\n\n{lines}\n\n"
         "Try next: `run ls -la`, `write a file hello.txt saying hello`, `open example.com`, `list the files`, "
-        "`make a report about otters`, or `stream 500` and then the stop button."
+        "`make a report about otters`, `plan a garden`, `ask two agents`, `sum up our conversation`, or `stream 500` "
+        "and then the stop button."
     ),
+    titles={
+        "tour": "A tour of the computer",
+        "ask": "A question from the agent",
+        "plan": "A plan: {about}",
+        "stream": "{about} words",
+        "run": "Running {about}",
+        "write": "Writing {about}",
+        "list": "The files of the workspace",
+        "report": "A report about {about}",
+        "open": "Opening {about}",
+    },
 )
 
 CHINESE = Words(
     notice=(
-        "*我是演示模型：一段脚本，不是语言模型。但我在电脑上做的一切都是真实的。要使用真正的模型，请在 `.env` 中设置 "
-        "`OPENAI_API_KEY` 或 `ANTHROPIC_API_KEY` 后重新启动。*"
+        "*我是演示模型：一段脚本，不是语言模型。但我在电脑上做的一切都是真实的。要使用真正的模型，请在"
+        "“设置 → 模型与密钥”中填写它的密钥。*"
     ),
     summary="用户的请求：{asked}。\n\n使用了 {count} 次工具，结果保存在历史记录中。",
     not_understood=(
         "我没有听懂：我只认识几种请求。可以试试：`展示你能做什么`、`运行 ls -la`、`写文件 hello.txt 内容是你好`、"
-        "`打开 example.com`、`列出文件`，或者`写一份关于水獭的报告`。"
+        "`打开 example.com`、`列出文件`，或者`写一份关于水獭的报告`；想看看页面的其他功能，可以说：`规划一个花园`、"
+        "`问我喜欢什么茶`、`让两个智能体看看电脑`、`截图`、`写一篇长文`、`想一想水獭`，或者`总结我们的对话`。"
     ),
-    no_tool="我需要的工具在这里不可用:{tools}。",
+    no_tool="我需要的工具在这里不可用：{tools}。",
     failed="没有成功。工具返回：\n\n{output}",
     thought_start="脚本没有思想：我在认识的请求里查找这一条。",
     thought_results="目前的结果数：{count}。",
@@ -145,13 +164,14 @@ CHINESE = Words(
     write="我来写文件 `{name}`。",
     write_done="文件已写好：[{name}]({name})。您可以在文件面板中打开和下载。",
     file_content="来自演示模型的问候。",
-    open="我在浏览器中打开 {url},您可以在桌面上观看。",
+    open="我在浏览器中打开 {url}，您可以在桌面上观看。",
     open_done="页面已打开：\n\n{output}",
     list="我查看工作区的文件。",
     list_done="文件如下：\n\n{output}",
     ask="我有一个问题。",
     ask_yes="是",
     ask_no="否",
+    ask_teas=("绿茶", "乌龙茶", "红茶"),
     ask_done="谢谢。我听到的是：\n\n{output}",
     ask_unanswered="没有收到回答，那就先到这里。",
     plan_enter="我先想一想{topic}，这期间不改动任何东西。",
@@ -189,8 +209,20 @@ CHINESE = Words(
     tour_end=(
         "演示结束。经过如下：\n\n{lines}\n\n"
         "接下来可以试试：`运行 ls -la`、`写文件 hello.txt 内容是你好`、`打开 example.com`、`列出文件`、"
-        "`写一份关于水獭的报告`，或者 `stream 500` 再按停止按钮。"
+        "`写一份关于水獭的报告`、`规划一个花园`、`让两个智能体看看电脑`、`总结我们的对话`，"
+        "或者 `stream 500` 再按停止按钮。"
     ),
+    titles={
+        "tour": "参观电脑",
+        "ask": "智能体的提问",
+        "plan": "计划：{about}",
+        "stream": "{about} 个词",
+        "run": "运行 {about}",
+        "write": "写文件 {about}",
+        "list": "工作区的文件",
+        "report": "关于{about}的报告",
+        "open": "打开 {about}",
+    },
 )
 
 TOUR_NOTES = """# Notes of the tour
@@ -249,7 +281,6 @@ REPORT_NO_ANSWER = "Nothing: the search gave no answer."
 
 
 def words_for(text: str) -> Words:
-    """Chinese when most letters of the text are."""
-    letters = [character for character in text if character.isalpha()]
-    chinese = sum("\u4e00" <= character <= "\u9fff" for character in letters)
-    return CHINESE if letters and chinese * 2 > len(letters) else ENGLISH
+    """Chinese where the request begins so: what it names, such as a command or a file, may be of any language."""
+    first = next((character for character in text if character.isalpha()), "")
+    return CHINESE if "\u4e00" <= first <= "\u9fff" else ENGLISH

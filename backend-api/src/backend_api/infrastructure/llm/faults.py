@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,13 +20,16 @@ from backend_api.domain.agent.model import (
 )
 
 MAX_MESSAGE_CHARACTERS = 300
+_STATUS = re.compile(r"[1-5][0-9]{2}")
 PASSING = frozenset({408, 409, 500, 502, 503, 504, 529})
 QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _NO_MODEL_CODES = frozenset({"model_not_found"})
 _TOO_LONG_CODES = frozenset({"context_length_exceeded", "request_too_large"})
 _TOO_LONG = re.compile(
     r"prompt is too long|input is too long|(?:maximum|exceeds?).{0,40}context (?:length|window|limit|size)"
-    r"|context (?:length|window|limit|size).{0,40}exceed|input length and `?max_tokens",
+    r"|context (?:length|window|limit|size).{0,40}exceed|input length and `?max_tokens"
+    r"|input token count.{0,40}exceed|exceed\w*.{0,40}token limit|maximum (?:prompt|input) length|range of input length"
+    r"|too (?:large|long) for (?:the |this )?model|reduce the length",
     re.IGNORECASE,
 )
 STATUS_OF_TYPE: dict[str, int] = {
@@ -89,7 +93,7 @@ def fault_in_stream(error: object, *, provider: str, key_setting: str) -> ModelE
     for name in ("status", "code", "type"):
         value = fields.get(name)
         status = value if isinstance(value, int) else STATUS_OF_TYPE.get(str(value))
-        if status is None and str(value).isdigit():
+        if status is None and _STATUS.fullmatch(str(value)):
             status = int(str(value))
         if status is not None:
             return fault_of(status, error, provider=provider, key_setting=key_setting, headers={})
@@ -105,20 +109,25 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """`retry-after-ms`, or `Retry-After` as seconds or as a date."""
     try:
         if milliseconds := headers.get("retry-after-ms"):
-            return max(float(milliseconds) / 1000, 0.0)
+            return _wait(float(milliseconds) / 1000)
         wanted = headers.get("retry-after")
         if not wanted:
             return None
         if wanted.replace(".", "", 1).isdigit():
-            return float(wanted)
-        return max((parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds(), 0.0)
+            return _wait(float(wanted))
+        return _wait((parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
 
 
+def _wait(seconds: float) -> float | None:
+    return None if math.isnan(seconds) else max(seconds, 0.0)
+
+
 def _is_too_long(status: int, message: str, code: str) -> bool:
-    """Some name it by a code of theirs, others by words alone."""
-    return status in (400, 413, 422) and (code in _TOO_LONG_CODES or _TOO_LONG.search(message) is not None)
+    """Some name it by a code of theirs, others by words alone, and what stands before a server by its status."""
+    is_told = code in _TOO_LONG_CODES or _TOO_LONG.search(message) is not None
+    return status == 413 or (status in (400, 422) and is_told)
 
 
 def _message(error: object) -> tuple[str, str]:

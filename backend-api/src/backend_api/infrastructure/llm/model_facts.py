@@ -15,11 +15,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from backend_api.domain.agent.catalogue import ProviderName
 from backend_api.domain.agent.model import Thinks
 from backend_api.domain.agent.prices import Prices
 
 ThinkingForm = Literal["adaptive", "budget"]
-Provider = Literal["anthropic", "openai"]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 Tokens = Annotated[int, Field(ge=1, strict=True)]
 _DAY = re.compile(r"(?:-(?:\d{8}|\d{4}-\d{2}-\d{2}|latest))?(?:-v\d+)?(?:@.*)?$")
@@ -81,7 +81,7 @@ class _Prices(_Price):
 
 class _Entry(_Strict):
     names: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
-    provider: Provider | None = None
+    provider: ProviderName | None = None
     context_window: Tokens | None = None
     output_limit: Tokens | None = None
     prices: _Prices | None = None

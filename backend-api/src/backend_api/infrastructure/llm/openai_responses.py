@@ -7,118 +7,61 @@ Source: OpenAI's reference of responses and their streaming events, and its guid
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Literal
-
-import httpx2
-import openai
-from pydantic_core import to_json
+from typing import Any
 
 from backend_api.domain.agent.events import Usage
 from backend_api.domain.agent.model import (
     FinishPart,
+    FinishReason,
     ModelRequest,
     Part,
     TextPart,
     ThinkingPart,
-    ToolCallPart,
-    ToolRequest,
     UsagePart,
 )
-from backend_api.infrastructure.llm.faults import as_object, fault_in_stream
+from backend_api.infrastructure.llm.bounds import tokens
+from backend_api.infrastructure.llm.faults import as_object
+from backend_api.infrastructure.llm.openai_client import OPENAI, OpenAiClient, openai_fault
 from backend_api.infrastructure.llm.responses_input import items_of
-from backend_api.infrastructure.llm.sse import data_lines
+from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import responses_fields
-from backend_api.infrastructure.llm.wire import (
-    CONNECTIONS,
-    TIMEOUT,
-    Connections,
-    arguments_of,
-    cut,
-    drain,
-    opened,
-    parse,
-)
+from backend_api.infrastructure.llm.turns import body_of
+from backend_api.infrastructure.llm.wire import PartialCall, arguments_of, called, cut
 
-PROVIDER = "The OpenAI-compatible provider"
-KEY_SETTING = "OPENAI_API_KEY"
-SDK_ERRORS = (openai.APIStatusError, openai.APITimeoutError, openai.APIConnectionError)
-OFFICIAL_HOST = "api.openai.com"
 MIN_OUTPUT_TOKENS = 16
 """Fewer are refused."""
-Reason = Literal["stop", "length", "tool_calls", "refusal"]
-INCOMPLETE: dict[str, Reason] = {"content_filter": "refusal", "steered": "stop", "max_messages": "stop"}
+INCOMPLETE: dict[str, FinishReason] = {"content_filter": "refusal", "steered": "stop", "max_messages": "stop"}
 """Why an answer is not whole; any other reason, and none, is its length."""
 
 
-class OpenAiResponsesModel:
-    """`ChatModel` over the official SDK's client; the stream is parsed here."""
+class OpenAiResponsesModel(OpenAiClient):
+    """`ChatModel` that asks as the official SDK's client would (`Endpoint`); the stream is parsed here."""
 
-    def __init__(
-        self,
-        *,
-        key: str,
-        base_url: str | None = None,
-        timeout: httpx2.Timeout = TIMEOUT,
-        connections: int = CONNECTIONS,
-    ) -> None:
-        self._connections = Connections(connections, timeout.pool)
-        self._http = openai.DefaultAioHttpClient(timeout=timeout, limits=self._connections.limits)
-        self._client = openai.AsyncOpenAI(
-            api_key=key or "none", base_url=base_url, max_retries=0, timeout=timeout, http_client=self._http
-        )
-        self._is_official = self._client.base_url.host == OFFICIAL_HOST
+    PATH = "/responses"
 
-    async def aclose(self) -> None:
-        await self._client.close()
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
-        content = [to_json(_body(request, is_official=self._is_official))]
-
-        async def post() -> httpx2.Response:
-            # Given away: it may be megabytes, and an answer takes minutes.
-            return await self._client.post("/responses", cast_to=httpx2.Response, content=content.pop(), stream=True)
-
-        state = _State()
-        async with opened(
-            post,
-            connections=self._connections,
-            provider=PROVIDER,
-            key_setting=KEY_SETTING,
-            sdk_errors=SDK_ERRORS,
-        ) as response:
-            chunks = response.aiter_bytes()
-            async with aclosing(data_lines(chunks)) as batches:
-                async for batch in batches:
-                    for data in batch:
-                        if data == b"[DONE]":
-                            continue
-                        for part in state.parts_of(parse(data, PROVIDER)):
-                            yield part
-                    if state.reason is not None:
-                        break
-            await drain(chunks)
-        if state.reason is None:
-            raise cut(PROVIDER)
-        yield FinishPart(state.reason)
-
-
-@dataclass(slots=True)
-class _Call:
-    id: str = ""
-    name: str = ""
-    pieces: list[str] = field(default_factory=list[str])
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
+        return self._ask(_body(request, is_official=self.is_official), _State())
 
 
 @dataclass(slots=True)
 class _State:
     """What a stream has said so far: `calls` are those that are not whole yet, by their place in the output."""
 
-    calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
+    calls: dict[int, PartialCall] = field(default_factory=dict[int, PartialCall])
     has_called: bool = False
     is_refused: bool = False
-    reason: Reason | None = None
+    reason: FinishReason | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.reason is not None
+
+    def closing_parts(self, *, is_done: bool) -> list[Part]:
+        """The ending. A stream without its last event was cut, whether it `is_done` or not."""
+        if self.reason is None:
+            raise cut(OPENAI.name)
+        return [FinishPart(self.reason)]
 
     def parts_of(self, event: dict[str, Any]) -> list[Part]:
         match event.get("type"):
@@ -143,17 +86,17 @@ class _State:
                 return self._finish(as_object(event.get("response")), is_whole=event["type"] == "response.completed")
             case "response.failed":
                 error = as_object(event.get("response")).get("error")
-                raise fault_in_stream(error, provider=PROVIDER, key_setting=KEY_SETTING)
+                raise openai_fault(error)
             case "error":
                 error = event.get("error") or {**event, "type": ""}
-                raise fault_in_stream(error, provider=PROVIDER, key_setting=KEY_SETTING)
+                raise openai_fault(error)
             case _:
                 return []
 
     def _begin(self, event: dict[str, Any]) -> list[Part]:
         item = as_object(event.get("item"))
         if item.get("type") == "function_call":
-            call = _Call(id=item.get("call_id") or "", name=item.get("name") or "")
+            call = PartialCall(id=item.get("call_id") or "", name=item.get("name") or "")
             self.calls[event.get("output_index") or 0] = call
         return []
 
@@ -162,20 +105,20 @@ class _State:
         match item.get("type"):
             case "reasoning" if item.get("encrypted_content"):
                 kept = {name: value for name, value in item.items() if value is not None}
-                return [ThinkingPart("", opaque=to_json(kept).decode())]
+                return [ThinkingPart("", opaque=json_of(kept).decode())]
             case "function_call":
-                call = self.calls.pop(event.get("output_index") or 0, _Call())
+                call = self.calls.pop(event.get("output_index") or 0, PartialCall())
                 call.id, call.name = item.get("call_id") or call.id, item.get("name") or call.name
                 return [self._called(call, item.get("arguments"))]
             case _:
                 return []
 
-    def _called(self, call: _Call, given: object = None) -> Part:
+    def _called(self, call: PartialCall, given: object = None) -> Part:
         """`given` is what the call says of its arguments once it is whole; else they are what came of them."""
         self.has_called = True
-        raw = given if isinstance(given, str) and given else "".join(call.pieces)
+        raw = given if isinstance(given, str) and given else call.raw
         arguments = as_object(given) or arguments_of(raw)
-        return ToolCallPart(ToolRequest(call_id=call.id, name=call.name, arguments=arguments, raw=raw))
+        return called(call.id, call.name, raw, arguments)
 
     def _finish(self, response: dict[str, Any], *, is_whole: bool) -> list[Part]:
         parts: list[Part] = [self._called(call) for _, call in sorted(self.calls.items())]
@@ -196,18 +139,17 @@ def _usage(usage: dict[str, Any]) -> Usage:
     read = as_object(usage.get("input_tokens_details"))
     written = as_object(usage.get("output_tokens_details"))
     return Usage(
-        input=usage.get("input_tokens") or 0,
-        cached=read.get("cached_tokens") or 0,
-        output=usage.get("output_tokens") or 0,
-        thinking=written.get("reasoning_tokens") or 0,
+        input=tokens(usage.get("input_tokens")),
+        cached=tokens(read.get("cached_tokens")),
+        output=tokens(usage.get("output_tokens")),
+        thinking=tokens(written.get("reasoning_tokens")),
     )
 
 
-def _body(request: ModelRequest, *, is_official: bool) -> dict[str, Any]:
+def _body(request: ModelRequest, *, is_official: bool) -> bytes:
     body: dict[str, Any] = {
         "model": request.model,
         "instructions": request.system,
-        "input": items_of(request),
         "stream": True,
         "store": False,
         "max_output_tokens": max(request.max_output_tokens, MIN_OUTPUT_TOKENS),
@@ -224,4 +166,4 @@ def _body(request: ModelRequest, *, is_official: bool) -> dict[str, Any]:
             }
             for tool in request.tools
         ]
-    return body
+    return body_of(body, "input", items_of(request))

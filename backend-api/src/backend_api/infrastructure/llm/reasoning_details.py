@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pydantic_core import to_json
-
 from backend_api.domain.agent.model import Part, ThinkingPart
 from backend_api.infrastructure.llm.faults import as_object
+from backend_api.infrastructure.llm.surrogates import json_of
 
 DETAILS = "reasoning_details"
 _GROWING = ("text", "summary", "data")
@@ -37,7 +36,7 @@ class ReasoningDetails:
     def parts(self) -> list[Part]:
         """All there are so far, each of them once."""
         whole, self._whole = self._whole, []
-        return [ThinkingPart("", opaque=to_json({DETAILS: whole}).decode())] if whole else []
+        return [ThinkingPart("", opaque=json_of({DETAILS: whole}).decode())] if whole else []
 
 
 def _grow(detail: dict[str, Any], piece: dict[str, Any]) -> None:

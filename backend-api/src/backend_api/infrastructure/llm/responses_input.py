@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic_core import to_json
+
 from backend_api.domain.agent.model import (
     AssistantTurn,
     ModelRequest,
@@ -20,12 +22,22 @@ from backend_api.infrastructure.llm.turns import images_of, note_text, pieces_of
 from backend_api.infrastructure.llm.wire import arguments_of
 
 
-def items_of(request: ModelRequest) -> list[dict[str, Any]]:
-    """In the order they were said; each call and each result is an item of its own."""
-    return [item for turn in request.turns for item in _items(turn, request)]
+def items_of(request: ModelRequest) -> list[bytes]:
+    """In JSON, in the order they were said; each call and each result is an item of its own."""
+    found = (
+        _items_json(turn, request)
+        if isinstance(turn, ToolTurn) and turn.pictures
+        else turn.once("responses", _items_json)
+        for turn in request.turns
+    )
+    return [items for items in found if items]
 
 
-def _items(turn: Turn, request: ModelRequest) -> list[dict[str, Any]]:
+def _items_json(turn: Turn, request: ModelRequest | None = None) -> bytes:
+    return to_json(_items(turn, request))[1:-1]
+
+
+def _items(turn: Turn, request: ModelRequest | None) -> list[dict[str, Any]]:
     match turn:
         case UserTurn():
             return [_message("user", user_text(turn))]
@@ -41,10 +53,10 @@ def _message(role: str, text: str) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": text}
 
 
-def _result(turn: ToolTurn, request: ModelRequest) -> dict[str, Any]:
+def _result(turn: ToolTurn, request: ModelRequest | None) -> dict[str, Any]:
     text = result_text(turn, request)
     output: str | list[dict[str, Any]] = text
-    if images := images_of(turn, request):
+    if request is not None and (images := images_of(turn, request)):
         said = [{"type": "input_text", "text": text}] if text else []
         output = [*said, *map(_image, images)]
     return {"type": "function_call_output", "call_id": turn.call_id, "output": output}

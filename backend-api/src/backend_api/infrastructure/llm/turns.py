@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pydantic_core import to_json
 
 from backend_api.domain.agent.model import AssistantTurn, ModelRequest, NoteTurn, Thinking, ToolTurn, UserTurn
 from backend_api.domain.agent.pictures import Image
 
+_END = re.compile(r"</(?=note)", re.IGNORECASE)
 UNREADABLE = "A picture was taken here. It is not there any more, or can't be read."
 
 
 def note_text(turn: NoteTurn) -> str:
-    """Marked, so that it is told from what the person says."""
-    return f"<note>{turn.text}</note>"
+    """Marked, so that it is told from what the person says; what it quotes, such as a summary, can't end it."""
+    return f"<note>{_END.sub('</ ', turn.text)}</note>"
 
 
 def images_of(turn: ToolTurn, request: ModelRequest) -> list[Image]:
@@ -20,18 +26,19 @@ def images_of(turn: ToolTurn, request: ModelRequest) -> list[Image]:
     return [request.pictures[picture] for picture in turn.pictures if picture in request.pictures]
 
 
-def result_text(turn: ToolTurn, request: ModelRequest) -> str:
-    """What the tool said, and what the deployment says of it."""
-    unread = [UNREADABLE for picture in turn.pictures if picture not in request.pictures]
+def result_text(turn: ToolTurn, request: ModelRequest | None) -> str:
+    """What the tool said, and what the deployment says of it. A result without pictures reads alike in all requests."""
+    unread = [UNREADABLE for picture in turn.pictures if request is None or picture not in request.pictures]
     notes = [note_text(NoteTurn(text=text)) for text in (turn.note, *unread) if text]
     return "\n\n".join(text for text in (turn.output, *notes) if text)
 
 
 def user_text(turn: UserTurn) -> str:
-    """The text, with the files that came with it named."""
+    """The text, with the files that came with it named. A name is the sandbox's: one of several lines, or that turns
+    the direction of what follows, would read as what the person says, and is quoted."""
     if not turn.attachments:
         return turn.text or "(empty message)"
-    names = "\n".join(f"- {name}" for name in turn.attachments)
+    names = "\n".join(f"- {name if name.isprintable() else json.dumps(name)}" for name in turn.attachments)
     return f"{turn.text}\n\n[Files attached, in the workspace:\n{names}]".strip()
 
 
@@ -50,3 +57,8 @@ def pieces_of(turn: AssistantTurn) -> Iterator[str | Thinking]:
         yield thinking
     if turn.text[begin:].strip():
         yield turn.text[begin:]
+
+
+def body_of(fields: dict[str, Any], conversation: str, pieces: Iterable[bytes]) -> bytes:
+    """A request in JSON: its fields, and under the name `conversation` what was said, whose pieces are JSON already."""
+    return b"".join((to_json(fields)[:-1], b',"', conversation.encode(), b'":[', b",".join(pieces), b"]}"))

@@ -1,19 +1,33 @@
-"""One streaming call through an SDK's client: its connections, key and headers, none of its event objects."""
+"""One streaming call to where an SDK's client would send it, over its connections and with its headers.
+
+The SDK's own part of a call took as long as all of HTTP, for retries and errors that are made here.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any, cast
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
 
 import httpx2
 from pydantic_core import from_json
 
-from backend_api.domain.agent.model import ModelError, ModelStreamCutError, ModelUnavailableError
+from backend_api.domain.agent.model import (
+    ModelError,
+    ModelStreamCutError,
+    ModelUnavailableError,
+    Part,
+    ToolCallPart,
+    ToolRequest,
+)
+from backend_api.infrastructure.llm.bounds import HEAD_S, MAX_NAME_CHARACTERS, Taken
 from backend_api.infrastructure.llm.faults import as_object, fault_of
-from backend_api.infrastructure.llm.sse import SseOverflowError
+from backend_api.infrastructure.llm.sse import SseOverflowError, data_lines
+from backend_api.infrastructure.llm.surrogates import WholeCharacters, joined, without_halves
 
 CONNECT_S = 10.0
 SILENCE_S = 120.0
@@ -22,6 +36,9 @@ TIMEOUT = httpx2.Timeout(SILENCE_S, connect=CONNECT_S, pool=CONNECT_S)
 CONNECTIONS = 500
 SPARE_CONNECTIONS = 50
 """Some that are being closed are still counted by the client."""
+
+_SENT = httpx2.ByteStream(b"")
+"""In place of what was sent, which an answer would hold until its end."""
 
 
 class Connections:
@@ -49,50 +66,143 @@ class Connections:
             self._free.release()
 
 
-@asynccontextmanager
-async def opened(
-    post: Callable[[], Awaitable[httpx2.Response]],
-    *,
-    connections: Connections,
-    provider: str,
-    key_setting: str,
-    sdk_errors: tuple[type[Exception], type[Exception], type[Exception]],
-) -> AsyncGenerator[httpx2.Response, None]:
-    """The answer while it streams; leaving closes the connection.
-    `post` is called once. `sdk_errors`: status, time-out, connection."""
-    async with connections.one(provider), _answering(post, provider, key_setting, sdk_errors) as response:
-        yield response
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderApi:
+    """What messages call it, and which setting has its key."""
+
+    name: str
+    key_setting: str
+
+
+class SdkClient(Protocol):
+    """What an SDK's client says of where and how it would ask."""
+
+    @property
+    def base_url(self) -> httpx2.URL: ...
+
+    @property
+    def auth_headers(self) -> Mapping[str, object]: ...
+
+    @property
+    def default_headers(self) -> Mapping[str, object]:
+        """Those that are no text are left out."""
+        ...
+
+
+class Endpoint:
+    """Takes one kind of call, with the headers that an SDK's client would send over `http`."""
+
+    def __init__(self, client: SdkClient, http: httpx2.AsyncClient, path: str) -> None:
+        base, headers = client.base_url, {**client.auth_headers, **client.default_headers}
+        # What all requests have in common is put together once.
+        self._blank = http.build_request(
+            "POST",
+            base.copy_with(raw_path=base.raw_path.rstrip(b"/") + path.encode()),
+            headers={name: value for name, value in headers.items() if isinstance(value, str)},
+        )
+        del self._blank.headers["content-length"]
+        self._http = http
+
+    async def post(self, content: bytes) -> httpx2.Response:
+        """The answer, which streams, of whatever status."""
+        blank = self._blank
+        request = httpx2.Request(
+            "POST",
+            blank.url,
+            headers=blank.headers,
+            cookies=self._http.cookies,
+            content=content,
+            extensions=blank.extensions,
+        )
+        return await self._http.send(request, stream=True)
+
+
+class StreamState(Protocol):
+    """What a stream has said so far, in one wire format."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of what may still come matters."""
+        ...
+
+    def parts_of(self, event: dict[str, Any]) -> list[Part]:
+        """What the next event adds."""
+        ...
+
+    def closing_parts(self, *, is_done: bool) -> list[Part]:
+        """What the end adds; `is_done` where the stream had the mark `[DONE]`. Raises `ModelStreamCutError` where it
+        was cut."""
+        ...
+
+
+@dataclass(slots=True)
+class PartialCall:
+    """A call while its pieces come."""
+
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+
+    @property
+    def raw(self) -> str:
+        """Its arguments as far as they came."""
+        return "".join(self.pieces)
+
+
+async def ask(
+    endpoint: Endpoint, body: bytes, state: StreamState, *, provider: ProviderApi, connections: Connections
+) -> AsyncGenerator[Part, None]:
+    """One call: the parts in the order they arrive. Closing the generator closes the connection."""
+    content = [body]
+    # Given away: it may be megabytes, and an answer takes minutes.
+    del body
+    is_done, whole, taken = False, WholeCharacters(), Taken(provider.name)
+    async with connections.one(provider.name), _answering(endpoint, content, provider) as response:
+        chunks = response.aiter_bytes()
+        async with aclosing(data_lines(taken.chunks(chunks))) as batches:
+            async for batch in batches:
+                for data in batch:
+                    if data == b"[DONE]":
+                        is_done = True
+                        continue
+                    for part in whole.parts(_parts_of(state, data, whole, provider.name)):
+                        taken.part(part)
+                        yield part
+                if is_done or state.is_over:
+                    break
+        await drain(chunks)
+    for part in whole.parts(state.closing_parts(is_done=is_done), is_end=True):
+        taken.part(part)
+        yield part
 
 
 @asynccontextmanager
 async def _answering(
-    post: Callable[[], Awaitable[httpx2.Response]],
-    provider: str,
-    key_setting: str,
-    sdk_errors: tuple[type[Exception], type[Exception], type[Exception]],
+    endpoint: Endpoint, content: list[bytes], provider: ProviderApi
 ) -> AsyncGenerator[httpx2.Response, None]:
-    status_error, timeout_error, connection_error = sdk_errors
+    """The answer while it streams; `content` is taken from its list."""
+    name = provider.name
     try:
-        response = await post()
-    except status_error as error:
-        raise _status_fault(error, provider, key_setting) from error
-    except timeout_error as error:
-        # Connections refused or lost come as this too.
-        is_lost = isinstance(error.__cause__, httpx2.ConnectTimeout)
-        said = "can't be reached" if is_lost else "did not answer in time"
-        raise ModelUnavailableError(f"{provider} {said}.", may_retry=True) from error
-    except connection_error as error:
-        raise ModelUnavailableError(f"{provider} can't be reached.", may_retry=True) from error
-    response.request = httpx2.Request(response.request.method, response.request.url)  # without what was sent
+        async with asyncio.timeout(HEAD_S):
+            response = await endpoint.post(content.pop())
+    except (TimeoutError, httpx2.TimeoutException) as error:
+        # Connections refused or lost come as the second too.
+        said = "can't be reached" if isinstance(error, httpx2.ConnectTimeout) else "did not answer in time"
+        raise ModelUnavailableError(f"{name} {said}.", may_retry=True) from error
+    except (httpx2.RequestError, OSError) as error:
+        raise ModelUnavailableError(f"{name} can't be reached.", may_retry=True) from error
+    if not response.is_success:
+        raise _status_fault(response, provider)
+    response.request = httpx2.Request("POST", response.request.url, stream=_SENT)
     try:
         yield response
     except httpx2.ReadTimeout as error:
-        silence = f"{provider} sent nothing for {SILENCE_S:g} s."
+        silence = f"{name} sent nothing for {SILENCE_S:g} s."
         raise ModelUnavailableError(silence, may_retry=True) from error
     except (httpx2.HTTPError, httpx2.StreamError) as error:
-        raise cut(provider) from error
+        raise cut(name) from error
     except SseOverflowError as error:
-        raise ModelUnavailableError(f"{provider} sent a line that is too long.") from error
+        raise ModelUnavailableError(f"{name} sent a line that is too long.") from error
     finally:
         await response.aclose()
 
@@ -111,9 +221,17 @@ def cut(provider: str) -> ModelStreamCutError:
     return ModelStreamCutError(f"The connection to {provider} broke in the middle of the answer.", may_retry=True)
 
 
-def parse(data: bytes, provider: str) -> dict[str, Any]:
+def _parts_of(state: StreamState, data: bytes, whole: WholeCharacters, provider: str) -> list[Part]:
+    event = parse(data, whole, provider)
     try:
-        return as_object(from_json(data))
+        return state.parts_of(event)
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise ModelUnavailableError(f"{provider} sent something of an unknown form.", may_retry=True) from error
+
+
+def parse(data: bytes, whole: WholeCharacters, provider: str) -> dict[str, Any]:
+    try:
+        return as_object(whole.event(data))
     except ValueError as error:
         raise ModelUnavailableError(f"{provider} sent something that is not JSON.", may_retry=True) from error
 
@@ -123,10 +241,23 @@ def arguments_of(raw: str) -> dict[str, Any] | None:
     if not raw.strip():
         return {}
     try:
-        value: object = from_json(raw)
+        value: object = _read(joined(raw))
     except ValueError:
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) and _is_finite(cast("object", value)) else None
+
+
+def _read(raw: str) -> object:
+    try:
+        return from_json(raw)
+    except ValueError:
+        return from_json(without_halves(raw))
+
+
+def called(call_id: object, name: object, raw: str, arguments: dict[str, Any] | None) -> ToolCallPart:
+    """A call whose id and name are texts, and not long ones."""
+    known = [str(given or "")[:MAX_NAME_CHARACTERS] for given in (call_id, name)]
+    return ToolCallPart(ToolRequest(call_id=known[0], name=known[1], arguments=arguments, raw=raw))
 
 
 def _is_finite(value: object) -> bool:
@@ -138,9 +269,15 @@ def _is_finite(value: object) -> bool:
     return all(map(_is_finite, cast("list[object]", value))) if isinstance(value, list) else True
 
 
-def _status_fault(error: Exception, provider: str, key_setting: str) -> ModelError:
-    response = cast("httpx2.Response", getattr(error, "response", None))
-    body: object = getattr(error, "body", None)
+def _status_fault(response: httpx2.Response, provider: ProviderApi) -> ModelError:
+    """Of an answer that is read."""
+    error: object = response.text.strip()
+    with suppress(ValueError, RecursionError):
+        error = json.loads(response.text)
     return fault_of(
-        response.status_code, body, provider=provider, key_setting=key_setting, headers=dict(response.headers)
+        response.status_code,
+        error,
+        provider=provider.name,
+        key_setting=provider.key_setting,
+        headers=dict(response.headers),
     )

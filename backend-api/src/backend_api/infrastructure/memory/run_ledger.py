@@ -7,26 +7,19 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Literal
 
-from backend_api.domain.agent.ending import cut_by_stop
 from backend_api.domain.agent.events import (
     CompactionWanted,
     ContextNote,
     Event,
     MessageUser,
-    RunCause,
-    RunFinished,
     RunQueued,
     RunStarted,
-    StoredPayload,
-    Usage,
     UsageUpdated,
-    is_for_the_person,
 )
 from backend_api.domain.agent.options import session_options
 from backend_api.domain.agent.recorded import Recorded
-from backend_api.domain.agent.waits import Wait, end
+from backend_api.domain.agent.waits import Wait
 from backend_api.domain.conversation.entity import (
     Accepted,
     Claimant,
@@ -45,17 +38,18 @@ from backend_api.domain.conversation.errors import (
     TooManyWaitingError,
 )
 from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.memory.run_endings import RunEndings
 from backend_api.infrastructure.memory.run_waits import begin_waiting, end_waits
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
 from service_kit.observation.context import current_work
 from service_kit.observation.spans import current_traceparent
 
 
-class MemoryRunLedger:
+class MemoryRunLedger(RunEndings):
     """`RunLedger` on a `MemoryStore`."""
 
     def __init__(self, store: MemoryStore, *, runs_per_user: int = 0, unseen_most: int = 0) -> None:
-        self._store = store
+        super().__init__(store)
         self._runs_per_user = runs_per_user
         self._unseen_most = unseen_most
 
@@ -94,10 +88,11 @@ class MemoryRunLedger:
                     events += started
             elif interrupt and self._store.runs[run_id].run.attempt:
                 self._leave(self._store.runs[run_id], "redirect", seq)
-            if active is not None and (waits := self._store.runs[run_id].waits):
+            if interrupt and active is not None and (waits := self._store.runs[run_id].waits):
                 queued = RunQueued(run_id=run_id, message_id=message.message_id)
                 events += end_waits(self._store, self._store.runs[run_id], waits, queued, "message")
             self._touch(row)
+            row.session = replace(row.session, active_at=row.session.updated_at)
             accepted = Accepted(
                 message_id=message.message_id,
                 run_id=run_id,
@@ -109,27 +104,6 @@ class MemoryRunLedger:
             if message.client_message_id is not None:
                 row.accepted[message.client_message_id] = accepted
             return accepted
-
-    def _queue(
-        self, row: SessionRow, run_id: RunId, message_id: str | None, cause: RunCause = "message"
-    ) -> list[Event]:
-        session = row.session
-        run = Run(
-            id=run_id,
-            session_id=session.id,
-            user_id=session.user_id,
-            message_id=message_id,
-            status=RunStatus.QUEUED,
-            created_at=self._store.clock(),
-            request_id=row.last_user_origin[0],
-            trace=row.last_user_origin[1],
-        )
-        self._store.runs[run_id] = RunRow(run=run)
-        row.session = replace(session, active_run_id=run_id, status=SessionStatus.QUEUED)
-        return self._store.store(row, run_id, [RunQueued(run_id=run_id, message_id=message_id, cause=cause)])
-
-    def _touch(self, row: SessionRow) -> None:
-        row.session = replace(row.session, last_seq=len(row.events), updated_at=self._store.clock())
 
     async def resume(self, session_id: SessionId, user_id: UserId, run_id: RunId, note: ContextNote) -> list[Event]:
         """Under the lock."""
@@ -153,7 +127,7 @@ class MemoryRunLedger:
         async with self._store.lock:
             row = self._store.own(session_id, user_id)
             if not row.last_user_seq:
-                raise NothingToCompactError("Nothing was said in this session yet.")
+                raise NothingToCompactError("There is nothing to sum up yet. Send a message first.")
             active = row.session.active_run_id
             run_id = active or RunId(uuid.uuid4().hex)
             events = self._store.store(row, run_id, [wanted])
@@ -194,7 +168,7 @@ class MemoryRunLedger:
         started = RunStarted(
             run_id=taken.run.id,
             message_id=taken.run.message_id,
-            model=row.session.model or claimant.model,
+            model=row.session.model or self._user_model(row) or claimant.model,
             worker=claimant.worker,
             attempt=taken.run.attempt,
         )
@@ -204,8 +178,10 @@ class MemoryRunLedger:
         row.session = replace(row.session, status=SessionStatus.RUNNING)
         return replace(self._lease(row, taken, taken.expires_at), taken_over=taken_over), events
 
-    @staticmethod
-    def _lease(row: SessionRow, taken: RunRow, expires_at: datetime) -> Lease:
+    def _user_model(self, row: SessionRow) -> str | None:
+        return self._store.settings_models.get(row.session.user_id, (0, None))[1]
+
+    def _lease(self, row: SessionRow, taken: RunRow, expires_at: datetime) -> Lease:
         return Lease(
             run=taken.run,
             worker=taken.worker,
@@ -213,8 +189,10 @@ class MemoryRunLedger:
             expires_at=expires_at,
             has_begun_before=taken.run.attempt > 1,
             asked_at=time.monotonic(),
-            options=session_options(row.session.model, row.session.options),
+            options=session_options(row.session.model, row.session.options, row.session.preset),
             is_named=bool(row.session.title),
+            is_title_due=row.title_due is not None,
+            has_settings=row.session.user_id in self._store.settings,
             messages=tuple(taken.inbox),
         )
 
@@ -238,14 +216,8 @@ class MemoryRunLedger:
             held = [run for run_id in run_ids if (run := runs.get(run_id)) and run.run.status == RunStatus.RUNNING]
             return [run.run.id for run in held if run.expires_at is not None and run.expires_at < now]
 
-    @staticmethod
-    def _leave(taken: RunRow, kind: Literal["stop", "redirect"], seq: int) -> None:
-        taken.inbox_last += 1
-        others = [message for message in taken.inbox if message.kind != kind]
-        taken.inbox = [*others, InboxMessage(number=taken.inbox_last, kind=kind, seq=seq)]
-
     async def renew(self, lease: Lease, *, lease_s: float) -> Sequence[InboxMessage]:
-        """Later, unless fenced out."""
+        """Under the lock."""
         async with self._store.lock:
             _, run = self._store.leased(lease)
             if run.run.status != RunStatus.RUNNING or run.run.worker != lease.worker:
@@ -253,10 +225,10 @@ class MemoryRunLedger:
             run.expires_at = self._store.clock() + timedelta(seconds=lease_s)
             return tuple(run.inbox)
 
-    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int | None) -> list[Event]:
+    async def wait(self, lease: Lease, waits: Sequence[Wait], *, read_seq: int) -> list[Event]:
         """See `begin_waiting`."""
         async with self._store.lock:
-            return begin_waiting(self._store, lease, waits, seen_seq)
+            return begin_waiting(self._store, lease, waits, read_seq)
 
     async def release(self, lease: Lease) -> None:
         """The lease lapsed a moment ago."""
@@ -273,71 +245,10 @@ class MemoryRunLedger:
             events = self._store.record(row, run.run.id, items)
             row.model_read = max(row.model_read, *(item.seen_seq for item in items), 0)
             self._count_said(row, [item.payload for item in items])
+            told = [item.payload.usage for item in items if isinstance(item.payload, UsageUpdated)]
+            run.using = told[-1] if told else run.using
             self._touch(row)
             return events
-
-    async def finish(
-        self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
-    ) -> list[Event]:
-        """A message nobody saw keeps a run going that ended by itself, and else gets a run of its own."""
-        async with self._store.lock:
-            row, taken = self._store.leased(lease)
-            if finished.is_by_itself and row.last_user_seq > seen_seq:
-                return []
-            is_unseen = row.last_user_seq > max(seen_seq, row.started_seq)
-            events = self._store.record(row, taken.run.id, said)
-            self._count_said(row, [item.payload for item in said])
-            events.append(self._end(row, taken, finished))
-            if is_unseen:
-                row.model_read = seen_seq
-                self._queue(row, RunId(uuid.uuid4().hex), row.last_user_message_id)
-            self._touch(row)
-            return events
-
-    @staticmethod
-    def _count_said(row: SessionRow, payloads: Sequence[StoredPayload]) -> None:
-        said = sum(is_for_the_person(payload) for payload in payloads)
-        row.session = replace(row.session, unread=row.session.unread + said)
-
-    def _end(self, row: SessionRow, taken: RunRow, finished: RunFinished) -> Event:
-        taken.run = replace(
-            taken.run,
-            status=RunStatus(finished.status),
-            reason=finished.reason,
-            retryable=finished.retryable,
-            finished_at=self._store.clock(),
-        )
-        taken.usage = finished.usage
-        taken.inbox = []
-        row.session = replace(row.session, active_run_id=None, status=SessionStatus.IDLE)
-        ended = self._store.store(row, taken.run.id, [finished])[0]
-        row.model_read = len(row.events)
-        return ended
-
-    async def request_stop(self, session_id: SessionId, user_id: UserId, run_id: RunId | None = None) -> Run | None:
-        """A queued run ends at once."""
-        async with self._store.lock:
-            row = self._store.own(session_id, user_id)
-            taken = self._store.runs.get(row.session.active_run_id) if row.session.active_run_id else None
-            if taken is None or (run_id is not None and taken.run.id != run_id):
-                return None
-            self._leave(taken, "stop", row.session.last_seq)
-            taken.run = replace(taken.run, stop_requested=True)
-            if taken.run.status in (RunStatus.QUEUED, RunStatus.WAITING):
-                self._end_unheld(row, taken)
-                self._touch(row)
-            return taken.run
-
-    def _end_unheld(self, row: SessionRow, taken: RunRow) -> None:
-        what = end(taken.waits, taken.waits, "stop")
-        taken.resolved |= {wait.id: wait for wait in what.over}
-        taken.waits = []
-        events = [event for event in row.events if event.run_id == taken.run.id]
-        self._store.record(row, taken.run.id, cut_by_stop(taken.run.id, events, what.recorded))
-        reason = "Stopped by the user." if taken.run.attempt else "Stopped by the user before it began."
-        mine = (event.payload for event in reversed(row.events) if event.run_id == taken.run.id)
-        usage = next((payload.usage for payload in mine if isinstance(payload, UsageUpdated)), Usage())
-        self._end(row, taken, RunFinished(run_id=taken.run.id, status="stopped", reason=reason, usage=usage))
 
     async def get(self, run_id: RunId) -> Run | None:
         """One run."""

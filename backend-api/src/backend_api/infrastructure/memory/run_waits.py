@@ -15,13 +15,12 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
 
 
-def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], seen_seq: int | None) -> list[Event]:
+def begin_waiting(store: MemoryStore, lease: Lease, waits: Sequence[Wait], read_seq: int) -> list[Event]:
     """See `RunLedger.wait`; under the lock."""
     row, run = store.leased(lease)
-    kinds = {message.kind for message in run.inbox}
-    if "stop" in kinds:
+    if any(message.kind == "stop" for message in run.inbox):
         raise WaitRefusedError("stop")
-    if "redirect" in kinds if seen_seq is None else row.last_user_seq > seen_seq:
+    if any(message.seq > read_seq for message in run.inbox):
         raise WaitRefusedError("message")
     begun = [wait.begun(store.clock()) for wait in waits]
     run.waits = [wait.kept() for wait in begun]

@@ -30,9 +30,9 @@ class MemorySandboxes:
         self.fault: str | None = None
         self.activity: dict[str, int] = {}
 
-    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
+    async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
         """The same one until it is deleted."""
-        del user_id
+        del user_id, queue_s
         if self.fault is not None:
             raise SandboxUnavailableError(self.fault)
         if session_id not in self.living:

@@ -25,7 +25,7 @@ from backend_api.domain.conversation.ports import Entry, SessionPage
 from backend_api.domain.conversation.session_changes import Changed, differing, told
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.newest_first import newest_first
-from backend_api.infrastructure.memory.store import MemoryStore, SessionRow
+from backend_api.infrastructure.memory.store import MemoryStore, PastUsage, SessionRow, TitleRow
 
 
 class MemorySessionRepository:
@@ -63,13 +63,18 @@ class MemorySessionRepository:
     async def change(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Changed:
         """Under the lock."""
         async with self._store.lock:
+            if "title" in changes:
+                self._store.own(session_id, user_id).title_due = None
             return await self._change(session_id, user_id, changes)
 
     async def name(self, session_id: SessionId, user_id: UserId, title: str) -> Changed:
         """Under the lock."""
         async with self._store.lock:
-            session = self._store.own(session_id, user_id).session
-            return await self._change(session_id, user_id, {} if session.title else {"title": title})
+            row = self._store.own(session_id, user_id)
+            if row.session.title:
+                return Changed(session=row.session, events=[])
+            row.title_due = TitleRow(next=row.session.created_at)
+            return await self._change(session_id, user_id, {"title": title})
 
     async def _change(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Changed:
         row = self._store.own(session_id, user_id)
@@ -85,7 +90,10 @@ class MemorySessionRepository:
         del self._store.sessions[session_id]
         self._store.deleted[session_id] = (user_id, self._store.clock())
         for run_id in [key for key, row in self._store.runs.items() if row.run.session_id == session_id]:
-            del self._store.runs[run_id]
+            row = self._store.runs.pop(run_id)
+            if usage := row.usage or row.using:
+                past = PastUsage(user_id=user_id, created_at=row.run.created_at, usage=usage, run_id=run_id)
+                self._store.past_usage.append(past)
 
 
 class MemoryEventLog:
@@ -168,13 +176,14 @@ class MemoryTranscripts:
     async def messages(self, session_id: SessionId, *, up_to: int, limit: int, most: int | None = None) -> list[Event]:
         """The last ones, oldest first."""
         row = self._store.sessions.get(session_id)
-        said = [
-            event
-            for event in (row.events if row else [])
-            if (isinstance(event.payload, MessageUser) or is_for_the_person(event.payload))
-            and (event.seq or 0) <= up_to
-        ]
+        said = [event for event in (row.events if row else []) if _is_said(event) and (event.seq or 0) <= up_to]
         return _up_to(said[-limit:][::-1], most)[::-1]
+
+    async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
+        """The first ones."""
+        row = self._store.sessions.get(session_id)
+        said = [event for event in (row.events if row else []) if _is_said(event)]
+        return _up_to(said[:limit], most)
 
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
         """The last one."""
@@ -186,6 +195,10 @@ class MemoryTranscripts:
         """The sum over the runs."""
         own = [row for row in self._store.runs.values() if row.run.session_id == session_id]
         return reduce(combine, (row.usage for row in own if row.usage is not None), Usage())
+
+
+def _is_said(event: Event) -> bool:
+    return isinstance(event.payload, MessageUser) or is_for_the_person(event.payload)
 
 
 def _up_to(events: list[Event], most: int | None) -> list[Event]:

@@ -13,6 +13,7 @@ from backend_api.domain.agent.waits import OpenWait
 from backend_api.domain.conversation.entity import Accepted, InboxMessage, Lease, Run, RunId, Session, SessionId
 from backend_api.domain.conversation.errors import LeaseLostError, SessionNotFoundError
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.settings.entity import StoredSettings
 
 
 def utc_now() -> datetime:
@@ -36,6 +37,29 @@ class SessionRow:
     last_user_message_id: str = ""
     last_user_origin: tuple[str | None, str | None] = (None, None)
     """Request id and trace."""
+    title_due: TitleRow | None = None
+    kept_calls: int = 0
+    """Bytes of what is kept of its model calls."""
+
+
+@dataclass(slots=True)
+class TitleRow:
+    """A title that is due: `next` as in the database's `title_due`."""
+
+    next: datetime | None
+    attempts: int = 0
+    token: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastUsage:
+    """What a run used; what is left of one of a deleted session has its own id alone."""
+
+    user_id: UserId
+    created_at: datetime
+    usage: Usage
+    session_id: SessionId | None = None
+    run_id: RunId | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +72,8 @@ class RunRow:
     is_unconfirmed: bool = False
     expires_at: datetime | None = None
     usage: Usage | None = None
+    using: Usage | None = None
+    """So far, until it has ended."""
     inbox: list[InboxMessage] = field(default_factory=list[InboxMessage])
     inbox_last: int = 0
     waits: list[OpenWait] = field(default_factory=list[OpenWait])
@@ -62,6 +88,10 @@ class MemoryStore:
         self.lock = asyncio.Lock()
         self.sessions: dict[SessionId, SessionRow] = {}
         self.runs: dict[RunId, RunRow] = {}
+        self.past_usage: list[PastUsage] = []
+        self.settings: dict[UserId, StoredSettings] = {}
+        self.settings_models: dict[UserId, tuple[int, str | None]] = {}
+        """Version, and the model that sessions which chose none begin with."""
         self.deleted: dict[SessionId, tuple[UserId, datetime]] = {}
 
     def own(self, session_id: SessionId, user_id: UserId) -> SessionRow:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
+from pymongo.asynchronous.client_session import AsyncClientSession
+
 from backend_api.domain.conversation.deletions import Deleted
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
+from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.documents import (
     BodyDocument,
     EventDocument,
     EventPartDocument,
+    KeptCallsDocument,
     RunDocument,
     SessionDocument,
-    find_one_and_update,
 )
-from backend_api.infrastructure.mongo.transactions import store_errors
+from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
+from backend_api.infrastructure.mongo.used_documents import add_used
 
 _REMOVED_S = 300.0
 """All that a session ever said is more than is deleted in a moment."""
+_AT_ONCE = 200
 DUE_S = 30.0
 """Longer than a call to the manager that was on its way when the session was deleted is repeated."""
 
@@ -46,6 +54,42 @@ class MongoDeletions:
 
 
 async def remove_contents(session_id: SessionId) -> None:
-    """All of a session but its document."""
+    """All of a session but its document, and what its runs used."""
+    await _keep_usage(session_id)
     for document in (RunDocument, BodyDocument, EventPartDocument, EventDocument):
         await document.find({"session_id": session_id}).delete()
+    await KeptCallsDocument.find({"_id": session_id}).delete()
+
+
+async def _keep_usage(session_id: SessionId) -> None:
+    """Each run with what it used goes in one transaction: it counts once, whenever this is cut off."""
+    database = cast("Database", cast("Any", RunDocument).get_pymongo_collection().database)
+    sessions, runs, past = database["sessions"], database["runs"], database["past_usage"]
+
+    async def move_ended(transaction: AsyncClientSession) -> int:
+        wanted = {"session_id": session_id, "used": {"$exists": True}}
+        found = await runs.find(wanted, session=transaction).limit(_AT_ONCE).to_list()
+        if found:
+            await past.insert_many([_past(run, run["_id"], run["user_id"]) for run in found], session=transaction)
+            await runs.delete_many({"_id": {"$in": [run["_id"] for run in found]}}, session=transaction)
+        return len(found)
+
+    async def move_cut(transaction: AsyncClientSession) -> None:
+        wanted = {"_id": session_id, "using.run_id": {"$exists": True}}
+        found = await sessions.find_one_and_update(wanted, {"$unset": {"using": ""}}, session=transaction)
+        # One that a process of a former version ended may stand in both places.
+        if found is not None and not await runs.count_documents(
+            {"_id": found["using"]["run_id"], "used": {"$exists": True}}, limit=1, session=transaction
+        ):
+            using = found["using"]
+            user_id = found.get("owner") or found["user_id"]
+            await past.insert_one(_past(using, using["run_id"], user_id), session=transaction)
+
+    await add_used(database, {"session_id": session_id})
+    await in_transaction(database, move_cut)
+    while await in_transaction(database, move_ended):
+        pass
+
+
+def _past(used: Document, run_id: str, user_id: str) -> Document:
+    return {"_id": run_id, "user_id": user_id, "created_at": used["created_at"], "used": used["used"]}

@@ -6,13 +6,11 @@ Beanie binds them to the database that was connected to last: a process has one.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar
 
-from beanie import Document, UpdateResponse
+from beanie import Document
 from pydantic import Field
 from pymongo import ASCENDING, DESCENDING, IndexModel
-
-_Stored = TypeVar("_Stored", bound=Document)
 
 
 class UserDocument(Document):
@@ -83,11 +81,14 @@ class SessionDocument(Document):
     title: str
     status: str
     model: str | None = None
+    preset: str | None = None
     options: dict[str, Any] = Field(default_factory=dict[str, Any])
     pinned: bool = False
     archived: bool = False
     created_at: datetime
     updated_at: datetime
+    active_at: datetime | None = None
+    """Missing while nothing was said since versions that had no such field."""
     last_seq: int = 0
     read_seq: int = 0
     unread: int = 0
@@ -98,9 +99,16 @@ class SessionDocument(Document):
     last_user_seq: int = 0
     last_user_message_id: str | None = None
     last_user_origin: dict[str, str] | None = None
+    using: dict[str, Any] | None = None
+    """What its run at work used so far, see `used_documents`."""
     waiting: list[int] = Field(default_factory=list[int])
     """Numbers of the messages that no model has read."""
-    """The numbers of messages that no model has read."""
+    title_due: dict[str, Any] | None = None
+    """There as long as the title is one to be bettered: `attempts`, the last one's `token`, and from when on the next
+    one may begin, None for the end of a run."""
+    settings_version: int = 0
+    """0: its user never set anything; else the version whose `settings_model` it begins with where it chose none."""
+    settings_model: str | None = None
     computer_told: int | None = None
     """The order of the last change of the sandbox that is stored in the stream; `disk_told` is that of its disk."""
     computer_warned: bool | None = None
@@ -111,7 +119,35 @@ class SessionDocument(Document):
         indexes: ClassVar = [
             IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING), ("_id", DESCENDING)]),
             IndexModel([("user_id", ASCENDING), ("updated_at", DESCENDING)]),
+            IndexModel(
+                [("title_due.next", ASCENDING)],
+                name="due_titles",
+                partialFilterExpression={"title_due.next": {"$type": "date"}},
+            ),
+            IndexModel(
+                [("user_id", ASCENDING), ("using.created_at", ASCENDING)],
+                name="using_sessions",
+                partialFilterExpression={"using.run_id": {"$exists": True}},
+            ),
         ]
+
+
+class UserSettingsDocument(Document):
+    """What a user has set. `is_told`: all sessions know that there is something; `model` is what they begin with as of
+    `model_version`."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
+    version: int
+    values: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    """Name and value."""
+    secrets: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    """Name, id of the key it is sealed under, and sealed text."""
+    is_told: bool = False
+    model: str | None = None
+    model_version: int = 0
+
+    class Settings:
+        name = "user_settings"
 
 
 class RunDocument(Document):
@@ -146,6 +182,8 @@ class RunDocument(Document):
     reason: str | None = None
     retryable: bool = False
     usage: str | None = None
+    used: dict[str, Any] | None = None
+    """The same for sums over runs, see `used_documents`."""
     request_id: str | None = None
     trace: str | None = None
 
@@ -229,6 +267,31 @@ class BodyDocument(Document):
         ]
 
 
+class KeptCallsDocument(Document):
+    """Bytes of what is kept of a session's model calls."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the session
+    user_id: str
+    size: int
+
+    class Settings:
+        name = "kept_calls"
+        indexes: ClassVar = [IndexModel([("user_id", ASCENDING), ("size", ASCENDING)])]
+
+
+class PastUsageDocument(Document):
+    """What a run of a deleted session used: nothing of what was said in it."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the run
+    user_id: str
+    created_at: datetime
+    used: dict[str, Any]
+
+    class Settings:
+        name = "past_usage"
+        indexes: ClassVar = [IndexModel([("user_id", ASCENDING), ("created_at", ASCENDING)])]
+
+
 class MarkDocument(Document):
     """How far a stream from elsewhere was read."""
 
@@ -244,21 +307,12 @@ DOCUMENTS = [
     RevokedFamilyDocument,
     RefreshTokenDocument,
     SessionDocument,
+    UserSettingsDocument,
     RunDocument,
     EventDocument,
     EventPartDocument,
     BodyDocument,
+    KeptCallsDocument,
+    PastUsageDocument,
     MarkDocument,
 ]
-
-
-async def find_one_and_update(
-    document: type[_Stored],
-    wanted: dict[str, Any],
-    change: dict[str, Any] | list[dict[str, Any]],
-    *,
-    before: bool = False,
-) -> _Stored | None:
-    """The document after the change, or `before` it; None where none is as wanted. A typed call to Beanie."""
-    response = UpdateResponse.OLD_DOCUMENT if before else UpdateResponse.NEW_DOCUMENT
-    return await cast("Any", document).find_one(wanted).update(change, response_type=response)

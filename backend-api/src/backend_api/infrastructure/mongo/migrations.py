@@ -3,14 +3,18 @@ the driver: a document is of its version, and these read what it was before."""
 
 from __future__ import annotations
 
+import json
+
 from pymongo import UpdateOne
 
 from backend_api.domain.agent.events import Event, ToolFinished
-from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, shorten
+from backend_api.domain.agent.shortening import shorten
+from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import read_body, read_events
 from backend_api.infrastructure.mongo.migrate import Migration
+from backend_api.infrastructure.mongo.used_documents import add_used
 
 _BATCH = 100
 
@@ -51,4 +55,29 @@ async def _output(database: Database, event: Event) -> str | None:
     return None if body is None else shorten(body.content.decode("utf-8", "replace"), MAX_RESULT_CHARACTERS)
 
 
-MIGRATIONS = (Migration("what a model read of a result stands with its event", _outputs_beside_their_events),)
+async def _used_beside_usage(database: Database) -> None:
+    """Runs were not summed up before; what one used stood on it as JSON."""
+    await add_used(database, {})
+
+
+async def _kept_calls_counted(database: Database) -> None:
+    """What is kept of model calls was not counted before."""
+    sizes: dict[str, int] = {}
+    wanted: Document = {"type": {"$in": ["llm.request", "llm.response"]}}
+    async for document in database["events"].find(wanted, {"session_id": 1, "data": 1, "parts": 1}, batch_size=_BATCH):
+        # One that is in parts has it all in itself.
+        body = None if document.get("parts") else json.loads(document["data"]).get("body")
+        size = body["size"] if body else len(document["data"].encode()) * (1 + document.get("parts", 0))
+        sizes[document["session_id"]] = sizes.get(document["session_id"], 0) + size
+    for session_id, size in sizes.items():
+        session = await database["sessions"].find_one({"_id": session_id, "user_id": {"$ne": ""}}, {"user_id": 1})
+        if session is not None:
+            counted = {"user_id": session["user_id"], "size": size}
+            await database["kept_calls"].update_one({"_id": session_id}, {"$set": counted}, upsert=True)
+
+
+MIGRATIONS = (
+    Migration("what a model read of a result stands with its event", _outputs_beside_their_events),
+    Migration("what a run used stands on it so that it can be summed up", _used_beside_usage),
+    Migration("what is kept of model calls is counted", _kept_calls_counted),
+)

@@ -9,8 +9,9 @@ from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.identity.entity import RefreshGrant, UserId
 from backend_api.domain.identity.errors import TokenInvalidError, TokenReusedError
+from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Document
-from backend_api.infrastructure.mongo.documents import RefreshTokenDocument, find_one_and_update
+from backend_api.infrastructure.mongo.documents import RefreshTokenDocument
 from backend_api.infrastructure.mongo.transactions import store_errors
 
 _HOLDS: Document = {"revoked": False, "$expr": {"$gt": ["$expires_at", "$$NOW"]}}

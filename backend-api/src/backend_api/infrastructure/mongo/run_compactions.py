@@ -44,7 +44,7 @@ async def compact_session(
         if session is None:
             raise SessionNotFoundError("There is no such session.")
         if not session.get("last_user_seq"):
-            raise NothingToCompactError("Nothing was said in this session yet.")
+            raise NothingToCompactError("There is nothing to sum up yet. Send a message first.")
         run_id, at, payloads = session["active_run_id"], session["updated_at"], list[StoredPayload]([wanted])
         if run_id == new_run:
             payloads.append(RunQueued(run_id=new_run, message_id=None, cause="compact"))

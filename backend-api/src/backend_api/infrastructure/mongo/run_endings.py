@@ -22,6 +22,7 @@ from backend_api.infrastructure.mongo.run_documents import left_in_inbox, queued
 from backend_api.infrastructure.mongo.run_queries import leased_session, more_unread, unseen_after
 from backend_api.infrastructure.mongo.run_waits import over, waits_of
 from backend_api.infrastructure.mongo.transactions import in_transaction
+from backend_api.infrastructure.mongo.used_documents import NOTHING_USED, used_of
 
 _OF_CALLS = ["tool.called", "tool.started", "tool.finished", "subagent.started", "subagent.finished", "usage.updated"]
 """And of the agents that work on them."""
@@ -61,6 +62,7 @@ class RunEndings:
                             "waiting": {"$cond": [unseen, unseen_after(seen_seq), []]},
                             "updated_at": "$$NOW",
                             **more_unread([item.payload for item in said]),
+                            **NOTHING_USED,
                         }
                     }
                 ],
@@ -143,6 +145,7 @@ class RunEndings:
                         "waiting": [],
                         "status": SessionStatus.IDLE.value,
                         "updated_at": "$$NOW",
+                        **NOTHING_USED,
                     }
                 }
             ],
@@ -194,6 +197,7 @@ class RunEndings:
                     "retryable": finished.retryable,
                     "finished_at": session["updated_at"],
                     "usage": dump(payload_fields(finished.usage)),
+                    **used_of(finished.usage),
                     "active": None,
                     "inbox": [],
                 }

@@ -75,6 +75,7 @@ from backend_api.infrastructure.mongo.run_queries import (
 from backend_api.infrastructure.mongo.run_resumes import resume_run
 from backend_api.infrastructure.mongo.run_waits import begin_waiting, end_waits, waits_of
 from backend_api.infrastructure.mongo.transactions import AbandonedError, giving_way, in_transaction, store_errors
+from backend_api.infrastructure.mongo.used_documents import using_of
 
 
 class MongoRunLedger(RunEndings):
@@ -123,6 +124,7 @@ class MongoRunLedger(RunEndings):
                             **begun,
                             "active_run_id": {"$ifNull": ["$active_run_id", new_run]},
                             "updated_at": "$$NOW",
+                            "active_at": "$$NOW",
                         }
                     }
                 ],
@@ -140,7 +142,7 @@ class MongoRunLedger(RunEndings):
                 payloads.append(RunQueued(run_id=run_id, message_id=message.message_id))
                 if claimant is not None:
                     run = taken_run(run, claimant) | assigned_to(claimant, session)
-                    payloads.append(started_of(run, session.get("model") or claimant.model))
+                    payloads.append(started_of(run, session, claimant.model))
                     lease = lease_of(run, session, asked_at)
                 await self._runs.insert_one(run, session=transaction)
             elif interrupt:
@@ -148,7 +150,7 @@ class MongoRunLedger(RunEndings):
                 await self._runs.update_one(has_begun, [left_in_inbox("redirect", seq)], session=transaction)
             events = number(session_id, seq, at, run_id, payloads)
             await insert_events(self._database, transaction, events)
-            if session["status"] == SessionStatus.WAITING.value:
+            if interrupt and session["status"] == SessionStatus.WAITING.value:
                 events += await self._wake(transaction, run_id, message)
             if 0 < self._unseen_most < len(session["waiting"]):
                 raise TooManyWaitingError.of(self._unseen_most)
@@ -171,7 +173,7 @@ class MongoRunLedger(RunEndings):
         return Accepted(message_id=message_id, run_id=RunId(first.run_id or ""), seq=first.seq or 0, duplicate=True)
 
     async def _wake(self, transaction: AsyncClientSession, run_id: str, message: MessageUser) -> list[Event]:
-        """A message ends all that the run waits for."""
+        """A message that interrupts ends all that the run waits for."""
         run = await self._runs.find_one({"_id": run_id}, session=transaction)
         if run is None or run["status"] != RunStatus.WAITING.value:
             return []
@@ -229,7 +231,7 @@ class MongoRunLedger(RunEndings):
                     session=transaction,
                 )
                 return run, None
-            begins = started_of(run, session.get("model") or model)
+            begins = started_of(run, session, model)
             events = number(run["session_id"], session["last_seq"], session["updated_at"], run["_id"], [begins])
             await insert_events(self._database, transaction, events)
             return run, session
@@ -279,9 +281,9 @@ class MongoRunLedger(RunEndings):
         """See `Heartbeats`."""
         return await self._heartbeats.renew(lease, lease_s)
 
-    async def wait(self, lease: Lease, waits: Sequence[Wait], *, seen_seq: int | None) -> list[Event]:
+    async def wait(self, lease: Lease, waits: Sequence[Wait], *, read_seq: int) -> list[Event]:
         """See `begin_waiting`."""
-        return await begin_waiting(self._database, lease, waits, seen_seq)
+        return await begin_waiting(self._database, lease, waits, read_seq)
 
     async def release(self, lease: Lease) -> None:
         """The lease lapsed a moment ago, and a heartbeat that is still on its way finds no worker to renew it for."""
@@ -301,7 +303,8 @@ class MongoRunLedger(RunEndings):
             if handled:
                 await self._set(lease, {"inbox": unhandled(handled)})
             return []
-        changes = more_unread([item.payload for item in items])
+        told = [item.payload for item in items]
+        changes = more_unread(told) | using_of(lease.run, told)
         if seen := max(item.seen_seq for item in items):
             changes["waiting"] = unseen_after(seen)
 
@@ -316,8 +319,7 @@ class MongoRunLedger(RunEndings):
             if session is None:
                 raise LeaseLostError("The run was taken over after an interruption, or it ended.")
             first = session["last_seq"] - len(items) + 1
-            payloads = [item.payload for item in items]
-            events = number(lease.run.session_id, first, session["updated_at"], lease.run.id, payloads)
+            events = number(lease.run.session_id, first, session["updated_at"], lease.run.id, told)
             await insert_recorded(self._database, transaction, events, items)
             if handled:
                 inbox = {"$set": {"inbox": unhandled(handled)}}

@@ -15,11 +15,11 @@ HAS_LAPSED: Document = {"status": RunStatus.RUNNING.value, "$expr": {"$lt": ["$l
 IS_FREE = {"$eq": [{"$ifNull": ["$active_run_id", None]}, None]}
 
 
-_ACCEPTED = ("last_user_seq", "active_run_id", "updated_at", "model", "options", "title", "waiting", "status")
-_OF_SESSION = ("model", "options", "title")
+_OF_SESSION = ("model", "preset", "options", "title", "title_due", "settings_version", "settings_model")
+_ACCEPTED = (*_OF_SESSION, "last_user_seq", "active_run_id", "updated_at", "waiting", "status")
 ACCEPTED_FIELDS = dict.fromkeys(_ACCEPTED, 1)
 """What an acceptance reads of the session it changed."""
-TAKEN_FIELDS = dict.fromkeys(("last_seq", "model", "options", "title", "updated_at"), 1)
+TAKEN_FIELDS = dict.fromkeys((*_OF_SESSION, "last_seq", "updated_at"), 1)
 """What a claim reads of the session whose run it took."""
 
 
@@ -44,10 +44,14 @@ def unconfirmed(run_id: RunId, worker: str) -> Document:
     return {"_id": run_id, "worker": worker, "status": RunStatus.RUNNING.value, "assigned": {"$ne": None}}
 
 
-def started_of(run: Document, model: str) -> RunStarted:
-    """What tells that a run began."""
+def started_of(run: Document, session: Document, model: str) -> RunStarted:
+    """What tells that a run began. `model` answers where neither the session nor its user chose one."""
     return RunStarted(
-        run_id=run["_id"], message_id=run["message_id"], model=model, worker=run["worker"], attempt=run["attempt"]
+        run_id=run["_id"],
+        message_id=run["message_id"],
+        model=session.get("model") or session.get("settings_model") or model,
+        worker=run["worker"],
+        attempt=run["attempt"],
     )
 
 
@@ -61,8 +65,10 @@ def lease_of(run: Document, session: Document, asked_at: float) -> Lease:
         has_begun_before=run["attempt"] > 1,
         asked_at=asked_at,
         taken_over=run.get("taken_over", False),
-        options=session_options(session.get("model"), session.get("options") or {}),
+        options=session_options(session.get("model"), session.get("options") or {}, session.get("preset")),
         is_named=bool(session.get("title")),
+        is_title_due=bool(session.get("title_due")),
+        has_settings=bool(session.get("settings_version")),
         messages=messages_from(run),
     )
 
@@ -122,7 +128,7 @@ def taken_by(worker: str, lease_s: float) -> dict[str, Any]:
 def more_unread(payloads: Sequence[StoredPayload]) -> Document:
     """What a session becomes when the agent says something."""
     said = sum(is_for_the_person(payload) for payload in payloads)
-    return {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, said]}} if said else {}
+    return {"unread": {"$add": [{"$ifNull": ["$unread", 0]}, said]}, "active_at": "$$NOW"} if said else {}
 
 
 def unseen_after(seen: Any) -> Document:

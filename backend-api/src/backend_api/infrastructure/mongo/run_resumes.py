@@ -46,7 +46,7 @@ async def resume_run(
         if session is None:
             if await database["sessions"].find_one(owned, projection={"_id": 1}, session=transaction) is None:
                 raise SessionNotFoundError("There is no such session.")
-            raise NothingToResumeError("The session is at work.")
+            raise NothingToResumeError("A run of this session has not ended yet. Wait for its end, or stop it first.")
         last = await database["runs"].find_one(
             {"session_id": session_id}, sort=[("created_at", -1)], session=transaction
         )

@@ -69,20 +69,18 @@ def _stored(waits: Sequence[OpenWait]) -> list[Document]:
     return [{"id": wait.id, "deadline": wait.deadline, **asdict(wait.kept().subject)} for wait in waits]
 
 
-async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait], seen_seq: int | None) -> list[Event]:
+async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait], read_seq: int) -> list[Event]:
     """See `RunLedger.wait`."""
+    refusing: Document = {"$elemMatch": {"$or": [{"kind": "stop"}, {"kind": "redirect", "seq": {"$gt": read_seq}}]}}
 
     async def work(transaction: AsyncClientSession) -> list[Event]:
-        held = leased_session(lease)
         session = await database["sessions"].find_one_and_update(
-            held if seen_seq is None else held | {"last_user_seq": {"$lte": seen_seq}},
+            leased_session(lease),
             [_moved(len(waits), status=SessionStatus.WAITING.value, fence=0)],
             return_document=ReturnDocument.AFTER,
             session=transaction,
         )
         if session is None:
-            if await database["sessions"].find_one(held, projection={"_id": 1}, session=transaction):
-                raise WaitRefusedError(await _refused_by(database, transaction, lease))
             raise LeaseLostError("The run was taken over after an interruption, or it ended.")
         begun = [wait.begun(session["updated_at"]) for wait in waits]
         stored: Document = {
@@ -93,7 +91,7 @@ async def begin_waiting(database: Database, lease: Lease, waits: Sequence[Wait],
             "lease_expires_at": None,
         }
         run = await database["runs"].find_one_and_update(
-            leased_run(lease) | {"inbox.kind": {"$nin": ["stop"] if seen_seq is not None else ["stop", "redirect"]}},
+            leased_run(lease) | {"inbox": {"$not": refusing}},
             {"$set": stored, "$inc": {"handovers": 1}},
             session=transaction,
         )

@@ -27,6 +27,7 @@ class MongoSandboxChangeLog:
         changes: dict[str, Any] = {
             "last_seq": {"$add": ["$last_seq", 1]},
             "updated_at": "$$NOW",
+            "active_at": {"$ifNull": ["$active_at", "$updated_at"]},
             order_field: change.order,
         }
         if isinstance(change, SandboxChange):

@@ -15,12 +15,14 @@ from backend_api.domain.conversation.ports import SessionPage
 from backend_api.domain.conversation.session_changes import Changed, differing, told
 from backend_api.domain.errors import StoreUnavailableError
 from backend_api.domain.identity.entity import UserId
+from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.deletions import remove_contents
-from backend_api.infrastructure.mongo.documents import SessionDocument, find_one_and_update
+from backend_api.infrastructure.mongo.documents import SessionDocument
 from backend_api.infrastructure.mongo.event_documents import insert_events, number
 from backend_api.infrastructure.mongo.newest_first import newest_first
 from backend_api.infrastructure.mongo.transactions import in_transaction, store_errors
+from backend_api.infrastructure.mongo.user_settings import mark_new_session
 
 logger = logging.getLogger(__name__)
 
@@ -49,14 +51,17 @@ class MongoSessionRepository:
             title=session.title,
             status=session.status.value,
             model=session.model,
+            preset=session.preset,
             options=session.options,
             pinned=session.pinned,
             archived=session.archived,
             created_at=session.created_at,
             updated_at=session.updated_at,
+            active_at=session.active_at,
         )
         async with store_errors():
             await document.insert()
+            await mark_new_session(session.id, session.user_id)
 
     async def get(self, session_id: SessionId, user_id: UserId) -> Session:
         """By id and owner at once."""
@@ -100,12 +105,24 @@ class MongoSessionRepository:
             found = await self._sessions.find_one(owned, session=transaction)
             present = session_from(SessionDocument.model_validate(found) if found else None)
             values = differing(present, changes)
-            if not values or (if_unnamed and present.title):
+            if if_unnamed and present.title:
+                return Changed(session=present, events=[])
+            # A title that the user gives stays, also where it is the one that is there.
+            is_given = "title" in changes and not if_unnamed and bool((found or {}).get("title_due"))
+            if not values:
+                if is_given:
+                    await self._sessions.update_one(owned, {"$unset": {"title_due": 1}}, session=transaction)
                 return Changed(session=present, events=[])
             payloads = told(values) if is_told else []
+            due = {"title_due": {"attempts": 0, "token": "", "next": present.created_at}} if if_unnamed else {}
             stored = await self._sessions.find_one_and_update(
                 owned,
-                {"$set": values, "$inc": {"last_seq": len(payloads)}, "$currentDate": {"updated_at": True}},
+                {
+                    "$set": values | due,
+                    "$inc": {"last_seq": len(payloads)},
+                    "$currentDate": {"updated_at": True},
+                    **({"$unset": {"title_due": 1}} if is_given else {}),
+                },
                 return_document=ReturnDocument.AFTER,
                 session=transaction,
             )
@@ -150,11 +167,13 @@ def session_from(document: SessionDocument | None) -> Session:
         title=document.title,
         status=SessionStatus(document.status),
         model=document.model,
+        preset=document.preset,
         options=document.options,
         pinned=document.pinned,
         archived=document.archived,
         created_at=document.created_at,
         updated_at=document.updated_at,
+        active_at=document.active_at or document.updated_at,
         last_seq=document.last_seq,
         read_seq=document.read_seq,
         unread=document.unread,

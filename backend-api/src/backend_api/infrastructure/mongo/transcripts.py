@@ -35,6 +35,14 @@ class MongoTranscripts:
             events = await read_events(self._database, documents)
         return events[::-1]
 
+    async def beginning(self, session_id: SessionId, *, limit: int, most: int | None = None) -> list[Event]:
+        """The first ones."""
+        async with store_errors():
+            wanted = {"session_id": session_id, "type": {"$in": _SAID}, "agent_id": None}
+            found = self._database["events"].find(wanted).sort("seq", 1).limit(limit)
+            documents, _ = await read_up_to(found, most)
+            return await read_events(self._database, documents)
+
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
         """The last one."""
         async with store_errors():

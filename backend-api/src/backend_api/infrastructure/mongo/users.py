@@ -10,8 +10,9 @@ from pymongo.errors import DuplicateKeyError
 
 from backend_api.domain.identity.entity import Account, User, UserId
 from backend_api.domain.identity.errors import UsernameTakenError
+from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.database import Database, Document
-from backend_api.infrastructure.mongo.documents import UserDocument, find_one_and_update
+from backend_api.infrastructure.mongo.documents import UserDocument
 from backend_api.infrastructure.mongo.transactions import DURABLE, store_errors
 
 NOTED_WITH_USER = 100

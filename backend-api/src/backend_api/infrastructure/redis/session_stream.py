@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 
 from redis.exceptions import RedisError
 
-from backend_api.application.conversation.event_json import dump, event_fields, event_from
+from backend_api.application.conversation.event_json import event_from, event_json
 from backend_api.domain.agent.events import Event, LivePayload
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.domain.conversation.live_text import (
@@ -31,43 +31,15 @@ from backend_api.domain.conversation.live_text import (
 from backend_api.domain.conversation.ports import StreamListener
 from backend_api.infrastructure.redis.client import Redis
 from backend_api.infrastructure.redis.hub import Hub, Listener
+from backend_api.infrastructure.redis.stream_scripts import APPEND, END
 
 logger = logging.getLogger(__name__)
 
 TTL_S = 3600
+_TTL = b"%d" % TTL_S
 MAX_KEPT = 400_000
 _AWAY_S = 1.0
 _ERRORS = (RedisError, OSError, TimeoutError)
-
-# A piece has two KEYS: index of the session (hash), text; and six ARGV after the ttl: field, meta as JSON, expected
-# bytes, piece, channel, message. Answers 1 for each that continued its text, 0 where the whole must be set first.
-_APPEND = """
-local answers = {}
-for piece = 1, #KEYS / 2 do
-  local index, text, at = KEYS[2 * piece - 1], KEYS[2 * piece], 6 * piece - 5
-  local fits = redis.call('STRLEN', text) == tonumber(ARGV[at + 3])
-  if fits then
-    redis.call('APPEND', text, ARGV[at + 4])
-    redis.call('HSET', index, ARGV[at + 1], ARGV[at + 2])
-    redis.call('EXPIRE', index, ARGV[1])
-    redis.call('EXPIRE', text, ARGV[1])
-  end
-  redis.call('PUBLISH', ARGV[at + 5], ARGV[at + 6])
-  answers[piece] = fits and 1 or 0
-end
-return answers
-"""
-
-# KEYS: index of the session. ARGV: channel, message, 1 when nothing is being written any more, fields of ended texts.
-_END = """
-redis.call('PUBLISH', ARGV[1], ARGV[2])
-local ended = ARGV[3] == '1' and redis.call('HKEYS', KEYS[1]) or {}
-for field = 4, #ARGV do ended[#ended + 1] = ARGV[field] end
-for _, field in ipairs(ended) do
-  redis.call('DEL', KEYS[1] .. ':' .. field)
-  redis.call('HDEL', KEYS[1], field)
-end
-"""
 
 
 def _encode(text: str) -> bytes:
@@ -92,11 +64,22 @@ class _Text:
     pieces: list[str] = field(default_factory=list[str])
     characters: int = 0
     size: int = 0
+    _mark: bytes = b""
 
-    def append(self, piece: str) -> None:
+    def append(self, piece: str) -> bytes:
+        """The piece as Redis keeps it."""
+        encoded = _encode(piece)
         self.pieces.append(piece)
         self.characters += len(piece)
-        self.size += len(_encode(piece))
+        self.size += len(encoded)
+        return encoded
+
+    def mark(self, key: TextKey, expected: int) -> bytes:
+        """What goes with its next piece, as `APPEND` wants it."""
+        if not self._mark:
+            name = key.encode()
+            self._mark = b"%d %b%b" % (len(name), name, self.meta.encode())
+        return b"%d %b" % (expected, self._mark)
 
     @property
     def whole(self) -> str:
@@ -110,8 +93,8 @@ class _Text:
 class _Piece(NamedTuple):
     """On its way to Redis."""
 
-    keys: tuple[str, str]
-    args: tuple[str | bytes | int, ...]
+    key: str
+    args: tuple[bytes, bytes, bytes]
     fits: asyncio.Future[bool]
 
 
@@ -121,8 +104,8 @@ class RedisSessionStream:
     def __init__(self, redis: Redis, hub: Hub) -> None:
         self._hub = hub
         self._redis = redis
-        self._append = redis.register_script(_APPEND)
-        self._end = redis.register_script(_END)
+        self._append = redis.register_script(APPEND)
+        self._end = redis.register_script(END)
         self._texts: dict[str, dict[str, _Text]] = {}
         self._listeners: dict[str, set[StreamListener]] = {}
         self._waiting: list[_Piece] = []
@@ -158,8 +141,7 @@ class RedisSessionStream:
         event = Event(seq=None, at=datetime.now(UTC), session_id=session_id, run_id=run_id, payload=payload)
         key = text_key(payload)
         text = None if key is None else self._text(session_id, run_id, key, cast("TextPayload", payload))
-        if text is not None:
-            text.append(cast("TextPayload", payload).text)
+        piece = text.append(cast("TextPayload", payload).text) if text is not None else b""
         self._tell_here(session_id, [event])
         if self._is_away():
             return
@@ -167,7 +149,7 @@ class RedisSessionStream:
         try:
             if key is None or text is None or text.characters > MAX_KEPT:
                 await self._redis.publish(_channel(session_id), message)
-            elif not await self._keep(session_id, key, text, cast("TextPayload", payload).text, message):
+            elif not await self._keep(session_id, key, text, piece, message):
                 await self._keep_whole(session_id, key, text)
         except _ERRORS:
             self._lost()
@@ -215,7 +197,7 @@ class RedisSessionStream:
             listener.deliver(events)
 
     def _message(self, events: Sequence[Event]) -> bytes:
-        return self._me + dump([event_fields(event) for event in events]).encode()
+        return b"%b[%b]" % (self._me, b",".join([event_json(event, is_new=True) for event in events]))
 
     def _heard(self, session_id: str, listener: StreamListener, data: bytes) -> None:
         """Of another process, read once for all listeners here; what this process sent they have."""
@@ -223,7 +205,7 @@ class RedisSessionStream:
             return
         if data is not self._heard_data:
             self._heard_data = data
-            self._heard_events = [event_from(values) for values in json.loads(data.partition(b":")[2])]
+            self._heard_events = _events_from(data.partition(b":")[2])
             if any(ends_all_texts(event.payload) for event in self._heard_events):
                 # Another process goes on with what was begun here.
                 self._texts.pop(session_id, None)
@@ -236,11 +218,10 @@ class RedisSessionStream:
         self._away_until = time.monotonic() + _AWAY_S
         logger.warning("live streams are away; readers poll the store")
 
-    async def _keep(self, session_id: str, key: str, text: _Text, piece: str, message: bytes) -> bool:
+    async def _keep(self, session_id: str, key: str, text: _Text, piece: bytes, message: bytes) -> bool:
         """Keep the last piece of a text and tell of it; whether it continued what is kept."""
-        index, encoded = _index(session_id), _encode(piece)
-        args = (key, text.meta, text.size - len(encoded), encoded, _channel(session_id), message)
-        sent = _Piece((index, f"{index}:{key}"), args, asyncio.get_running_loop().create_future())
+        args = (text.mark(key, text.size - len(piece)), piece, message)
+        sent = _Piece(_index(session_id), args, asyncio.get_running_loop().create_future())
         self._waiting.append(sent)
         if len(self._waiting) == 1:
             sending = asyncio.create_task(self._send_waiting())
@@ -250,9 +231,9 @@ class RedisSessionStream:
 
     async def _send_waiting(self) -> None:
         pieces, self._waiting = self._waiting, []
-        keys = [key for piece in pieces for key in piece.keys]
+        keys = [piece.key for piece in pieces]
         try:
-            answers = await self._append(keys=keys, args=[TTL_S, *(arg for piece in pieces for arg in piece.args)])
+            answers = await self._append(keys=keys, args=[_TTL, *(arg for piece in pieces for arg in piece.args)])
         except Exception as error:  # noqa: BLE001 -- each writer is told what became of its piece
             for piece in pieces:
                 if not piece.fits.done():
@@ -285,6 +266,14 @@ class RedisSessionStream:
             for key, meta, value in zip(keys, found.values(), values, strict=True)
             if value
         }
+
+
+def _events_from(data: bytes) -> list[Event]:
+    """Of a message; one event goes on to its readers as it came, where nothing is to be merged or cut."""
+    events = [event_from(values) for values in json.loads(data)]
+    if len(events) == 1 and events[0].seq is None:
+        events[0].written_once(lambda _: data[1:-1])
+    return events
 
 
 def _kept_text(meta: dict[str, Any], value: bytes) -> _Text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,10 +13,10 @@ from weakref import WeakValueDictionary
 
 import httpx
 
-from backend_api.domain.agent.events import SandboxUpdated
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.entity import Sandbox, SandboxStatus, Scope
-from backend_api.domain.sandbox.errors import SandboxUnavailableError
+from backend_api.domain.sandbox.errors import SandboxQueuedError, SandboxUnavailableError
+from backend_api.infrastructure.sandbox_manager.bounded_cache import make_room
 from backend_api.infrastructure.sandbox_manager.rest import (
     LONG_POLL_MS,
     REACH_FOR_S,
@@ -24,6 +24,7 @@ from backend_api.infrastructure.sandbox_manager.rest import (
     ask_manager,
     raise_for,
 )
+from backend_api.infrastructure.sandbox_manager.start_announcer import Announce, StartAnnouncer, unannounced
 from contracts.sandboxes import EndpointToken, SandboxList
 from contracts.sandboxes import Sandbox as WireSandbox
 from contracts.sandboxes import SandboxStatus as WireStatus
@@ -36,19 +37,7 @@ TOKEN_TTL_S = 300
 LEAVE_S = 2.0
 LOOK_S = 5.0
 """A page that opens waits no longer for what a manager says that hangs."""
-SILENT_S = 0.15
-"""A start that takes no longer is not announced."""
-QUEUE_LOOK_S = 1.0
 MAX_CACHED = 2_000
-MAX_ANNOUNCED = 5_000
-
-
-Announce = Callable[[SessionId, SandboxUpdated], Awaitable[None]]
-"""Store it in the session's log, and tell its readers."""
-
-
-async def _unannounced(_: SessionId, __: SandboxUpdated) -> None:
-    return
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,82 +48,67 @@ class _Believed:
 
 class SandboxManagerClient:
     """The manager of this deployment. What it said is believed for a short while; `forget` ends that at once. A
-    start, its place in the queue, and its outcome are announced; what was announced last is kept only to be brief."""
+    start, its place in the line, and its outcome are announced.
+
+    Who waits without end in line leaves it when cancelled. Who waits for `queue_s` only does not: the manager forgets a
+    place nobody asks for within half a minute, so that one who asks again in time keeps it."""
 
     def __init__(
         self,
         http: httpx.AsyncClient,
         *,
-        announce: Announce = _unannounced,
+        announce: Announce = unannounced,
         clock: Callable[[], float] = time.monotonic,
         reach_for_s: float = REACH_FOR_S,
         look_s: float = LOOK_S,
     ) -> None:
         self._http = http
-        self._announce = announce
         self._clock = clock
         self._reach_for_s = reach_for_s
         self._look_s = look_s
         self._sandboxes: dict[str, _Believed] = {}
         self._tokens: dict[tuple[str, int, frozenset[Scope]], EndpointToken] = {}
         self._kept_alive: dict[str, float] = {}
-        self._announced: dict[str, tuple[str, int]] = {}
+        self._announcer = StartAnnouncer(announce, self.status, clock)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def ensure(self, session_id: str, user_id: str) -> Sandbox:
+    async def ensure(self, session_id: str, user_id: str, *, queue_s: float | None = None) -> Sandbox:
         if (sandbox := self._believed(session_id)) is not None:
             return sandbox
         lock = self._locks.setdefault(session_id, asyncio.Lock())
-        await lock.acquire()
-        starting = asyncio.ensure_future(self._start(session_id, user_id))
+        until = None if queue_s is None else self._clock() + queue_s
+        await self._turn(lock, session_id, queue_s)
+        starting = asyncio.ensure_future(self._start(session_id, user_id, until))
         # One that is cancelled gives up its place in the line before the next one asks for another.
         starting.add_done_callback(lambda _: lock.release())
         try:
-            return await self._announce_outcome(SessionId(session_id), starting)
+            return await self._announcer.announce_start(SessionId(session_id), starting)
         finally:
             starting.cancel()
+
+    async def _turn(self, lock: asyncio.Lock, session_id: str, queue_s: float | None) -> None:
+        """Take the lock, or raise `SandboxQueuedError` where who has it stands in line for longer than `queue_s`."""
+        while True:
+            try:
+                async with asyncio.timeout(queue_s):
+                    await lock.acquire()
+            except TimeoutError:
+                seen = await self.status(session_id)
+                if seen.queue_position is not None:
+                    raise SandboxQueuedError(seen.queue_reason) from None
+            else:
+                return
 
     def _believed(self, session_id: str) -> Sandbox | None:
         believed = self._sandboxes.get(session_id)
         return believed.sandbox if believed is not None and self._clock() < believed.until else None
 
-    async def _start(self, session_id: str, user_id: str) -> Sandbox:
+    async def _start(self, session_id: str, user_id: str, queue_until: float | None) -> Sandbox:
         if (sandbox := self._believed(session_id)) is None:
-            sandbox = _sandbox(await self._ready(session_id, user_id))
-            _bound(self._sandboxes, MAX_CACHED)
+            sandbox = _sandbox(await self._ready(session_id, user_id, queue_until))
+            make_room(self._sandboxes, MAX_CACHED)
             self._sandboxes[session_id] = _Believed(sandbox, self._clock() + BELIEVE_FOR_S)
         return sandbox
-
-    async def _announce_outcome(self, session_id: SessionId, starting: asyncio.Future[Sandbox]) -> Sandbox:
-        try:
-            await asyncio.wait({starting}, timeout=SILENT_S)
-            await self._announce_wait(session_id, starting)
-            sandbox = await starting
-        except SandboxUnavailableError as error:
-            self._announced.pop(session_id, None)
-            await self._announce(session_id, SandboxUpdated(status="failed", reason=error.detail))
-            raise
-        if self._announced.get(session_id) != (sandbox.id, sandbox.generation):
-            _bound(self._announced, MAX_ANNOUNCED)
-            self._announced[session_id] = (sandbox.id, sandbox.generation)
-            ready = SandboxUpdated(status="ready", expires_at=sandbox.expires_at, has_desktop=sandbox.has_desktop)
-            await self._announce(session_id, ready)
-        return sandbox
-
-    async def _announce_wait(self, session_id: SessionId, starting: asyncio.Future[Sandbox]) -> None:
-        """Announce each step forward in the queue, and the start."""
-        last: SandboxUpdated | None = None
-        while not starting.done():
-            now = SandboxUpdated(status="starting")
-            with contextlib.suppress(SandboxUnavailableError):
-                now = SandboxUpdated(status="starting", queue_position=(await self.status(session_id)).queue_position)
-            if starting.done():
-                return  # the next one may have announced that it is ready
-            if now != last:
-                self._announced.pop(session_id, None)
-                await self._announce(session_id, now)
-                last = now
-            await asyncio.wait({starting}, timeout=QUEUE_LOOK_S)
 
     async def status(self, session_id: str) -> SandboxStatus:
         try:
@@ -167,7 +141,7 @@ class SandboxManagerClient:
         believed = self._sandboxes.get(session_id)
         if now - self._kept_alive.get(session_id, -KEEP_ALIVE_EVERY_S) < KEEP_ALIVE_EVERY_S:
             return
-        _bound(self._kept_alive, MAX_CACHED)
+        make_room(self._kept_alive, MAX_CACHED)
         self._kept_alive[session_id] = now
         ids = (
             [believed.sandbox.id]
@@ -184,7 +158,7 @@ class SandboxManagerClient:
     async def delete(self, session_id: str, user_id: str) -> None:
         raise_for(await self._send("DELETE", f"/workspaces/{session_id}", params={"user_id": user_id}))
         self.forget_session(session_id)
-        self._announced.pop(session_id, None)
+        self._announcer.forget(SessionId(session_id))
 
     async def token(self, sandbox: Sandbox, scopes: Iterable[Scope]) -> EndpointToken:
         """An endpoint token, from the cache until shortly before it ends. Raises `SandboxUnavailableError`."""
@@ -202,7 +176,7 @@ class SandboxManagerClient:
         if token.generation != sandbox.generation:
             self.forget(sandbox)
             raise SandboxUnavailableError("The computer was rebuilt in the meantime. Try again.")
-        _bound(self._tokens, MAX_CACHED)
+        make_room(self._tokens, MAX_CACHED)
         self._tokens[key] = token
         return token
 
@@ -212,24 +186,26 @@ class SandboxManagerClient:
         for key in [key for key in self._tokens if key[0] == sandbox.id]:
             del self._tokens[key]
 
-    async def _ready(self, session_id: str, user_id: str) -> WireSandbox:
+    async def _ready(self, session_id: str, user_id: str, queue_until: float | None) -> WireSandbox:
         """A start that failed for a passing reason, such as the end of the manager that made it, is begun once more."""
-        sandbox = await self._started(session_id, user_id)
-        if sandbox.status is not WireStatus.READY and sandbox.retryable:
-            sandbox = await self._started(session_id, user_id)
+        sandbox, may_repeat = await self._started(session_id, user_id, queue_until)
+        if may_repeat:
+            sandbox, _ = await self._started(session_id, user_id, queue_until)
         if sandbox.status is not WireStatus.READY:
             raise SandboxUnavailableError(sandbox.reason or f"The computer is {sandbox.status.value}.")
         return sandbox
 
-    async def _started(self, session_id: str, user_id: str) -> WireSandbox:
+    async def _started(self, session_id: str, user_id: str, queue_until: float | None) -> tuple[WireSandbox, bool]:
+        """The sandbox once it no longer starts, and whether another start may help."""
         deadline = self._clock() + START_DEADLINE_S
         response = await self._send("POST", "/sandboxes", json={"session_id": session_id, "user_id": user_id})
         raise_for(response)
         sandbox = WireSandbox.model_validate_json(response.content)
         try:
-            return await self._past_waiting(sandbox, deadline)
+            return await self._past_waiting(sandbox, deadline, queue_until)
         except asyncio.CancelledError:
-            await self._leave_line(session_id)
+            if queue_until is None:
+                await self._leave_line(session_id)
             raise
 
     async def _leave_line(self, session_id: str) -> None:
@@ -241,16 +217,27 @@ class SandboxManagerClient:
                         params = {"only_queued": "true"}
                         await self._send("DELETE", f"/sandboxes/{sandbox.id}", reach_for_s=0.0, params=params)
 
-    async def _past_waiting(self, sandbox: WireSandbox, deadline: float) -> WireSandbox:
+    async def _past_waiting(
+        self, sandbox: WireSandbox, deadline: float, queue_until: float | None
+    ) -> tuple[WireSandbox, bool]:
+        before = sandbox.status
         while sandbox.status in (WireStatus.QUEUED, WireStatus.STARTING):
+            wait_ms = LONG_POLL_MS
             if sandbox.status is WireStatus.QUEUED:
                 deadline = self._clock() + START_DEADLINE_S  # how long it may stand in line is the manager's to say
+                if queue_until is not None:
+                    left_ms = int((queue_until - self._clock()) * 1000)
+                    if left_ms <= 0:
+                        raise SandboxQueuedError(sandbox.queue_reason)
+                    wait_ms = min(wait_ms, left_ms)
             elif self._clock() >= deadline:
                 raise SandboxUnavailableError(f"The computer did not start within {START_DEADLINE_S:g} s.")
-            response = await self._send("GET", f"/sandboxes/{sandbox.id}", params={"wait_ms": str(LONG_POLL_MS)})
+            before = sandbox.status
+            response = await self._send("GET", f"/sandboxes/{sandbox.id}", params={"wait_ms": str(wait_ms)})
             raise_for(response)
             sandbox = WireSandbox.model_validate_json(response.content)
-        return sandbox
+        waited_in_vain = before is WireStatus.QUEUED and sandbox.status is WireStatus.FAILED
+        return sandbox, sandbox.status is not WireStatus.READY and sandbox.retryable and not waited_in_vain
 
     async def _find(self, session_id: str, *, reach_for_s: float | None = None) -> list[WireSandbox]:
         params = {"session_id": session_id}
@@ -289,10 +276,6 @@ def _status(sandbox: WireSandbox) -> SandboxStatus:
         expires_at=sandbox.expires_at,
         ends_at=min(sandbox.idle_expires_at, sandbox.expires_at),
         queue_position=sandbox.queue_position,
+        queue_reason=sandbox.queue_reason,
         notice=sandbox.notice,
     )
-
-
-def _bound(cache: dict[Any, Any], most: int) -> None:
-    while len(cache) >= most:
-        del cache[next(iter(cache))]

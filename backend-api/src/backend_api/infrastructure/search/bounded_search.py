@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx
@@ -12,30 +13,61 @@ from backend_api.infrastructure.search.provider import SearchUnavailableError
 
 DEADLINE_S = 15.0
 """For a whole answer, redirects included."""
-MAX_BYTES = 2 * 1024 * 1024
-"""After decompression. A page of results has about 30 KB."""
+MAX_BYTES = 512 * 1024
+"""A page of results has about 30 KB."""
+MOST_REDIRECTS = 3
+_HEADERS = {"Accept-Encoding": "identity"}
+
+
+def search_http() -> httpx.AsyncClient:
+    """One for all providers and users, so it keeps no cookie."""
+    return httpx.AsyncClient(
+        timeout=httpx.Timeout(DEADLINE_S, connect=5.0),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        follow_redirects=False,
+    )
 
 
 async def post(
     http: httpx.AsyncClient, address: str, provider: str, *, headers: Mapping[str, str], **body: Any
 ) -> httpx.Response:
-    """The whole answer, whatever its status. Cancelling closes the connection.
+    """The whole answer, whatever its status. Cancelling closes the connection. A redirect is followed unread, and to
+    the provider's own host alone.
 
     Raises `SearchUnavailableError` where there is none, or more of it than a provider has to say.
     """
     try:
-        async with (
-            asyncio.timeout(DEADLINE_S),
-            http.stream("POST", address, headers={**headers}, **body) as response,
-        ):
-            content = bytearray()
-            async for piece in response.aiter_bytes():
-                content += piece
-                if len(content) > MAX_BYTES:
-                    raise SearchUnavailableError(f"{provider} sent a response that is too large.")
-            media_type = response.headers.get("content-type", "")
-            return httpx.Response(response.status_code, headers={"content-type": media_type}, content=bytes(content))
+        async with asyncio.timeout(DEADLINE_S):
+            request = http.build_request("POST", address, headers={**_HEADERS, **headers}, **body)
+            for _ in range(MOST_REDIRECTS + 1):
+                response = await http.send(request, stream=True)
+                try:
+                    if response.next_request is None:
+                        return await _whole(response, provider)
+                finally:
+                    await response.aclose()
+                if not _is_at_home(request.url, response.next_request.url):
+                    break
+                request = response.next_request
     except TimeoutError as error:
         raise SearchUnavailableError(f"{provider} did not answer in time.") from error
     except httpx.HTTPError as error:
         raise SearchUnavailableError(f"{provider} can't be reached.") from error
+    raise SearchUnavailableError(f"{provider} can't be reached: it sends whoever asks elsewhere.")
+
+
+def _is_at_home(asked: httpx.URL, sent_to: httpx.URL) -> bool:
+    return sent_to.host == asked.host and sent_to.port == asked.port and sent_to.scheme == asked.scheme
+
+
+async def _whole(response: httpx.Response, provider: str) -> httpx.Response:
+    if response.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        # Nobody asked for it, and a few bytes of it can become gigabytes.
+        raise SearchUnavailableError(f"{provider} sent a compressed response.")
+    content = bytearray()
+    async for piece in response.aiter_bytes():
+        content += piece
+        if len(content) > MAX_BYTES:
+            raise SearchUnavailableError(f"{provider} sent a response that is too large.")
+    media_type = response.headers.get("content-type", "")
+    return httpx.Response(response.status_code, headers={"content-type": media_type}, content=bytes(content))

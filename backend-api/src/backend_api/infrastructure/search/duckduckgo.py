@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
 from backend_api.infrastructure.search.bounded_search import post
-from backend_api.infrastructure.search.provider import Hit, SearchUnavailableError
+from backend_api.infrastructure.search.provider import Hit, SearchUnavailableError, hit_of
 
 ADDRESS = "https://html.duckduckgo.com/html/"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -28,9 +29,18 @@ class DuckDuckGoSearch:
             raise SearchUnavailableError("DuckDuckGo asks for a captcha. Wait, or set TAVILY_API_KEY.")
         if response.is_error:
             raise SearchUnavailableError(f"DuckDuckGo answered {response.status_code}.")
-        page = _ResultPage()
-        page.feed(response.text)
-        return page.hits()[:limit]
+        # Not on the event loop: a page of nothing but tags takes seconds.
+        return (await asyncio.to_thread(_hits, response.text))[:limit]
+
+
+def _hits(page: str) -> list[Hit]:
+    parser = _ResultPage()
+    try:
+        parser.feed(page)
+    except AssertionError as error:
+        # The library asserts what a page's declarations are.
+        raise SearchUnavailableError("DuckDuckGo answered something unexpected.") from error
+    return parser.hits()
 
 
 class _ResultPage(HTMLParser):
@@ -43,15 +53,8 @@ class _ResultPage(HTMLParser):
         self._tag = ""
 
     def hits(self) -> list[Hit]:
-        return [
-            Hit(
-                title=" ".join(result["title"].split()),
-                url=result["url"],
-                snippet=" ".join(result.get("snippet", "").split()),
-            )
-            for result in self._results
-            if result["url"].startswith(("http://", "https://"))
-        ]
+        said = [hit_of(one["title"], one["url"], one.get("snippet", "")) for one in self._results]
+        return [hit for hit in said if hit is not None]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = dict(attrs)
@@ -74,7 +77,10 @@ class _ResultPage(HTMLParser):
 
 def _target(href: str) -> str:
     """The page behind the redirect; advertisements (`y.js`) give nothing."""
-    parts = urlsplit(href if "//" in href else f"https:{href}")
+    try:
+        parts = urlsplit(href if "//" in href else f"https:{href}")
+    except ValueError:
+        return ""
     if parts.path.endswith("y.js"):
         return ""
     wanted = parse_qs(parts.query).get("uddg")

@@ -7,12 +7,26 @@ from typing import Protocol
 
 from backend_api.domain.errors import UnavailableError
 
+MAX_TEXT_CHARACTERS = 500
+MAX_URL_CHARACTERS = 2_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     title: str
     url: str
     snippet: str = ""
+
+
+def hit_of(title: str, url: str, snippet: str) -> Hit | None:
+    """Of what a provider said, each on one line and no longer than people write them. None for what is no page."""
+    if not url.startswith(("http://", "https://")) or len(url) > MAX_URL_CHARACTERS or len(url.split()) != 1:
+        return None
+    return Hit(title=_line(title), url=url, snippet=_line(snippet))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:MAX_TEXT_CHARACTERS]
 
 
 class SearchUnavailableError(UnavailableError):

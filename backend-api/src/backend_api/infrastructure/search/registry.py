@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import httpx
 
-from backend_api.infrastructure.search.bounded_search import DEADLINE_S
 from backend_api.infrastructure.search.duckduckgo import DuckDuckGoSearch
 from backend_api.infrastructure.search.provider import SearchProvider
 from backend_api.infrastructure.search.tavily import TavilySearch
@@ -43,5 +42,6 @@ def search_provider(setting: str, *, tavily_key: str, http: httpx.AsyncClient) -
     return PROVIDERS[name](http, tavily_key)
 
 
-def search_http() -> httpx.AsyncClient:
-    return httpx.AsyncClient(timeout=httpx.Timeout(DEADLINE_S, connect=5.0), follow_redirects=True)
+def uses_own_key(setting: str) -> bool:
+    """Whether a user's own key of Tavily is used where there is one."""
+    return setting in ("auto", "tavily")

@@ -20,10 +20,10 @@ async def endpoint_faults(endpoints: Endpoints, sandbox: Sandbox, *, refused: st
     try:
         yield
     except httpx.PoolTimeout as error:
-        raise SandboxUnavailableError("The computer is busy with other calls.") from error
+        raise SandboxUnavailableError("The computer is busy with other calls. Try again in a moment.") from error
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
         await endpoints.forget(sandbox)
-        raise SandboxUnavailableError("The computer does not answer.") from error
+        raise SandboxUnavailableError("The computer does not answer. Try again in a moment.") from error
     except RefusedAnswerError as error:
         raise SandboxLostError(refused) from error
     except httpx.TransportError as error:

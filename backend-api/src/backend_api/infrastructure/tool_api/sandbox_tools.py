@@ -36,6 +36,9 @@ CANCEL_DEADLINE_S = 0.3
 MAX_LINE_BYTES = 12 * 1024 * 1024
 MAX_FRAMES_SHOWN = 100_000
 MAX_DISPLAY_BYTES = 1024 * 1024
+MAX_CHANGED = 100
+MAX_PATH_CHARACTERS = 4_096
+"""Of a call: tools change one file or two."""
 NOT_SHOWN = "\n[There is more output than is shown while it comes.]\n"
 # A command may be silent for as long as it runs; the longest of the tools ends itself long before.
 CALL = Bounds(body_bytes=32 * 1024 * 1024, head_s=30.0, whole_s=700.0)
@@ -178,7 +181,7 @@ def outcome_of(result: ToolResult) -> Done:
         display=display,
         body=image,
         body_media_type=media_type or "text/plain",
-        changed_paths=list(result.changed_paths),
+        changed_paths=[path for path in result.changed_paths if len(path) <= MAX_PATH_CHARACTERS][:MAX_CHANGED],
         duration_ms=result.duration_ms,
     )
 

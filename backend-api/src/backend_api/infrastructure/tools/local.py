@@ -81,5 +81,5 @@ class MainAgentTools(LocalTools):
     """`ToolSource` of tools that only the agent has that the person talks to."""
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """None for those that work for another one."""
+        """None for sub-agents."""
         return await super().tools(setup) if setup.kind == "main" else []

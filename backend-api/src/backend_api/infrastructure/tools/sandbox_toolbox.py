@@ -95,6 +95,7 @@ class SandboxToolSource:
         while True:
             call.mark_begun(False)
             sandbox = await self._sandboxes.ensure(call.session_id, call.user_id)
+            self._remember(sandbox.session_id, self._last.get(sandbox.session_id, sandbox.generation))
             call.mark_begun(True)
             try:
                 return await self._sandbox_tools.call(sandbox, call), sandbox
@@ -107,12 +108,16 @@ class SandboxToolSource:
             await asyncio.sleep(REBUILT_LOOK_S)
 
     def _is_another(self, sandbox: Sandbox) -> bool:
-        """Whether the last call of this session was answered by one that is gone."""
-        known = self._last.pop(sandbox.session_id, sandbox.generation)
+        """Whether the last call of this session was answered by one that is gone, or was lost with it."""
+        known = self._last.get(sandbox.session_id, sandbox.generation)
+        self._remember(sandbox.session_id, sandbox.generation)
+        return known != sandbox.generation
+
+    def _remember(self, session_id: str, generation: int) -> None:
+        self._last.pop(session_id, None)
         while len(self._last) >= MAX_REMEMBERED:
             del self._last[next(iter(self._last))]
-        self._last[sandbox.session_id] = sandbox.generation
-        return known != sandbox.generation
+        self._last[session_id] = generation
 
     @asynccontextmanager
     async def _in_use(self, session_id: str) -> AsyncGenerator[None]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import SubagentKind
-from backend_api.domain.agent.subagents import Assignment
+from backend_api.domain.agent.subagents import Assignment, Delegate
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, Waits
 from backend_api.infrastructure.tools.local import Arguments, local_tool
 
@@ -27,29 +27,29 @@ class TaskArguments(Arguments):
 
 
 class TaskTool:
-    """`ToolSource` of `task`, which only the main agent has: those that work for it give nothing on."""
+    """`ToolSource` of `task`, which only the main agent has: sub-agents give nothing on."""
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
         """One, or none."""
-        if setup.kind != "main":
-            return []
-        delegate = setup.delegate
+        return [task_tool(setup.delegate)] if setup.kind == "main" else []
 
-        async def run_call(call: ToolCall, arguments: TaskArguments) -> Done | Waits:
-            if delegate is None:
-                return Done(success=False, output="There is no other agent to give it to.")
-            return await delegate(call, Assignment(kind=arguments.kind, task=arguments.task, within_s=WITHIN_S))
 
-        # The call itself changes nothing: what the agent calls is judged and put in order call by call. A worker that
-        # takes the run over calls it again, and the agent goes on where it was.
-        return [
-            local_tool(
-                name="task",
-                description=_DESCRIPTION,
-                arguments=TaskArguments,
-                phrase="Handing on: {title}",
-                run_call=run_call,
-                effect="reads",
-                deadline_ms=round(WITHIN_S * 1_000),
-            )
-        ]
+def task_tool(delegate: Delegate | None) -> Tool:
+    """The tool, for an agent whose work `delegate` gives on."""
+
+    async def run_call(call: ToolCall, arguments: TaskArguments) -> Done | Waits:
+        if delegate is None:
+            return Done(success=False, output="There is no other agent to give it to.")
+        return await delegate(call, Assignment(kind=arguments.kind, task=arguments.task, within_s=WITHIN_S))
+
+    # The call itself changes nothing: what the agent calls is judged and put in order call by call. A worker that
+    # takes the run over calls it again, and the agent goes on where it was.
+    return local_tool(
+        name="task",
+        description=_DESCRIPTION,
+        arguments=TaskArguments,
+        phrase="Handing on: {title}",
+        run_call=run_call,
+        effect="reads",
+        deadline_ms=round(WITHIN_S * 1_000),
+    )

@@ -1,6 +1,8 @@
-"""`web_search` over the deployment's search provider."""
+"""`web_search` over the deployment's search provider, or that of the user's own key."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 from pydantic import Field
 
@@ -14,8 +16,17 @@ class WebSearchArguments(Arguments):
     max_results: int = Field(default=8, ge=1, le=20, description="How many results to return.")
 
 
-def web_search(provider: SearchProvider) -> Tool:
+class SearchOfUser(Protocol):
+    """Search with keys that users have set."""
+
+    async def of(self, user_id: str) -> SearchProvider | None:
+        """None for a user without one."""
+        ...
+
+
+def web_search(shared: SearchProvider, own: SearchOfUser | None = None) -> Tool:
     async def run_call(call: ToolCall, arguments: WebSearchArguments) -> Done:
+        provider = (await own.of(call.user_id) if own is not None else None) or shared
         try:
             hits = await provider.search(arguments.query, limit=arguments.max_results)
         except SearchUnavailableError as error:

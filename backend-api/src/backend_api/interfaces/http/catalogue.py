@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
+from backend_api.domain.agent.options import NO_OPTIONS, stored_options
+from backend_api.domain.agent.presets import Preset
+from backend_api.domain.conversation.entity import SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody
 from backend_api.interfaces.http.use_cases import Calls
@@ -19,6 +22,8 @@ class ModelBody(AnswerBody):
     provider: str
     is_demo: bool
     is_default: bool
+    is_official: bool
+    """Whether the provider itself serves it, not another service that speaks its protocol."""
     context_window: int
     notes: list[str]
     thinking: Literal["never", "optional", "always"]
@@ -34,29 +39,82 @@ class ToolBody(AnswerBody):
     dangerous: bool
 
 
-@router.get("/tools")
-async def tools(caller: CurrentCaller, calls: Calls) -> list[ToolBody]:
-    """List the tools of the agent."""
-    del caller
-    return [ToolBody.model_validate(tool) for tool in calls.tools]
+class SuggestionBody(AnswerBody):
+    """A message to begin with; `title` says what it is about."""
+
+    title: str
+    text: str
+
+
+class PresetTextBody(AnswerBody):
+    label: str
+    description: str
+    suggestions: list[SuggestionBody]
+
+
+class PresetBody(PresetTextBody):
+    id: str
+    is_default: bool
+    has_computer: bool
+    """Whether its tools work on one: without it a session gets none."""
+    tools: list[str] | None
+    """Names and globs of the tools it has; null: all."""
+    model: str | None
+    options: dict[str, Any]
+    """What it chooses where the session does not."""
+    translations: dict[str, PresetTextBody]
+    """By language, such as `zh`."""
+
+    @classmethod
+    def of(cls, preset: Preset, *, is_default: bool, has_computer: bool) -> PresetBody:
+        """The answer for a preset."""
+        return cls(
+            **PresetTextBody.model_validate(preset.text).model_dump(),
+            id=preset.id,
+            is_default=is_default,
+            has_computer=has_computer,
+            tools=None if preset.tools is None else sorted(preset.tools),
+            model=preset.options.model,
+            options=stored_options(preset.options),
+            translations={
+                language: PresetTextBody.model_validate(text) for language, text in preset.translations.items()
+            },
+        )
+
+
+@router.get("/tools", responses={404: {}})
+async def tools(
+    caller: CurrentCaller, calls: Calls, session_id: Annotated[str | None, Query(max_length=200)] = None
+) -> list[ToolBody]:
+    """List the tools of the agent; with `session_id` those that the session's preset leaves it."""
+    if session_id is None:
+        return [ToolBody.model_validate(tool) for tool in calls.tools]
+    session = await calls.sessions.get(SessionId(session_id), caller.user.id)
+    return [ToolBody.model_validate(tool) for tool in calls.rules.tools_of(session)]
 
 
 @router.get("/models")
 async def models(caller: CurrentCaller, calls: Calls) -> list[ModelBody]:
-    """List the models a session can use, the default first."""
-    del caller
-    return [ModelBody.model_validate(model) for model in calls.models]
+    """List the models the caller's sessions can use, the default first."""
+    async with calls.effective_settings(caller.user.id) as effective:
+        return [ModelBody.model_validate(model) for model in effective.catalogue.models()]
 
 
 @router.get("/skills")
 async def skills(caller: CurrentCaller) -> list[dict[str, Any]]:
-    """List the skills the agent can read."""
+    """List the skills the agent can read. This server has none yet, so the list is empty."""
     del caller
     return []
 
 
 @router.get("/presets")
-async def presets(caller: CurrentCaller) -> list[dict[str, Any]]:
-    """List the presets a session can start from."""
+async def presets(caller: CurrentCaller, calls: Calls) -> list[PresetBody]:
+    """List the presets a session can have, the default first."""
     del caller
-    return []
+    rules = calls.rules
+    default = rules.presets.layered(rules.defaults, NO_OPTIONS)[0]
+    ordered = sorted(rules.presets.all, key=lambda preset: preset.id != default.id)
+    return [
+        PresetBody.of(preset, is_default=preset.id == default.id, has_computer=preset.has_computer(rules.tools))
+        for preset in ordered
+    ]

@@ -1,4 +1,4 @@
-"""The edge: size of bodies, host and origin checks."""
+"""The edge: size and shape of bodies, host and origin checks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from backend_api.interfaces.http.hosts import KnownHosts, host_name
 from backend_api.interfaces.http.use_cases import WebOptions
+from service_kit.bounded_json import has_at_most
 from service_kit.problems import problem
 
 _UPLOAD = re.compile(r"/api/sessions/[^/]+/files/?")
 PIECE_BYTES = 64 * 1024
 TOO_LARGE = "body_too_large"
 OVER_LIMIT = "The request body is too large."
+MOST_VALUES = 2_000
+"""In a JSON body. The longest lists that routes take have some hundreds."""
+TOO_MANY_VALUES = "The request body has too many values or is nested too deeply."
 _STRANGE = (
     "This server does not answer to the name {}. If it is yours, add it to ALLOWED_HOSTS and restart the server; "
     "its IP address always works."
@@ -51,7 +55,8 @@ class Edge:
         async def send_in_pieces(message: Message) -> None:
             await _in_pieces(message, send)
 
-        await self._app(scope, _bounded(receive, limit), send_in_pieces)
+        bounded = _bounded(receive, limit)
+        await self._app(scope, bounded if _has_parts(scope) else _of_few_values(bounded), send_in_pieces)
 
     def _limit_of(self, scope: Scope) -> int:
         limit = self._options.max_body_bytes
@@ -93,6 +98,29 @@ async def _in_pieces(message: Message, send: Send) -> None:
         await send({"type": "http.response.body", "body": body[at : at + PIECE_BYTES], "more_body": True})
         at += PIECE_BYTES
     await send({**message, "body": body[at:]} if at else message)
+
+
+def _has_parts(scope: Scope) -> bool:
+    """Files, which are taken as they come. Nothing of such a type is read as JSON."""
+    return Headers(scope=scope).get("content-type", "").strip().lower().startswith("multipart/")
+
+
+def _of_few_values(receive: Receive) -> Receive:
+    """A small body that is made of values alone takes a second to be read, and a hundred times its size."""
+    pieces: list[bytes] = []
+
+    async def receive_checked() -> Message:
+        message = await receive()
+        if message["type"] == "http.request":
+            pieces.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                whole = b"".join(pieces)
+                pieces.clear()
+                if not has_at_most(whole, MOST_VALUES):
+                    raise HTTPException(422, TOO_MANY_VALUES)
+        return message
+
+    return receive_checked
 
 
 def _declared(scope: Scope) -> int:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from backend_api.application import measures
-from backend_api.application.conversation.event_json import dump, event_fields
+from backend_api.application.conversation.event_json import event_json
 from backend_api.application.identity.connection_auth import ConnectionAuth
 from backend_api.domain.agent.events import Event
 from backend_api.domain.conversation.errors import SlowReaderError
@@ -29,9 +29,8 @@ _Item = TypeVar("_Item")
 
 def event_frame(event: Event) -> bytes:
     """One frame; only stored events have an id."""
-    data = dump(event_fields(event))
-    identifier = f"id: {event.seq}\n" if event.seq is not None else ""
-    return f"{identifier}event: {event.payload.type}\ndata: {data}\n\n".encode()
+    identifier = b"id: %d\n" % event.seq if event.seq is not None else b""
+    return b"%bevent: %b\ndata: %b\n\n" % (identifier, event.payload.type.encode(), event_json(event))
 
 
 class EventStream(Response):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Response
 
@@ -14,7 +14,7 @@ from backend_api.domain.sandbox.content import HEAD_BYTES
 from backend_api.interfaces.http.caller import ONE_PLACE, CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame
 from backend_api.interfaces.http.feed_frames import feed_frame, feed_schema
-from backend_api.interfaces.http.session_schemas import EventPageBody
+from backend_api.interfaces.http.schemas import AnswerBody
 from backend_api.interfaces.http.use_cases import Calls, Options
 from backend_api.interfaces.http.user_content import content_headers
 
@@ -26,6 +26,12 @@ PAGE_BYTES = 2_000_000
 
 After = Annotated[int | None, Query(ge=0, le=_MAX_SEQ)]
 LastEventId = Annotated[str | None, Header(max_length=32)]
+
+
+class EventPageBody(AnswerBody):
+    items: list[dict[str, Any]]
+    last_seq: int
+    has_more: bool
 
 
 def start_of(after: int | None, last_event_id: str | None) -> int | None:
@@ -95,6 +101,19 @@ async def event_body(session_id: str, seq: int, caller: CurrentCaller, calls: Ca
     session = await calls.sessions.get(SessionId(session_id), caller.user.id)
     body = await calls.log.body(session.id, seq if 0 < seq < _MAX_SEQ else 0)
     return Response(body.content, headers=content_headers(f"body-{seq}", body.content[:HEAD_BYTES]))
+
+
+@router.get(
+    "/sessions/{session_id}/events/{seq}/request",
+    response_class=Response,
+    dependencies=[ONE_PLACE],
+    responses={200: {"content": {"application/json": {"schema": {"type": "object"}}}}},
+)
+async def model_request(session_id: str, seq: int, caller: CurrentCaller, calls: Calls) -> Response:
+    """Return the whole of what a model was sent: an `llm.request` with all the turns before those it has itself."""
+    number = seq if 0 < seq < _MAX_SEQ else 0
+    whole = await calls.read_model_request(SessionId(session_id), caller.user.id, number)
+    return Response(whole, media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
 @router.get(

@@ -63,12 +63,14 @@ def feed_schema() -> dict[str, Any]:
         "title": {"type": "string"},
         "status": {"type": "string", "enum": [status.value for status in SessionStatus]},
         "model": text_or_null,
+        "preset": text_or_null,
         "options": {"type": "object", "additionalProperties": True},
         "pinned": {"type": "boolean"},
         "archived": {"type": "boolean"},
         "read_seq": count,
         "unread": count,
         "sandbox": text_or_null,
+        "active_at": time,
     }
     numbers: dict[str, Any] = {"last_seq": count, "updated_at": time}
     assert (tuple(shown), tuple(numbers)) == (SHOWN, NUMBERS)

@@ -15,8 +15,9 @@ from backend_api.domain.agent.questions import Answers
 from backend_api.domain.conversation.entity import RunId, SessionId
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.event_stream import EventStream, event_frame, gone
-from backend_api.interfaces.http.session_schemas import (
+from backend_api.interfaces.http.message_schemas import (
     AcceptedBody,
+    AnsweredBody,
     AnswersBody,
     CompactBody,
     CompactingBody,
@@ -39,18 +40,20 @@ CALLER_LEFT = "The client disconnected; the run continues."
 
 @router.post("/messages", status_code=202)
 async def send_message(session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls) -> AcceptedBody:
-    """Send a message. The run that answers it continues after this call returns."""
+    """Send a message. The run that answers it continues after this call returns. A run that waits for a person goes on
+    waiting and reads it after the decision; with `interrupt` what it waits for is denied, and it reads it at once."""
     accepted = await calls.send_message(SessionId(session_id), caller.user.id, body.message())
     return AcceptedBody.model_validate(accepted)
 
 
-@router.post("/questions/{question_id}", status_code=204, responses={409: {}})
+@router.post("/questions/{question_id}", responses={409: {}})
 async def answer_question(
     session_id: str, question_id: str, body: AnswersBody, caller: CurrentCaller, calls: Calls
-) -> Response:
-    """Answer a question of the agent (`question.asked`); its run continues. 409 when it is answered or expired."""
-    await calls.answer_wait(SessionId(session_id), caller.user.id, question_id, Answers(body.answers))
-    return Response(status_code=204)
+) -> AnsweredBody:
+    """Answer a question of the agent (`question.asked`); its run goes on once nothing else is waited for. 409 when it
+    is answered or expired."""
+    resolved = await calls.answer_wait(SessionId(session_id), caller.user.id, question_id, Answers(body.answers))
+    return AnsweredBody(question_id=question_id, is_waiting=not resolved.is_queued)
 
 
 @router.post("/approvals/{approval_id}", responses={409: {}})
@@ -83,8 +86,8 @@ async def decide_plan(
 async def run(
     session_id: str, body: MessageBody, caller: CurrentCaller, calls: Calls, options: Options, request: Request
 ) -> RunResultBody:
-    """Send a message and wait for the end of the run, or until it waits for a person (status `waiting`). Disconnecting
-    early frees the slot and does not stop the run."""
+    """Send a message and wait for the end of the run, or until it waits for a person (status `waiting`), as it may
+    already. Disconnecting early frees the slot and does not stop the run."""
     following = calls.follow_run.wait_for_result(
         SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
     )
@@ -136,7 +139,8 @@ async def compact(
     session_id: str, caller: CurrentCaller, calls: Calls, body: CompactBody | None = None
 ) -> CompactingBody:
     """Have the conversation so far replaced by a summary of it for the model, before its next answer where a run is at
-    work, else at once. 409 where nothing was said yet."""
+    work, else at once. What is asked for with a focus while a summary is written comes after it. 409 where nothing
+    was said yet."""
     run_id = await calls.compact_session(SessionId(session_id), caller.user.id, body.focus if body else None)
     return CompactingBody(run_id=run_id)
 

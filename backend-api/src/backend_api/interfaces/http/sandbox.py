@@ -8,7 +8,7 @@ from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.tickets import ScreenMode
 from backend_api.interfaces.http.caller import CurrentCaller
 from backend_api.interfaces.http.schemas import AnswerBody, RequestBody, Time
-from backend_api.interfaces.http.session_schemas import SandboxBody
+from backend_api.interfaces.http.state_schemas import SandboxBody
 from backend_api.interfaces.http.use_cases import Calls
 
 router = APIRouter(prefix="/api/sessions/{session_id}", tags=["computer"])

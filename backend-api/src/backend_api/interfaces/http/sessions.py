@@ -13,9 +13,9 @@ from backend_api.interfaces.http.session_schemas import (
     ReadBody,
     SessionBody,
     SessionPageBody,
-    StateBody,
     UpdateSessionBody,
 )
+from backend_api.interfaces.http.state_schemas import StateBody
 from backend_api.interfaces.http.use_cases import Calls
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])

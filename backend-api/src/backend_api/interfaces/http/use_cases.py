@@ -19,9 +19,12 @@ from backend_api.application.conversation.follow_events import FollowEvents
 from backend_api.application.conversation.follow_run import FollowRun
 from backend_api.application.conversation.follow_sessions import FollowSessions
 from backend_api.application.conversation.mark_read import MarkRead
+from backend_api.application.conversation.read_model_request import ReadModelRequest
 from backend_api.application.conversation.read_state import ReadState
+from backend_api.application.conversation.read_usage import ReadUsage
 from backend_api.application.conversation.resume_run import ResumeRun
 from backend_api.application.conversation.send_message import SendMessage
+from backend_api.application.conversation.session_rules import OptionRules
 from backend_api.application.conversation.stop_run import StopRun
 from backend_api.application.conversation.stream_slots import StreamSlots
 from backend_api.application.conversation.update_session import UpdateSession
@@ -41,7 +44,10 @@ from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
-from backend_api.domain.agent.model import ModelInfo
+from backend_api.application.settings.change_setting import ChangeSetting
+from backend_api.application.settings.effective_settings import OpenEffectiveSettings
+from backend_api.application.settings.read_settings import ReadSettings
+from backend_api.application.settings.try_key import TryKey
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import EventLog, SessionRepository
@@ -94,6 +100,8 @@ class UseCases:
     stream_slots: StreamSlots
     answer_slots: AnswerSlots
     log: EventLog
+    read_model_request: ReadModelRequest
+    read_usage: ReadUsage
     own_sandbox: OwnSandbox
     sandboxes: Sandboxes
     workspace: Workspace
@@ -105,7 +113,11 @@ class UseCases:
     links: FileLinks
     issue_ticket: IssueTicket
     open_screen: OpenScreen
-    models: tuple[ModelInfo, ...]
+    rules: OptionRules
+    effective_settings: OpenEffectiveSettings
+    read_settings: ReadSettings
+    change_setting: ChangeSetting
+    try_key: TryKey
     tools: tuple[ToolSpec, ...]
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])

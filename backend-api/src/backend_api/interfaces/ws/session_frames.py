@@ -7,15 +7,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, StringConstraints, TypeAdapter, field_validator
 from pydantic_core import PydanticCustomError
 
-from backend_api.interfaces.http.schemas import RequestBody
-from backend_api.interfaces.http.session_schemas import (
+from backend_api.interfaces.http.message_schemas import (
     Answers,
     DecisionBody,
     Identifier,
     MessageBody,
-    OptionsBody,
     PlanDecisionBody,
 )
+from backend_api.interfaces.http.option_schemas import OptionsBody
+from backend_api.interfaces.http.schemas import RequestBody
 
 
 class AuthFrame(RequestBody):
@@ -30,7 +30,8 @@ class MessageFrame(MessageBody):
 
 
 class InterruptFrame(MessageBody):
-    """A message that cuts the turn of the run at work. One that does not is a message frame."""
+    """A message that cuts the turn of the run at work, or denies what it waits for. One that does not is a message
+    frame."""
 
     type: Literal["interrupt"]
     interrupt: bool = True
@@ -64,16 +65,18 @@ class AnswerFrame(RequestBody):
 
 
 class OptionsFrame(OptionsBody):
-    """Only what is given changes; null takes an option, or the model, back."""
+    """Only what is given changes; null takes an option, the model or the preset back."""
 
     type: Literal["options"]
     model: str | None = Field(default=None, max_length=200)
+    preset: str | None = Field(default=None, max_length=200)
 
     def changes(self) -> dict[str, Any]:
         """Of the session."""
-        options = self.model_dump(exclude={"type", "model"}, exclude_unset=True)
-        model = {"model": self.model} if "model" in self.model_fields_set else {}
-        return model | ({"options": options} if options else {})
+        beside = ("model", "preset")
+        options = self.model_dump(exclude={"type", *beside}, exclude_unset=True)
+        chosen = {name: getattr(self, name) for name in beside if name in self.model_fields_set}
+        return chosen | ({"options": options} if options else {})
 
 
 class PingFrame(RequestBody):

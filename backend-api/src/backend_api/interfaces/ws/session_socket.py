@@ -25,6 +25,8 @@ from backend_api.interfaces.trust import trust_peer
 from backend_api.interfaces.ws.close_codes import TOO_SLOW, TRY_AGAIN, close_code, end_code
 from backend_api.interfaces.ws.session_commands import carry_out
 from backend_api.interfaces.ws.session_frames import FRAMES, AuthFrame, Saying
+from service_kit.bounded_json import has_at_most
+from service_kit.problems import MAX_ERROR_CHARACTERS
 
 router = APIRouter()
 logger = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ logger = logging.getLogger(__name__)
 AUTH_DEADLINE_S = 5.0
 SEND_DEADLINE_S = 35.0
 MAX_FRAME_CHARACTERS = 1_500_000
+MOST_VALUES = 2_000
 _BEARER = "bearer."
 _MAX_SEQ = 2**53
 _MAX_DIGITS = 32
@@ -139,12 +142,14 @@ class _Conversation:
             raise InvalidError("A frame must be text.", field="frame")
         if len(text) > MAX_FRAME_CHARACTERS:
             raise InvalidError("This frame is too long.", field="frame")
+        if not has_at_most(text.encode("utf-8", "surrogatepass"), MOST_VALUES):
+            raise InvalidError("This frame has too many values or is nested too deeply.", field="frame")
         try:
             return FRAMES.validate_json(text)
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
             field = ".".join(str(part) for part in first["loc"]) or "frame"
-            raise InvalidError(str(first["msg"]), field=field) from error
+            raise InvalidError(str(first["msg"])[:MAX_ERROR_CHARACTERS], field=field[:MAX_ERROR_CHARACTERS]) from error
 
     def _error(self, error: DomainError) -> dict[str, Any]:
         return {

@@ -6,7 +6,7 @@ export interface ToolCard {
   readonly name: string
   readonly arguments: Readonly<Record<string, unknown>>
   readonly phrase: string
-  readonly outcome: 'asking' | 'running' | 'succeeded' | 'failed' | 'cut'
+  readonly outcome: 'asking' | 'running' | 'succeeded' | 'failed' | 'refused' | 'cut'
   /** When it began to run; null while the computer it runs on is awaited. */
   readonly startedAt: string | null
   readonly durationMs: number | null

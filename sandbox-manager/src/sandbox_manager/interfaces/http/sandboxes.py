@@ -24,11 +24,12 @@ router = APIRouter(prefix="/sandboxes", tags=["sandboxes"], dependencies=[Depend
 
 @router.post("", status_code=201, responses={200: {"model": Sandbox}})
 async def create(body: CreateSandbox, wired: Wired, response: Response) -> Sandbox:
-    """Give a session its one sandbox; 200 when it already has one. It waits in line while there is no room."""
+    """Give a session its one sandbox; 200 when it already has one. It waits in line while there is no room, or
+    its user has as many running as allowed."""
     created = await wired.create(body.session_id, body.user_id)
     if not created.is_new:
         response.status_code = 200
-    return to_wire(created.sandbox, queue_position=await wired.get.position(created.sandbox))
+    return to_wire(created.sandbox, await wired.get.place_in_line(created.sandbox))
 
 
 @router.get("")
@@ -44,14 +45,14 @@ async def get(
 ) -> Sandbox:
     """One sandbox; with `wait_ms` once it left `starting` or `queued`, or at the deadline."""
     sandbox = await wired.get(sandbox_id, wait_ms / 1000)
-    return to_wire(sandbox, queue_position=await wired.get.position(sandbox))
+    return to_wire(sandbox, await wired.get.place_in_line(sandbox))
 
 
 @router.post("/{sandbox_id}/renew", responses=_REFUSED)
 async def renew(sandbox_id: _SandboxId, wired: Wired) -> Sandbox:
     """Count as activity."""
     sandbox = await wired.renew(sandbox_id)
-    return to_wire(sandbox, queue_position=await wired.get.position(sandbox))
+    return to_wire(sandbox, await wired.get.place_in_line(sandbox))
 
 
 @router.post("/{sandbox_id}/pause", responses=_REFUSED)
@@ -64,7 +65,7 @@ async def pause(sandbox_id: _SandboxId, wired: Wired) -> Sandbox:
 async def resume(sandbox_id: _SandboxId, wired: Wired) -> Sandbox:
     """Let a paused one go on, or wait in line while there is no room. The same for one that runs."""
     sandbox = await wired.resume(sandbox_id)
-    return to_wire(sandbox, queue_position=await wired.get.position(sandbox))
+    return to_wire(sandbox, await wired.get.place_in_line(sandbox))
 
 
 @router.post("/{sandbox_id}/tokens", status_code=201, responses=_REFUSED)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from contracts.sandboxes import Sandbox, SandboxStatus
 from sandbox_manager.domain import sandbox as domain
+from sandbox_manager.domain.admission import QueuePlace
 
 
-def to_wire(sandbox: domain.Sandbox, *, queue_position: int | None = None) -> Sandbox:
+def to_wire(sandbox: domain.Sandbox, place: QueuePlace | None = None) -> Sandbox:
     return Sandbox(
         id=sandbox.id,
         session_id=sandbox.identity.session_id,
@@ -28,5 +29,6 @@ def to_wire(sandbox: domain.Sandbox, *, queue_position: int | None = None) -> Sa
         # Where it is their number that is near its limit, the notice alone says so.
         disk_fill=sandbox.fill.name.lower() if sandbox.disk_notice and sandbox.disk_limit_mb else None,
         disk_limit_mb=sandbox.disk_limit_mb,
-        queue_position=queue_position,
+        queue_position=place.position if place else None,
+        queue_reason=place.reason if place else None,
     )

@@ -28,8 +28,8 @@ def root() -> Iterator[Path]:
     subprocess.run(["rm", "-rf", str(root)], check=True)
 
 
-def _nowhere(_: str) -> None:
-    return None
+def _nowhere(_: str, path: str | None = None) -> None:
+    del path
 
 
 @pytest.fixture(params=["rg", "python"])
@@ -106,4 +106,19 @@ def test_a_module_in_the_folder_that_is_searched_is_not_run(root: Path, monkeypa
     for name in ("re.py", "os.py", "tool_api.py", "sitecustomize.py"):
         (root / name).write_text("open('run', 'w')\n# needle\n")
     assert len(found(root, "needle").lines) == 4
+    assert not (root / "run").exists()
+
+
+def test_no_program_that_the_agent_put_into_its_home_is_run(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What only reads needs no approval and runs in plan mode too."""
+    programs = tmp_path / ".local" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "rg").write_text(f"#!/bin/sh\ntouch {root}/run\n")
+    (programs / "rg").chmod(0o755)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    (root / "plain").write_text("a needle\n")
+    assert found(root, "needle").lines == ["plain:1:a needle"]
     assert not (root / "run").exists()

@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import tool_api
+from tool_api.own_programs import find_program
 from tool_api.workspace import Located
 
 MAX_OUTPUT_BYTES = 200_000
@@ -70,7 +70,7 @@ async def search(place: Located, pattern: str, *, ignore_case: bool) -> Found:
 
 
 def _command(pattern: str, target: str, *, ignore_case: bool) -> list[str]:
-    ripgrep = shutil.which("rg")
+    ripgrep = find_program("rg")
     if ripgrep is None:
         flags = "i" if ignore_case else ""
         return [sys.executable, "-I", "-S", "-c", _WITHOUT_RIPGREP, _SOURCES, pattern, target, flags]

@@ -6,7 +6,7 @@ from backend_api.domain.agent.capability import ALLOW, Ask, Capability, Proposed
 from backend_api.domain.agent.tool_rules import is_named
 
 
-def approval(*, expires_s: float = 300.0) -> Capability:
+def approval(*, expires_s: float) -> Capability:
     """Undecided after `expires_s` seconds a call is denied. What reads never asks. Of the session's rules the one that
     asks counts before the one that allows, and both before `enable_approval`."""
 

@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 from backend_api.domain.agent.capability import Capability, Compact, Projection, Setup
-from backend_api.domain.agent.model import AssistantTurn
-from backend_api.domain.agent.sizes import CHARACTERS_A_TOKEN, PICTURE_TOKENS, weight_of_turn
-from backend_api.domain.agent.thread import Conversation
-
-THRESHOLD = 0.7
-"""Of the model's window."""
+from backend_api.domain.agent.context_size import uncounted_tokens
+from backend_api.domain.agent.conversation import Conversation
+from backend_api.domain.agent.sizes import CountTokens, most_tokens
 
 
-def compaction(*, threshold: float = THRESHOLD) -> Capability:
-    """What the provider counted last is believed, and what came since is estimated. One that failed is not tried again
-    in the same run, and one that was just made is not made again before there was an answer."""
+def compaction(*, threshold: float) -> Capability:
+    """`threshold` is a share of the model's window. What the provider counted last is believed, and what came since is
+    counted as its model does. One that failed is not tried again in the same run, and one that was just made is not
+    made again before there was an answer."""
 
     def brake(setup: Setup, conversation: Conversation) -> Compact | None:
         if conversation.has_compaction_failed:
             return None
-        size = size_of(setup, conversation)
         if (wanted := conversation.compaction_wanted) is not None:
+            size = size_of(setup, conversation, setup.count_tokens)
             return Compact(kind="manual", size=size, focus=wanted.focus)
-        if conversation.is_just_compacted:
+        limit = threshold * setup.context_window
+        # Mostly it is far from it, and not worth being counted exactly.
+        if conversation.is_just_compacted or size_of(setup, conversation, most_tokens) < limit:
             return None
-        return Compact(kind="auto", size=size) if size >= threshold * setup.context_window else None
+        size = size_of(setup, conversation, setup.count_tokens)
+        return Compact(kind="auto", size=size) if size >= limit else None
 
     opened_anew = Projection(apply=lambda conversation: conversation, is_due=lambda known: known.is_compacted)
     return Capability(name="compaction", brake=brake, projections=[opened_anew])
 
 
-def size_of(setup: Setup, conversation: Conversation) -> int:
-    """About as many tokens as the next call reads."""
-    turns = conversation.turns
-    begin, characters = 0, 0
-    if conversation.context_tokens:
-        begin = next((at for at in reversed(range(len(turns))) if isinstance(turns[at], AssistantTurn)), -1) + 1
-    else:
-        characters += conversation.opened.system.size if conversation.opened else 0
-        characters += sum(len(tool.offer) for tool in setup.tools)
-    characters += sum(weight_of_turn(turn) for turn in turns[begin:])
-    shown = sum(index >= begin for index in conversation.pictures)
-    return conversation.context_tokens + characters // CHARACTERS_A_TOKEN + shown * PICTURE_TOKENS
+def size_of(setup: Setup, conversation: Conversation, count: CountTokens) -> int:
+    """About as many tokens as the next call reads: what the last one read and wrote, and what came since."""
+    return conversation.context_tokens + uncounted_tokens(setup, conversation, count)

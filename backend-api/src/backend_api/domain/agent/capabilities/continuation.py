@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.capability import Capability, GiveUp, GoOn
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import Notice
-from backend_api.domain.agent.thread import Conversation
 
 MOST = 3
 """In a run."""

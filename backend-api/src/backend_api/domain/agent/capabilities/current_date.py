@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backend_api.domain.agent.capability import Capability, Setup
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextNote
-from backend_api.domain.agent.thread import Conversation
 
 
 def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
@@ -14,4 +14,4 @@ def _notes(setup: Setup, conversation: Conversation) -> Sequence[ContextNote]:
     return [ContextNote(kind="day", text=f"Today is {setup.now():%A, %d %B %Y} (UTC).")]
 
 
-DAY = Capability(name="day", notes=_notes)
+CURRENT_DATE = Capability(name="current date", notes=_notes)

@@ -10,30 +10,27 @@ from bisect import bisect_left
 from dataclasses import replace
 
 from backend_api.domain.agent.capability import Capability, Projection
-from backend_api.domain.agent.events import ContextOpened
-from backend_api.domain.agent.model import AssistantTurn, ToolTurn
-from backend_api.domain.agent.sizes import CHARACTERS_A_TOKEN, weight
-from backend_api.domain.agent.thread import Conversation
+from backend_api.domain.agent.conversation import Conversation
+from backend_api.domain.agent.events import ContextCompacted, ContextOpened
+from backend_api.domain.agent.model import ToolTurn
+from backend_api.domain.agent.sizes import estimated_tokens, tokens_of
 
 KEPT = 3
 """Results, the last ones."""
 LONGER_THAN = 100
 """Characters. Shorter ones are left as they are."""
 MARKER = "[Previous: used {tool}]"
-MIN_TOKENS = 20_000
-"""A tenth of the usual window. To read the rest anew costs some ten times what one turn costs that finds it cached, so
-that a smaller step is paid for by a few turns only."""
 
 
-def old_results(*, min_tokens: int = MIN_TOKENS) -> Capability:
+def old_results(*, min_tokens: int) -> Capability:
     """Replaces results once that frees `min_tokens`, or where the context is opened anew for another reason."""
 
     def is_due(conversation: Conversation) -> bool:
-        begin, end = _replaced(conversation), _replaceable(conversation)
-        freed = sum(_freed(conversation, index) for index in conversation.results[begin:end])
-        return conversation.opened is not None and freed // CHARACTERS_A_TOKEN >= min_tokens
+        freed = _freed(conversation, _replaceable(conversation))
+        return conversation.opened is not None and freed >= min_tokens
 
-    return Capability(name="old results", projections=[Projection(apply=_apply, is_due=is_due, limit=_limit)])
+    projection = Projection(apply=_apply, is_due=is_due, limit=_limit, tell=_tell)
+    return Capability(name="old results", projections=[projection])
 
 
 def _apply(conversation: Conversation) -> Conversation:
@@ -45,15 +42,12 @@ def _apply(conversation: Conversation) -> Conversation:
     for index in results[:count]:
         turn = turns[index]
         if isinstance(turn, ToolTurn) and _is_long(turn):
-            turns[index] = ToolTurn(
-                call_id=turn.call_id,
-                name=turn.name,
-                output=MARKER.format(tool=turn.name),
-                success=turn.success,
-                pictures=turn.pictures,
-                note=turn.note,
-            )
+            turns[index] = turn.once("marker", _marker)
     return replace(conversation, turns=turns, lasting=lasting)
+
+
+def _marker(turn: ToolTurn) -> ToolTurn:
+    return replace(turn, output=MARKER.format(tool=turn.name))
 
 
 def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
@@ -69,14 +63,31 @@ def _replaced(conversation: Conversation) -> int:
 
 def _replaceable(conversation: Conversation) -> int:
     """How many of the first results may be replaced: not the last ones, nor any that the model has not seen yet."""
-    turns = conversation.turns
-    answered = next((at for at in reversed(range(len(turns))) if isinstance(turns[at], AssistantTurn)), 0)
-    return max(min(bisect_left(conversation.results, answered), len(conversation.results) - KEPT), 0)
+    read = bisect_left(conversation.results, conversation.unread_from)
+    return max(min(read, len(conversation.results) - KEPT), 0)
 
 
-def _freed(conversation: Conversation, index: int) -> int:
-    turn = conversation.turns[index]
-    return weight(turn.output) if isinstance(turn, ToolTurn) and _is_long(turn) else 0
+def _tell(conversation: Conversation, opened: ContextOpened) -> ContextCompacted | None:
+    freed = _freed(conversation, opened.replaced)
+    if not freed:
+        return None
+    last = conversation.turns[conversation.results[opened.replaced - 1]]
+    uncounted = tokens_of(conversation.turns[conversation.uncounted_from :], estimated_tokens)
+    before = conversation.context_tokens + uncounted
+    return ContextCompacted(
+        kind="micro",
+        before=before,
+        after=max(before - freed, 0),
+        through_seq=last.seq if isinstance(last, ToolTurn) else 0,
+        summary="",
+    )
+
+
+def _freed(conversation: Conversation, end: int) -> int:
+    """About as many tokens as it takes away to replace the results before the one of number `end`, those that are not
+    yet."""
+    results = [conversation.turns[index] for index in conversation.results[_replaced(conversation) : end]]
+    return sum(estimated_tokens(one.output) for one in results if isinstance(one, ToolTurn) and _is_long(one))
 
 
 def _is_long(turn: ToolTurn) -> bool:

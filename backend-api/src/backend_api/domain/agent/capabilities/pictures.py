@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import replace
 
 from backend_api.domain.agent.capability import Capability, Projection
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ContextOpened
-from backend_api.domain.agent.model import AssistantTurn, ToolTurn, Turn
-from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES
-from backend_api.domain.agent.thread import Conversation
+from backend_api.domain.agent.model import ToolTurn, Turn
+from backend_api.domain.agent.pictures import MAX_PICTURE_BYTES, MOST_PICTURES, MOST_PICTURES_BYTES
 
-MOST, MOST_BYTES = 20, 8_000_000
-"""In a request. Of more than so many, Anthropic takes only smaller ones."""
 KEPT, KEPT_BYTES = 4, MAX_PICTURE_BYTES
 """Of those the model has seen, at an opening: few, so that the next one is not due soon."""
 BLIND = "A picture was taken here. You can't see pictures."
@@ -30,18 +29,22 @@ def _apply(conversation: Conversation) -> Conversation:
         if isinstance(turn, ToolTurn):
             left_out = TOO_LARGE if _size(turn) > MAX_PICTURE_BYTES else LEFT_OUT
             note = left_out if opened.vision else BLIND
-            # Not by `replace`, which takes three times as long: a long session has thousands.
-            turns[index] = ToolTurn(
-                call_id=turn.call_id, name=turn.name, output=turn.output, success=turn.success, note=note
-            )
+            turns[index] = turn.once(note, _NOTED[note])
     return replace(conversation, turns=turns, pictures=shown)
+
+
+def _noted(note: str) -> Callable[[ToolTurn], ToolTurn]:
+    return lambda turn: replace(turn, pictures=(), note=note)
+
+
+_NOTED = {note: _noted(note) for note in (BLIND, LEFT_OUT, TOO_LARGE)}
 
 
 def _is_due(conversation: Conversation) -> bool:
     if not conversation.pictures or conversation.opened is None:
         return False
     shown = _shown(conversation, conversation.opened)
-    return len(shown) > MOST or sum(_size(conversation.turns[index]) for index in shown) > MOST_BYTES
+    return len(shown) > MOST_PICTURES or sum(_size(conversation.turns[index]) for index in shown) > MOST_PICTURES_BYTES
 
 
 def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
@@ -51,11 +54,10 @@ def _limit(conversation: Conversation, opened: ContextOpened) -> ContextOpened:
         return opened
     last = conversation.opened
     shown = _shown(conversation, last) if last is not None and last.vision else _candidates(conversation)
-    turns = conversation.turns
-    answered = next((at for at in reversed(range(len(turns))) if isinstance(turns[at], AssistantTurn)), -1)
+    turns, unread_from = conversation.turns, conversation.unread_from
     kept = size = 0
     for index in reversed(shown):
-        most, most_bytes = (MOST, MOST_BYTES) if index > answered else (KEPT, KEPT_BYTES)
+        most, most_bytes = (MOST_PICTURES, MOST_PICTURES_BYTES) if index >= unread_from else (KEPT, KEPT_BYTES)
         size += _size(turns[index])
         if kept >= most or size > most_bytes:
             break

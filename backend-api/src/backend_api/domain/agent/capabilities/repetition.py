@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from backend_api.domain.agent.calls_made import CallMade
 from backend_api.domain.agent.capability import Capability, Setup
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import ContextNote
-from backend_api.domain.agent.thread import Conversation
 
 TIMES = 3
 LONGEST_CYCLE = 5

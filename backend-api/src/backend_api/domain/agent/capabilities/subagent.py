@@ -1,4 +1,4 @@
-"""Who it works for, where it is not the agent that the person talks to."""
+"""Who a sub-agent works for, and who reads what it says."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backend_api.domain.agent.capability import Capability, Conclude, Setup
+from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.ending import Ending
 from backend_api.domain.agent.events import ContextNote, Notice
-from backend_api.domain.agent.thread import Conversation
 
 TOLD_IN_LAST = 3
 """Turns."""

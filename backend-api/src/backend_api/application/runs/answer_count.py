@@ -1,4 +1,4 @@
-"""How many answers the agents of a run that work for its main one have begun, and how many they are at."""
+"""How many answers the sub-agents of a run have begun, and how many they are at."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 
-class Answering:
+class AnswerCount:
     """Those that were recorded are counted again by whoever takes the run over."""
 
     def __init__(self) -> None:
@@ -16,7 +16,7 @@ class Answering:
         self._over = asyncio.Event()
 
     @contextmanager
-    def one(self) -> Generator[None]:
+    def count_one(self) -> Generator[None]:
         """While an agent is at an answer, until what it used is counted."""
         self.begun += 1
         self.at_work += 1
@@ -27,7 +27,7 @@ class Answering:
             self._over.set()
             self._over = asyncio.Event()
 
-    async def one_over(self) -> None:
+    async def wait_for_one(self) -> None:
         """Until one of those at work is over."""
         if self.at_work:
             await self._over.wait()

@@ -1,4 +1,4 @@
-"""Every test that docs/security.md names exists."""
+"""Every test that a page of the documentation names exists."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("docs/security.md", "docs/agent-tests.md")
 _NAMED = re.compile(r"`([\w./-]*?)(?:::(\w+))?`")
 
 
-def missing() -> list[str]:
-    """What is named and not there. `::name` alone goes on with the file named before it."""
+def missing(page: str) -> list[str]:
+    """What is named there and is not. `::name` alone goes on with the file named before it."""
     places = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "tests").rglob("test_*.py")}
     found: list[str] = []
     text = ""
-    for file, name in _NAMED.findall((ROOT / "docs" / "security.md").read_text(encoding="utf-8")):
+    for file, name in _NAMED.findall((ROOT / page).read_text(encoding="utf-8")):
         if file.endswith(".py") and Path(file).name.startswith("test_"):
             texts = [
                 path.read_text(encoding="utf-8") for place, path in places.items() if f"/{place}".endswith(f"/{file}")
@@ -29,9 +30,9 @@ def missing() -> list[str]:
 
 
 def main() -> int:
-    gone = missing()
-    for name in gone:
-        print(f"docs/security.md names a test that is not there: {name}")
+    gone = [(page, name) for page in PAGES for name in missing(page)]
+    for page, name in gone:
+        print(f"{page} names a test that is not there: {name}")
     return 1 if gone else 0
 
 

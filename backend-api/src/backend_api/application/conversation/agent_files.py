@@ -1,0 +1,51 @@
+"""Files that are written into a session's workspace for its agent to read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.errors import DomainError
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.ports import Sandboxes, Upload, Workspace
+
+logger = logging.getLogger(__name__)
+
+WITHIN_S = 60.0
+_LIVING = ("ready", "paused")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFiles:
+    """A session without a computer gets none for a file, and one that can't be written, or takes its computer more
+    than `within_s` seconds, is done without: the log keeps all of it."""
+
+    sandboxes: Sandboxes
+    workspace: Workspace
+    within_s: float = WITHIN_S
+
+    async def write(
+        self, session_id: SessionId, user_id: UserId, folder: str, name: str, chunks: AsyncIterator[bytes]
+    ) -> str | None:
+        """The file's path in the workspace, None where there is none."""
+        path = f"{folder}/{name}"
+        try:
+            async with asyncio.timeout(self.within_s):
+                if (await self.sandboxes.status(session_id)).status not in _LIVING:
+                    return None
+                sandbox = await self.sandboxes.ensure(session_id, user_id)
+                paths = await self.workspace.upload(sandbox, folder, _one(Upload(name=name, chunks=chunks)))
+        except (DomainError, TimeoutError) as error:
+            reason = error.detail if isinstance(error, DomainError) else f"not written within {self.within_s:g} s"
+            fields = {"session_id": session_id, "path": path, "reason": reason}
+            logger.warning("a file for the agent could not be written", extra=fields)
+            return None
+        # The model is told the path in words of ours, so it is ours: what the sandbox says may be anything.
+        return path if path in paths else None
+
+
+async def _one(upload: Upload) -> AsyncIterator[Upload]:
+    yield upload

@@ -1,0 +1,111 @@
+"""Hides secrets in what is kept of model calls: those the deployment has, and whatever looks like one."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, cast
+from urllib.parse import quote
+
+MASKED = "[masked]"
+MIN_CHARACTERS = 8
+"""Shorter ones, such as a key of `none`, are found in any text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What looks like a secret. One of the `signs`, in small letters, is in any text that has it: looking for these
+    takes a tenth of the time."""
+
+    signs: tuple[str, ...]
+    pattern: re.Pattern[str]
+    instead: str | Callable[[re.Match[str]], str] = MASKED
+
+
+_TOKEN = re.compile(r"\beyJ")
+
+
+def _without_token(found: re.Match[str]) -> str:
+    token = _TOKEN.search(found[0])
+    return found[0] if token is None else f"{found[0][: token.start()]}{MASKED}"
+
+
+_LOOKS = (
+    _Look(
+        ("bearer", "basic"),
+        re.compile(r"\b(bearer|basic)(\s+)(?=[^\s\"']*[\d=])[A-Za-z0-9._~+/=-]{12,}", re.IGNORECASE),
+        rf"\1\2{MASKED}",
+    ),
+    _Look(("sk-", "sk_", "pk-", "pk_", "rk-", "rk_"), re.compile(r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}")),
+    _Look(
+        ("gh", "glpat-", "hf_", "tvly-", "xox", "npm_"),
+        re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|hf_|tvly-|xox[abeprs]-|npm_)[A-Za-z0-9_-]{16,}"),
+    ),
+    _Look(("akia", "asia", "aiza"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{35}")),
+    # From where a word begins: from each of many `-eyJ` in a long one all the rest of it would be looked through.
+    _Look(
+        ("eyj",),
+        re.compile(r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]*?\beyJ)[A-Za-z0-9_-]{11,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+        _without_token,
+    ),
+    _Look(
+        ("private key",),
+        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL),
+    ),
+    _Look(("://",), re.compile(r"(://[^\s/:@]{0,100}:)[^\s/@]{1,200}(?=@)"), rf"\1{MASKED}"),
+)
+_GIVEN = re.compile(r"([:=]\s{0,3}[\"']?)(?=[^\s\"',;:=]*\d)[^\s\"',;:=]{8,}")
+_SECRET_BEFORE = re.compile(
+    r"(?:api[_-]?key|secret(?:[_-]?key)?|access[_-]?(?:key|token)|auth[_-]?token|passw(?:or)?d|pwd)[\"']?\s{0,3}$",
+    re.IGNORECASE,
+)
+_LONGEST_NAME = 20
+_SECRET_NAME = re.compile(r"(?i)^(?:.*[_-])?(?:api_?-?key|secret|token|passw(?:or)?d|authorization|cookie)$")
+
+
+class Mask:
+    """`secrets` are those the deployment has, in whatever form they may stand in a text."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        forms = {form for secret in secrets if len(secret) >= MIN_CHARACTERS for form in _forms(secret)}
+        self._known = sorted(forms, key=len, reverse=True)
+
+    def text(self, text: str) -> str:
+        """The text without secrets."""
+        for form in self._known:
+            text = text.replace(form, MASKED)
+        small = text.lower()
+        for look in _LOOKS:
+            if any(sign in small for sign in look.signs):
+                text = look.pattern.sub(look.instead, text)
+        # Found by what comes after the name, as a name may stand at any place.
+        return _GIVEN.sub(_without_value, text)
+
+    def value(self, value: Any) -> Any:
+        """The same of all texts in a JSON value; one whose name says that it is a secret is masked whole."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {self.text(name): self._named(name, one) for name, one in cast("dict[str, Any]", value).items()}
+        if isinstance(value, (list, tuple)):
+            return [self.value(one) for one in cast("list[Any]", value)]
+        return value
+
+    def _named(self, name: str, value: Any) -> Any:
+        return MASKED if isinstance(value, str) and value and _SECRET_NAME.match(name) else self.value(value)
+
+
+def _without_value(found: re.Match[str]) -> str:
+    before = found.string[max(found.start() - _LONGEST_NAME, 0) : found.start()]
+    return f"{found[1]}{MASKED}" if _SECRET_BEFORE.search(before) else found[0]
+
+
+def _forms(secret: str) -> Iterable[str]:
+    yield secret
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield quote(secret, safe="")
+    yield b64encode(secret.encode()).decode().rstrip("=")

@@ -1,0 +1,75 @@
+"""Set or take back one setting of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from backend_api.application.conversation.session_rules import check_tools
+from backend_api.application.identity.limits import Limits
+from backend_api.application.settings.open_settings import OpenSettings, bound_to
+from backend_api.domain.agent.tools import ToolSpec
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.identity.ports import RateLimiter
+from backend_api.domain.settings.base_urls import BaseUrls
+from backend_api.domain.settings.entity import OwnSettings
+from backend_api.domain.settings.ports import SecretBox, SettingsStore, UserCatalogues
+from backend_api.domain.settings.table import ROLE_MODELS, TAVILY_API_KEY, Setting
+from backend_api.domain.settings.values import FIELD, refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeSetting:
+    """It acts from the next run on, in every process, once this returns; a run at work goes on as it began.
+
+    Raises `InvalidError` for `body.value`, `SecretsOffError`, `LimitError`, `StoreUnavailableError`.
+    """
+
+    store: SettingsStore
+    box: SecretBox
+    open_settings: OpenSettings
+    catalogues: UserCatalogues
+    base_urls: BaseUrls
+    tools: Sequence[ToolSpec]
+    may_search_with_own_key: bool
+    deployment_model: str
+    """What sessions begin with where neither they nor their user chose a model."""
+    limiter: RateLimiter
+    limits: Limits
+
+    async def __call__(self, user_id: UserId, setting: Setting, value: Any) -> OwnSettings:
+        """None takes it back. A secret that was given for the former value goes with it."""
+        await self.limiter.hit(f"settings:{user_id}", limit=self.limits.settings_per_minute, window_s=60)
+        kept = None if value is None else setting.check(value)
+        if kept is not None:
+            kept = await self._checked(setting, kept, await self.open_settings(user_id))
+        if setting.kind == "secret" and kept is not None:
+            kept = self.box.seal(kept, bound_to=bound_to(user_id, setting.name))
+        stored = await self.store.change(user_id, setting.name, kept, invalidates=setting.invalidates)
+        own = self.open_settings.opened(user_id, stored)
+        if setting.category == "models":
+            async with self.catalogues.of(own) as catalogue:
+                model = catalogue.default()
+            told = None if model.id == self.deployment_model else model.id
+            await self.store.tell_sessions(user_id, stored.version, told)
+        return own
+
+    async def _checked(self, setting: Setting, value: Any, own: OwnSettings) -> Any:
+        if setting.kind == "address":
+            value = self.base_urls.check(value)
+        if setting.kind == "tools":
+            check_tools(self.tools, setting.key, value, field=FIELD)
+        if setting == TAVILY_API_KEY and not self.may_search_with_own_key:
+            raise refused("This server searches without a key of Tavily (SEARCH_PROVIDER).")
+        wanted = own.with_value(setting, value)
+        if setting.kind == "model":
+            async with self.catalogues.of(own) as catalogue:
+                offered = {model.id: model for model in catalogue.models()}
+            if value not in offered:
+                raise refused("This model is not available. GET /api/models lists those that are.")
+            if setting in ROLE_MODELS.values() and offered[value].is_demo:
+                raise refused("The demo model is scripted: it does nothing in the place of another one.")
+        if setting.category == "models":
+            await self.catalogues.check(wanted)
+        return value

@@ -1,0 +1,26 @@
+"""It works as its preset says, with the tools that this leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backend_api.domain.agent.capabilities.denied_tools import switched_off
+from backend_api.domain.agent.capabilities.plan_mode import EXIT_TOOL
+from backend_api.domain.agent.capability import ALLOW, Capability, ProposedCall, Setup, Verdict
+from backend_api.domain.agent.tools import ToolSpec
+
+
+def _offers(setup: Setup, tool: ToolSpec) -> bool:
+    # The way out of plan mode is the person's, who chose that mode.
+    return tool.name == EXIT_TOOL or setup.preset.has(tool.name)
+
+
+def _gate(setup: Setup, call: ProposedCall) -> Verdict:
+    return ALLOW if _offers(setup, call.tool) else switched_off(call.tool)
+
+
+def _sections(setup: Setup) -> Sequence[str]:
+    return [setup.preset.prompt] if setup.preset.prompt else []
+
+
+PRESET = Capability(name="preset", sections=_sections, offers=_offers, gate=_gate)

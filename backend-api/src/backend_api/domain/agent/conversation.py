@@ -1,0 +1,92 @@
+"""One agent's conversation as its model reads it next: what a thread comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from backend_api.domain.agent.calls_made import CallMade
+from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
+from backend_api.domain.agent.events import CompactionWanted, ContextOpened, Usage
+from backend_api.domain.agent.known_plan import NO_PLAN, KnownPlan
+from backend_api.domain.agent.model import AssistantTurn, ToolTurn, Turn
+from backend_api.domain.agent.options import AgentMode
+from backend_api.domain.agent.pictures import Picture
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """What the model reads next. `seen_seq` is the last user message in it, `next_turn` the number of the run's next
+    model call, `is_answered` whether the run's last step already is a whole answer to all of it, `usage` what the run
+    used so far and `worked` how long workers had it up to `last_at`, `turns_of_others` how many model calls its other
+    agents began and `others_at_work` how many of those are not over, `continuations` how often it went on with an
+    answer. `opened` is what stands before it, `opened_at` the number of turns there were then, and `notes` what the
+    model was told last of each kind. `pictures` are the indices of the turns that have some, `results` those of
+    tools' results, `lasting` how many of the first turns will be sent unchanged whatever is left out next, and
+    `chosen` is what the session chose by now. `context_tokens` are those that the last model call read and wrote, 0
+    where that is not known, `last_calls` the last ones of tools since a person said something. The first
+    `closed_turns` stand for all up to the event `through_seq`, and are what a summary replaces; it `is_compacted`
+    until the next opening, and `is_just_compacted` until the next answer."""
+
+    turns: list[Turn]
+    seen_seq: int
+    next_turn: int
+    is_answered: bool
+    usage: Usage = field(default_factory=Usage)
+    continuations: int = 0
+    turns_of_others: int = 0
+    others_at_work: int = 0
+    opened: ContextOpened | None = None
+    opened_at: int = 0
+    notes: Mapping[str, str] = field(default_factory=dict[str, str])
+    pictures: Sequence[int] = ()
+    results: Sequence[int] = ()
+    lasting: int = 0
+    chosen: Chosen = NOTHING_CHOSEN
+    context_tokens: int = 0
+    last_calls: Sequence[CallMade] = ()
+    worked: timedelta = timedelta()
+    last_at: datetime | None = None
+    closed_turns: int = 0
+    through_seq: int = 0
+    is_compacted: bool = False
+    is_just_compacted: bool = False
+    has_compaction_failed: bool = False
+    compaction_wanted: CompactionWanted | None = None
+    plan: KnownPlan = NO_PLAN
+
+    @property
+    def unread_from(self) -> int:
+        """The first of its turns that came since the model last said something, which it has not read yet."""
+        turns = self.turns
+        return next((at for at in reversed(range(len(turns))) if isinstance(turns[at], AssistantTurn)), -1) + 1
+
+    @property
+    def uncounted_from(self) -> int:
+        """The first of its turns that are not among the `context_tokens`."""
+        return self.unread_from if self.context_tokens else 0
+
+    @property
+    def mode(self) -> AgentMode | None:
+        """The session's by now, None where nothing was said of it."""
+        return self.chosen.mode
+
+    def worked_until(self, now: datetime) -> timedelta:
+        """How long workers had the run, one of them until now."""
+        return self.worked + (now - self.last_at if self.last_at is not None else timedelta())
+
+    def shown_pictures(self) -> list[Picture]:
+        """Those of its turns that have some."""
+        turns = [self.turns[index] for index in self.pictures]
+        return [picture for turn in turns if isinstance(turn, ToolTurn) for picture in turn.pictures]
+
+    def reopened(self, opened: ContextOpened) -> Conversation:
+        """As it is sent after another opening."""
+        return replace(self, turns=without_thinking(self.turns), opened=opened, opened_at=len(self.turns))
+
+
+def without_thinking(turns: Iterable[Turn]) -> list[Turn]:
+    """What is left at an opening: providers bind thinking to every byte before it, and those have changed. A turn
+    without any stays the same one, with what was made of it once."""
+    return [replace(turn, thinking=()) if isinstance(turn, AssistantTurn) and turn.thinking else turn for turn in turns]

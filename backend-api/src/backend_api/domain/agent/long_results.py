@@ -1,0 +1,88 @@
+"""What a model reads of a result that is longer than it can take, and where it finds the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from backend_api.domain.agent.conversation import Conversation
+from backend_api.domain.agent.events import ToolCalled
+from backend_api.domain.agent.shortening import head_and_tail
+from backend_api.domain.agent.sizes import CountTokens, estimated_tokens, most_tokens, tokens_of
+from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS
+from backend_api.domain.agent.tools import Done
+
+LEAST_TOKENS = 500
+"""Of a result, however little is left."""
+SHARE_OF_ANSWER = 4
+"""At most this part of the window is kept for the next answer."""
+KEPT = (
+    "\n[... {count} characters left out. All of the result stands in the file {path}: read on there by parts, such as "
+    "some of its lines ...]\n"
+)
+NOT_KEPT = "\n[... {count} characters left out, which are kept nowhere that you can read: ask for less at a time ...]\n"
+
+KeepResult = Callable[[ToolCalled, str], Awaitable[str | None]]
+"""Keeps the whole result of a call for the agent; its path in the workspace, None where there is no workspace."""
+
+
+async def not_kept(called: ToolCalled, output: str) -> None:
+    """Nobody keeps any."""
+    del called, output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """The window of a model as the results of a step find it: the conversation before them, of which its provider said
+    that the last answer read and wrote `read` tokens, 0 where it did not tell, and `calls` that share what is left."""
+
+    conversation: Conversation
+    calls: int
+    read: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultLimits:
+    """Sizes in tokens: the `window` of the agent's model, and what is kept of it for an `answer`."""
+
+    window: int
+    answer: int
+    count_tokens: CountTokens = estimated_tokens
+    keep: KeepResult = not_kept
+
+    async def fitted(self, called: ToolCalled, done: Done, room: Room) -> Done:
+        """With what the model is to read of it, where that is not all: head and tail, and a reference to the whole."""
+        output = done.output
+        most = most_tokens(output) if len(output) <= MAX_RESULT_CHARACTERS else None
+        if most is not None and most <= LEAST_TOKENS:
+            return done
+        tokens = self._tokens_each(room)
+        if most is not None and most <= tokens:
+            return done
+        counted = self.count_tokens(output)
+        if most is not None and counted <= tokens:
+            return done
+        path = await self.keep(called, output)
+        limit = min(MAX_RESULT_CHARACTERS, len(output) * tokens // max(counted, 1))
+        read = cut(output, limit, path)
+        while limit > LEAST_TOKENS and self.count_tokens(read) > tokens:
+            # What is left of it may be of other stuff than the rest.
+            limit = limit * 3 // 4
+            read = cut(output, limit, path)
+        return replace(done, read=read)
+
+    def _tokens_each(self, room: Room) -> int:
+        used = room.read or self._used(room.conversation)
+        left = self.window - used - min(self.answer, self.window // SHARE_OF_ANSWER)
+        return max(left // max(room.calls, 1), LEAST_TOKENS)
+
+    def _used(self, conversation: Conversation) -> int:
+        came_since = conversation.turns[conversation.uncounted_from :]
+        return conversation.context_tokens + tokens_of(came_since, self.count_tokens)
+
+
+def cut(text: str, limit: int, path: str | None) -> str:
+    """Head and tail, of about `limit` characters with the mark between them that says what is left out."""
+    mark = KEPT if path is not None else NOT_KEPT
+    keep = max(limit - len(mark.format(count=len(text), path=path)), 0)
+    return head_and_tail(text, keep, mark.format(count=len(text) - keep, path=path))

@@ -1,0 +1,73 @@
+"""Presets: what an agent is told, which tools it has and how it works, under one name that a session chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of, merged
+from backend_api.domain.agent.tool_rules import is_named
+from backend_api.domain.agent.tools import ToolSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """Something to begin with: `text` is the message that `title` stands for."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresetText:
+    """What a person reads of a preset, in one language."""
+
+    label: str
+    description: str
+    suggestions: Sequence[Suggestion] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """`prompt` is a part of the system prompt; `tools` names those it has, exactly or by globs, and None is all;
+    `translations` are by language (`zh`). Its `options` count more than those of layers below, less than a session's
+    own; it lifts nothing by which those below protect the person (`defaults_of`)."""
+
+    id: str
+    text: PresetText
+    translations: Mapping[str, PresetText] = field(default_factory=dict[str, PresetText])
+    prompt: str = ""
+    tools: frozenset[str] | None = None
+    options: Options = NO_OPTIONS
+
+    def has(self, name: str) -> bool:
+        """Whether it leaves an agent the tool of that name."""
+        return self.tools is None or is_named(name, self.tools)
+
+    def has_computer(self, tools: Sequence[ToolSpec]) -> bool:
+        """Whether one of these tools that it has needs a computer."""
+        return any(tool.needs_computer and self.has(tool.name) for tool in tools)
+
+
+NO_PRESET = Preset(id="", text=PresetText(label="", description=""))
+"""All tools, and nothing told."""
+
+
+class Presets:
+    """Those of a deployment, in the order in which they are offered. A session that chose none, or one that is gone,
+    has the default."""
+
+    def __init__(self, presets: Sequence[Preset] = (NO_PRESET,), *, default: str = NO_PRESET.id) -> None:
+        """Raises `KeyError` where the default is none of them."""
+        self.all = tuple(presets)
+        self._by_id = {preset.id: preset for preset in presets}
+        self.default = self._by_id[default]
+
+    def find(self, preset_id: str) -> Preset | None:
+        return self._by_id.get(preset_id)
+
+    def layered(self, below: Options, session: Options) -> tuple[Preset, Options]:
+        """The preset of a session, and the options of all layers; those `below` the preset's are merged already."""
+        chosen = merged(below, session).preset
+        preset = self._by_id.get(chosen, self.default) if chosen is not None else self.default
+        return preset, merged(defaults_of(below, preset.options), session)

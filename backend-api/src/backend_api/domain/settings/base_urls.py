@@ -1,0 +1,61 @@
+"""Where a user's own key may be sent: an address that users choose is one that our server connects to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from backend_api.domain.settings.values import name, refused
+
+KNOWN_HOSTS = (
+    "api.openai.com",
+    "openrouter.ai",
+    "api.deepseek.com",
+    "api.mistral.ai",
+    "api.groq.com",
+    "api.together.xyz",
+    "api.fireworks.ai",
+    "api.cerebras.ai",
+    "api.x.ai",
+    "api.perplexity.ai",
+    "api.moonshot.ai",
+    "api.moonshot.cn",
+    "api.z.ai",
+    "open.bigmodel.cn",
+    "api.minimax.io",
+    "api.minimaxi.com",
+    "api.siliconflow.cn",
+    "dashscope.aliyuncs.com",
+    "dashscope-intl.aliyuncs.com",
+    "generativelanguage.googleapis.com",
+)
+"""The official hosts of well known providers that speak OpenAI's protocol."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseUrls:
+    """`hosts` that users may name, by https and on its own port; with `is_any` every address, by http too."""
+
+    hosts: tuple[str, ...] = KNOWN_HOSTS
+    is_any: bool = False
+
+    def check(self, value: Any) -> str:
+        """The address without a slash at its end. Raises `InvalidError`."""
+        url = name(value).rstrip("/")
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            raise refused("This is not an address.") from None
+        if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment or "\\" in url:
+            raise refused("This setting is an address such as https://openrouter.ai/api/v1.")
+        if parts.username is not None or parts.password is not None:
+            raise refused("An address has no user name and no password in it.")
+        if self.is_any:
+            return url
+        if parts.scheme != "https" or port not in (None, 443):
+            raise refused("The address must begin with https:// and name no port.")
+        if host not in self.hosts:
+            raise refused(f"{host} is not among the hosts that this server lets people name: {', '.join(self.hosts)}.")
+        return url

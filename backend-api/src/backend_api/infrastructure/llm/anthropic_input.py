@@ -1,0 +1,124 @@
+"""A conversation as Anthropic's messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_core import to_json
+
+from backend_api.domain.agent.model import AssistantTurn, ModelRequest, NoteTurn, Thinking, ToolTurn, Turn, UserTurn
+from backend_api.domain.agent.pictures import Image
+from backend_api.infrastructure.llm.faults import as_object
+from backend_api.infrastructure.llm.turns import images_of, note_text, pieces_of, result_text, user_text
+from backend_api.infrastructure.llm.wire import arguments_of
+
+REDACTED = "redacted:"
+"""What logs of old have before redacted thinking, in place of a signature."""
+CACHED: dict[str, str] = {"type": "ephemeral"}
+_UNMARKED = ("thinking", "redacted_thinking")
+"""Blocks that take no mark of the cache."""
+Spoken = list[tuple[str, list[tuple[Turn, bytes]]]]
+"""Roles, with the turns of each and their blocks in JSON."""
+
+
+def spoken_in(request: ModelRequest) -> Spoken:
+    """Results of calls are the user's blocks; neighbours of one role are one message."""
+    spoken: Spoken = []
+    for turn in request.turns:
+        role = "assistant" if isinstance(turn, AssistantTurn) else "user"
+        is_alike = not isinstance(turn, ToolTurn) or not turn.pictures
+        blocks = turn.once("messages", _blocks_json) if is_alike else _blocks_json(turn, request)
+        if spoken and spoken[-1][0] == role:
+            spoken[-1][1].append((turn, blocks))
+        elif blocks:
+            spoken.append((role, [(turn, blocks)]))
+    return spoken
+
+
+def messages_of(spoken: Spoken, request: ModelRequest) -> list[bytes]:
+    """Each in JSON. The last block has a mark of the cache, and so has that of the last of the `lasting` turns."""
+    lasting = request.turns[request.lasting - 1] if request.lasting else None
+    last = next((turn for turn, blocks in reversed(spoken[-1][1]) if blocks), None) if spoken else None
+    messages: list[bytes] = []
+    for role, turns in spoken:
+        pieces = [
+            _marked(turn, request, is_last=turn is last) if turn is lasting or turn is last else blocks
+            for turn, blocks in turns
+            if blocks
+        ]
+        messages.append(b'{"role":"%s","content":[%s]}' % (role.encode(), b",".join(pieces)))
+    return messages
+
+
+def _marked(turn: Turn, request: ModelRequest, *, is_last: bool) -> bytes:
+    blocks = _blocks(turn, request)
+    if is_last or blocks[-1]["type"] not in _UNMARKED:
+        blocks[-1]["cache_control"] = CACHED
+    return to_json(blocks)[1:-1]
+
+
+def calls_unthought(spoken: Spoken) -> bool:
+    """Whether its last words are calls with no thinking before them, as after an opening in the middle of its work."""
+    last = next((turns for role, turns in reversed(spoken) if role == "assistant"), None)
+    kinds: list[str] = [block["type"] for turn, _ in last or () for block in _blocks(turn)]
+    return "tool_use" in kinds and kinds[0] not in _UNMARKED
+
+
+def _blocks_json(turn: Turn, request: ModelRequest | None = None) -> bytes:
+    return to_json(_blocks(turn, request))[1:-1]
+
+
+def _blocks(turn: Turn, request: ModelRequest | None = None) -> list[dict[str, Any]]:
+    match turn:
+        case UserTurn():
+            return [{"type": "text", "text": user_text(turn)}]
+        case NoteTurn():
+            return [{"type": "text", "text": note_text(turn)}]
+        case ToolTurn():
+            return [_result(turn, request)]
+        case AssistantTurn():
+            blocks = _said(turn)
+            blocks.extend(
+                {"type": "tool_use", "id": call.call_id, "name": call.name, "input": call.arguments or {}}
+                for call in turn.calls
+            )
+            return blocks
+
+
+def _result(turn: ToolTurn, request: ModelRequest | None) -> dict[str, Any]:
+    text = result_text(turn, request)
+    if not text.strip():
+        text = "(no output)"
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": turn.call_id, "content": text}
+    if request is not None and (images := images_of(turn, request)):
+        result["content"] = [{"type": "text", "text": text}, *map(_image, images)]
+    elif not turn.success:
+        # With pictures it would be refused: an error is text alone.
+        result["is_error"] = True
+    return result
+
+
+def _image(image: Image) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": image.media_type, "data": image.base64}
+    return {"type": "image", "source": source}
+
+
+def _said(turn: AssistantTurn) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    for piece in pieces_of(turn):
+        match piece:
+            case str():
+                blocks.append({"type": "text", "text": piece})
+            case Thinking():
+                blocks.extend(_thought(piece))
+    return blocks
+
+
+def _thought(thinking: Thinking) -> list[dict[str, Any]]:
+    signature = thinking.signature or ""
+    if signature.startswith(REDACTED):
+        return [{"type": "redacted_thinking", "data": signature.removeprefix(REDACTED)}]
+    if signature:
+        return [{"type": "thinking", "thinking": thinking.text, "signature": signature}]
+    block = as_object(arguments_of(thinking.opaque or ""))
+    return [block] if block.get("type") == "redacted_thinking" else []

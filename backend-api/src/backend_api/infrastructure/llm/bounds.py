@@ -1,0 +1,138 @@
+"""How much of what a provider sends is taken: who answers at an address is not trusted, whoever named it."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import suppress
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+
+import aiohttp
+import httpx2
+
+from backend_api.domain.agent.model import ModelUnavailableError, Part, TextPart, ThinkingPart, ToolCallPart
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+"""Of one stream, uncompressed: a token takes some 300 as an event."""
+MAX_ANSWER_CHARACTERS = 2_000_000
+"""Of text, thinking and arguments together: several times what any model writes, and what one document holds."""
+MOST_CALLS = 128
+MAX_ANSWER_S = 3_600.0
+HEAD_S = 180.0
+"""Until its head is whole: a server that is silent for less than that may still begin."""
+MOST_REDIRECTS = 5
+MAX_ERROR_BYTES = 64 * 1024
+ERROR_S = 10.0
+MAX_NAME_CHARACTERS = 200
+MOST_TOKENS = 10**9
+"""Of one call: sums of more would not fit the database's integers."""
+BUSY_S = 0.02
+_ENCODINGS = {"content-encoding", "content-length", "transfer-encoding"}
+
+
+class BoundedClient(httpx2.AsyncClient):
+    """Comes before an SDK's own client. Of an answer that is no success only the beginning is read: the SDKs read it
+    whole, before anybody sees it. Of a redirect that is followed nothing is, and no cookie is kept."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())), **options)
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """See `httpx2.AsyncClient`. What is no HTTP, or too much of it, is raised by the library below as it is."""
+        asked = options.pop("follow_redirects", None)
+        is_followed = asked if isinstance(asked, bool) else self.follow_redirects
+        for _ in range(MOST_REDIRECTS + 1):
+            response = await self._send_once(request, options)
+            onward = response.next_request if is_followed else None
+            if onward is None:
+                return response if response.is_success else await _begun(response)
+            await response.aclose()
+            if onward.url.origin != request.url.origin:
+                # The library takes back `Authorization` alone.
+                onward.headers.pop("x-api-key", None)
+            request = onward
+        raise httpx2.TooManyRedirects("too many redirects", request=request)
+
+    async def _send_once(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
+        try:
+            return await super().send(request, follow_redirects=False, **options)
+        except aiohttp.ClientError as error:
+            raise httpx2.RemoteProtocolError(type(error).__name__, request=request) from error
+
+
+async def _begun(response: httpx2.Response) -> httpx2.Response:
+    content = bytearray()
+    try:
+        with suppress(TimeoutError, httpx2.HTTPError):
+            async with asyncio.timeout(ERROR_S):
+                async for chunk in response.aiter_bytes(MAX_ERROR_BYTES):
+                    content += chunk
+                    if len(content) >= MAX_ERROR_BYTES:
+                        break
+    finally:
+        await response.aclose()
+    return httpx2.Response(
+        response.status_code,
+        headers=[(name, value) for name, value in response.headers.multi_items() if name.lower() not in _ENCODINGS],
+        content=bytes(content[:MAX_ERROR_BYTES]),
+        request=response.request,
+    )
+
+
+class Taken:
+    """What came of one answer so far. Its methods raise `ModelUnavailableError` where that is too much."""
+
+    def __init__(self, provider: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._provider = provider
+        self._clock = clock
+        self._bytes = self._characters = self._calls = 0
+
+    async def chunks(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+        """The same ones; whoever sends more than is read at once leaves others their turn."""
+        begun = yielded = self._clock()
+        async for chunk in chunks:
+            now = self._clock()
+            self._bytes += len(chunk)
+            if self._bytes > MAX_ANSWER_BYTES:
+                raise self._too_much("more than any answer takes")
+            if now - begun > MAX_ANSWER_S:
+                raise self._too_much(f"an answer that did not end within {MAX_ANSWER_S / 60:g} minutes")
+            yield chunk
+            if self._clock() - yielded > BUSY_S:
+                await asyncio.sleep(0)
+                yielded = self._clock()
+
+    def part(self, part: Part) -> None:
+        """Count the next part, before anybody has it."""
+        match part:
+            case TextPart():
+                self._characters += len(part.text)
+            case ThinkingPart():
+                self._characters += len(part.text)
+            case ToolCallPart():
+                self._characters += len(part.request.raw)
+                self._calls += 1
+            case _:
+                return
+        if self._characters > MAX_ANSWER_CHARACTERS:
+            raise self._too_much(f"an answer of more than {MAX_ANSWER_CHARACTERS} characters")
+        if self._calls > MOST_CALLS:
+            raise too_many_calls(self._provider)
+
+    def _too_much(self, what: str) -> ModelUnavailableError:
+        return ModelUnavailableError(f"{self._provider} sent {what}.")
+
+
+def too_many_calls(provider: str) -> ModelUnavailableError:
+    """Of one answer."""
+    return ModelUnavailableError(f"{provider} sent more than {MOST_CALLS} calls in one answer.")
+
+
+def tokens(value: object) -> int:
+    """What a provider counted; 0 where it says nothing that is a number of tokens."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return 0
+    return min(max(int(value), 0), MOST_TOKENS)

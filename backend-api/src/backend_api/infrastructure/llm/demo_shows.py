@@ -1,0 +1,68 @@
+"""What the demo model does so that each part of the page can be tried: other agents, a picture, a long answer,
+thinking, and a conversation that is summed up."""
+
+from __future__ import annotations
+
+from backend_api.infrastructure.llm.demo_scene import Scene, Step, call_of, fenced, outcome
+from backend_api.infrastructure.llm.demo_show_texts import shown_words
+from backend_api.infrastructure.llm.demo_texts import TOUR_PAGE
+
+PAGE = "notes/picture.html"
+
+
+def agents_step(scene: Scene) -> Step:
+    """Gives a part of the work to another agent, or to two at once."""
+    words = shown_words(scene.words)
+    if scene.step > 0:
+        return outcome(scene, words.agents_done)
+    wanted = _named(scene, "task")
+    tasks = [wanted] if wanted else [*words.agents_tasks]
+    calls = tuple(call_of(scene, "task", title=task[:80], task=task, kind="general") for task in tasks)
+    return Step(text=words.agents.format(count=len(tasks)), calls=calls)
+
+
+def picture_step(scene: Scene) -> Step:
+    """Opens a page of its own and looks at it."""
+    words = shown_words(scene.words)
+    if scene.results and not scene.results[-1].success:
+        return Step(text=scene.words.failed.replace("{output}", fenced(scene.results[-1].output)))
+    match scene.step:
+        case 0:
+            return Step(text=words.picture, calls=(call_of(scene, "file_write", path=PAGE, content=TOUR_PAGE),))
+        case 1:
+            call = call_of(scene, "browser_navigate", url=f"file:///workspace/{PAGE}")
+            return Step(text="", calls=(call,))
+        case 2:
+            return Step(text="", calls=(call_of(scene, "browser_view"),))
+        case _:
+            return Step(text=words.picture_done)
+
+
+def long_step(scene: Scene) -> Step:
+    """For trying how a long answer reads: headings, lists, a table, code and a formula."""
+    words = shown_words(scene.words)
+    return Step(text=words.long.replace("{topic}", _named(scene, "topic") or words.topic))
+
+
+def think_step(scene: Scene) -> Step:
+    """Where thinking is on, it is shown; the tool `think` is there without it, too."""
+    words = shown_words(scene.words)
+    topic = _named(scene, "topic")
+    if scene.step > 0:
+        return Step(text=words.think_done.format(topic=topic), thought=words.thought_after.format(topic=topic))
+    thought = words.thought.format(topic=topic)
+    return Step(text="", calls=(call_of(scene, "think", thought=thought),), thought=thought)
+
+
+def compact_step(scene: Scene) -> Step:
+    """Has the conversation summed up, with a focus where one was named."""
+    words = shown_words(scene.words)
+    if scene.step > 0:
+        return Step(text=words.compact_done)
+    focus = _named(scene, "focus")
+    return Step(text=words.compact, calls=(call_of(scene, "compact", **({"focus": focus} if focus else {})),))
+
+
+def _named(scene: Scene, group: str) -> str:
+    found = scene.match.groupdict().get(group) if scene.match else None
+    return (found or "").strip(" .。!！?？")

@@ -1,0 +1,26 @@
+"""Beanie's updates, typed: its own calls are not."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, cast
+
+from beanie import Document, UpdateResponse
+
+_Stored = TypeVar("_Stored", bound=Document)
+
+
+async def update_many(document: type[_Stored], wanted: dict[str, Any], change: dict[str, Any]) -> None:
+    """Each document that is as wanted."""
+    await cast("Any", document).find(wanted).update(change)
+
+
+async def find_one_and_update(
+    document: type[_Stored],
+    wanted: dict[str, Any],
+    change: dict[str, Any] | list[dict[str, Any]],
+    *,
+    before: bool = False,
+) -> _Stored | None:
+    """The document after the change, or `before` it; None where none is as wanted."""
+    response = UpdateResponse.OLD_DOCUMENT if before else UpdateResponse.NEW_DOCUMENT
+    return await cast("Any", document).find_one(wanted).update(change, response_type=response)

@@ -1,0 +1,93 @@
+"""Settings of the caller, by category."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path
+from pydantic import Field
+
+from backend_api.application.settings.try_key import Trial
+from backend_api.domain.agent.catalogue import ProviderName
+from backend_api.domain.settings.table import setting_named
+from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
+from backend_api.interfaces.http.use_cases import Calls
+
+router = APIRouter(prefix="/api/settings", tags=["settings"])
+Name = Annotated[str, Path(max_length=100)]
+
+
+class SettingBody(AnswerBody):
+    category: str
+    key: str
+    value: Any = Field(description="null where it is not set, and always for a secret.")
+    default: Any = Field(description="What holds where the caller sets nothing; always null for a secret.")
+    source: Literal["deployment", "user"]
+    is_secret: bool
+    is_set: bool = Field(description="By whom it says `source`. What the deployment has of keys is not told.")
+    ends_with: str | None = Field(description="The last four characters of a key of the caller's own.")
+    may_set: bool = Field(description="false: this server keeps no keys of its users.")
+    problem: Literal["unreadable", "not_allowed", "not_available"] | None = Field(
+        description="Why it does not act: the key can't be read with the server's present SECRETS_KEY, the address is "
+        "not allowed here any more, or the model is not on offer."
+    )
+
+
+class ChangeSettingBody(RequestBody):
+    value: Any = Field(description="As the setting has it: text, number, true or false, or a list of names.")
+
+
+class TrialBody(RequestBody):
+    """A field that is left out is as the caller has it saved. With another `base_url` than the saved one a saved key is
+    not used: give `key`."""
+
+    provider: ProviderName = Field(description="openai: every compatible server, too.")
+    key: str | None = Field(default=None, max_length=1000)
+    base_url: str | None = Field(default=None, max_length=1000, description="Empty: none, whatever is saved.")
+    model: str | None = Field(default=None, max_length=1000)
+
+
+class TrialResultBody(AnswerBody):
+    outcome: Literal["ok", "wrong_key", "no_such_model", "limit", "refused", "unreachable"]
+    model: str
+    detail: str
+
+
+@router.get("")
+async def list_settings(caller: CurrentCaller, calls: Calls) -> list[SettingBody]:
+    """List all settings as they hold for the caller."""
+    return [SettingBody.model_validate(one) for one in await calls.read_settings(caller.user.id)]
+
+
+@router.post("/models/test")
+async def try_key(body: TrialBody, caller: CurrentCaller, calls: Calls) -> TrialResultBody:
+    """Try a key with one small call to its provider. Nothing is kept, and only a key of the caller's own is tried."""
+    trial = Trial(provider=body.provider, key=body.key, base_url=body.base_url, model=body.model)
+    return TrialResultBody.model_validate(await calls.try_key(caller.user.id, trial))
+
+
+@router.get("/{category}/{key}")
+async def get_setting(category: Name, key: Name, caller: CurrentCaller, calls: Calls) -> SettingBody:
+    """Return one setting."""
+    setting = setting_named(category, key)
+    return SettingBody.model_validate(await calls.read_settings.one(caller.user.id, setting))
+
+
+@router.put("/{category}/{key}")
+async def set_setting(
+    category: Name, key: Name, body: ChangeSettingBody, caller: CurrentCaller, calls: Calls
+) -> SettingBody:
+    """Set one; it acts from the next run on. null is as good as DELETE. Another `openai_base_url` than before, or none,
+    removes the caller's `openai_api_key`, which was given for the former one: set it again."""
+    setting = setting_named(category, key)
+    own = await calls.change_setting(caller.user.id, setting, body.value)
+    return SettingBody.model_validate((await calls.read_settings.shown(own, [setting]))[0])
+
+
+@router.delete("/{category}/{key}")
+async def take_setting_back(category: Name, key: Name, caller: CurrentCaller, calls: Calls) -> SettingBody:
+    """Take one back; the answer is what holds now."""
+    setting = setting_named(category, key)
+    own = await calls.change_setting(caller.user.id, setting, None)
+    return SettingBody.model_validate((await calls.read_settings.shown(own, [setting]))[0])

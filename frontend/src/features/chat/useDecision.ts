@@ -1,0 +1,34 @@
+import { computed, shallowRef, type ComputedRef, type ShallowRef } from 'vue'
+import { call } from '@/api/client'
+import { useProblemText } from '@/api/useProblemText'
+
+/**
+ * One answer at a time to what the agent waits for, below `path` of the session; what went wrong is said. It is the
+ * stream that tells what became of it, here and wherever else it is shown.
+ */
+export function useDecision(path: () => string): {
+  isSending: ShallowRef<boolean>
+  problem: ComputedRef<string>
+  /** True where the server took it. */
+  decide: (body: object) => Promise<boolean>
+} {
+  const problemText = useProblemText()
+  const isSending = shallowRef(false)
+  const error = shallowRef<unknown>(null)
+
+  async function decide(body: object): Promise<boolean> {
+    if (isSending.value) return false
+    isSending.value = true
+    error.value = null
+    try {
+      await call('POST', `/sessions/${path()}`, { body })
+      return true
+    } catch (refused) {
+      error.value = refused
+      return false
+    } finally {
+      isSending.value = false
+    }
+  }
+  return { isSending, problem: computed(() => (error.value ? problemText(error.value) : '')), decide }
+}

@@ -1,0 +1,132 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen, within } from '@testing-library/vue'
+import userEvent from '@testing-library/user-event'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { SettingBody } from '@/api/types'
+import { i18n } from '@/i18n'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import ModelsPage from './ModelsPage.vue'
+
+const KEY = 'sk-0123456789abcdefghij'
+let stored: Map<string, unknown>
+let mayStore: boolean
+
+beforeEach(() => {
+  stored = new Map()
+  mayStore = true
+  setActivePinia(createPinia())
+})
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+
+function shown(name: string): SettingBody {
+  const [category = '', key = ''] = name.split('/')
+  const isSecret = key.endsWith('_key')
+  const value = stored.get(name)
+  return {
+    category,
+    key,
+    value: isSecret ? null : (value ?? null),
+    source: value === undefined ? 'deployment' : 'user',
+    is_secret: isSecret,
+    is_set: value !== undefined,
+    ends_with: isSecret && typeof value === 'string' ? value.slice(-4) : null,
+    may_set: mayStore,
+    problem: null,
+  } as SettingBody
+}
+const names = [
+  'models/default_model',
+  'models/openai_api_key',
+  'models/openai_base_url',
+  'models/openai_models',
+  'models/anthropic_api_key',
+  'models/anthropic_models',
+  'search/tavily_api_key',
+]
+
+async function show() {
+  const put = (name: string) => ({
+    [`PUT /settings/${name}`]: ({ body }: { body: unknown }) => {
+      if (name.endsWith('_base_url')) stored.delete('models/openai_api_key')
+      stored.set(name, (body as { value: unknown }).value)
+      return json(shown(name))
+    },
+    [`DELETE /settings/${name}`]: () => {
+      stored.delete(name)
+      return json(shown(name))
+    },
+  })
+  const server = startFakeServer({
+    'GET /settings': () => json(names.map(shown)),
+    'GET /models': () => json([]),
+    'POST /settings/models/test': ({ body }) =>
+      (body as { key?: string }).key === KEY
+        ? json({ outcome: 'ok', model: 'gpt-5.5', detail: '' })
+        : json({ outcome: 'wrong_key', model: 'gpt-5.5', detail: 'It says no.' }),
+    ...Object.assign({}, ...names.map(put)),
+  })
+  render(ModelsPage, { global: { plugins: [i18n] } })
+  const form = within(await screen.findByRole('form', { name: /OpenAI/ }))
+  return { server, form }
+}
+
+describe('the page of models and keys', () => {
+  it('keeps a key with its address and models, shows its end alone, and takes all back', async () => {
+    const { server, form } = await show()
+    await userEvent.type(form.getByLabelText('Key'), KEY)
+    await userEvent.type(form.getByLabelText('Address'), 'https://openrouter.ai/api/v1')
+    await userEvent.type(form.getByLabelText('Models'), 'one, two')
+    await userEvent.click(form.getByRole('button', { name: 'Save' }))
+    await form.findByText('Saved. It is used from the next message on.')
+    expect(Object.fromEntries(stored)).toEqual({
+      'models/openai_api_key': KEY,
+      'models/openai_base_url': 'https://openrouter.ai/api/v1',
+      'models/openai_models': ['one', 'two'],
+    })
+    expect(form.getByText('Your key, ending in ghij')).toBeTruthy()
+    expect((form.getByLabelText('Another key') as HTMLInputElement).value).toBe('')
+    expect(server.calls.some(({ path }) => path === '/models')).toBe(true)
+    await userEvent.click(form.getByRole('button', { name: 'Remove' }))
+    await form.findByText('Removed.')
+    expect(stored.size).toBe(0)
+    expect(form.getByText('Not set')).toBeTruthy()
+  })
+  it('tries what is typed, and says what is wrong with it beside it', async () => {
+    const { form } = await show()
+    await userEvent.type(form.getByLabelText('Key'), 'sk-wrong')
+    await userEvent.click(form.getByRole('button', { name: 'Test' }))
+    expect((await form.findByRole('alert')).textContent).toContain('The key was refused. It says no.')
+    await userEvent.clear(form.getByLabelText('Key'))
+    await userEvent.type(form.getByLabelText('Key'), KEY)
+    await userEvent.click(form.getByRole('button', { name: 'Test' }))
+    expect((await form.findByRole('status')).textContent).toContain('It works: gpt-5.5 has answered.')
+    expect(stored.size).toBe(0)
+  })
+  it('says that a saved key goes with its address, and tries one at none but what stands there', async () => {
+    stored.set('models/openai_api_key', KEY).set('models/openai_base_url', 'https://openrouter.ai/api/v1')
+    const { server, form } = await show()
+    await userEvent.clear(form.getByLabelText('Address'))
+    expect(form.getByText(/is removed with it/)).toBeTruthy()
+    await userEvent.type(form.getByLabelText('Key'), 'sk-another')
+    await userEvent.click(form.getByRole('button', { name: 'Test' }))
+    await form.findByRole('alert')
+    const tried = server.calls.find(({ path }) => path === '/settings/models/test')
+    expect(tried?.body).toEqual({ provider: 'openai', key: 'sk-another', base_url: '' })
+    await userEvent.clear(form.getByLabelText('Key'))
+    await userEvent.type(form.getByLabelText('Address'), 'https://api.deepseek.com')
+    await userEvent.click(form.getByRole('button', { name: 'Save' }))
+    await form.findByText('Your address, without a key')
+    expect([...stored.keys()]).toEqual(['models/openai_base_url'])
+  })
+  it('says why where the server keeps no keys', async () => {
+    mayStore = false
+    startFakeServer({ 'GET /settings': () => json(names.map(shown)), 'GET /models': () => problem(503, 'unavailable') })
+    render(ModelsPage, { global: { plugins: [i18n] } })
+    expect(await screen.findByText(/has not set SECRETS_KEY/)).toBeTruthy()
+    expect(screen.queryByRole('form')).toBeNull()
+  })
+})

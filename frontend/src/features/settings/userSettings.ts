@@ -1,0 +1,53 @@
+import { defineStore } from 'pinia'
+import { computed, ref } from 'vue'
+import { call } from '@/api/client'
+import type { SettingBody, TrialResult } from '@/api/types'
+import { useModels } from './models'
+import type { ChosenOptions } from './options'
+
+export type Provider = 'openai' | 'anthropic'
+
+/** What this person has set, over what the server has. */
+export const useUserSettings = defineStore('user-settings', () => {
+  const list = ref<SettingBody[]>([])
+  const isLoaded = ref(false)
+
+  async function load(): Promise<void> {
+    list.value = await call<SettingBody[]>('GET', '/settings')
+    isLoaded.value = true
+  }
+  const find = (name: string): SettingBody | null =>
+    list.value.find(({ category, key }) => `${category}/${key}` === name) ?? null
+  /** Of one that is true or false. */
+  function isOn(name: string): boolean {
+    const value: unknown = find(name)?.value
+    return value === true
+  }
+  /** What this person chose of how the agent works, where neither a preset nor the conversation says otherwise. */
+  const options = computed<ChosenOptions>(() => {
+    const own = list.value.filter(
+      ({ category, source }) => source === 'user' && (category === 'agent' || category === 'approvals'),
+    )
+    return Object.fromEntries(own.map(({ key, value }) => [key, value])) as ChosenOptions
+  })
+
+  /** null takes it back. What follows of it, such as which models there are, is read anew. */
+  async function change(name: string, value: unknown): Promise<void> {
+    const path = `/settings/${name}`
+    const changed =
+      value === null
+        ? await call<SettingBody>('DELETE', path)
+        : await call<SettingBody>('PUT', path, { body: { value } })
+    list.value = list.value.map((one) => (one.category === changed.category && one.key === changed.key ? changed : one))
+    if (changed.category === 'models') await Promise.all([load(), useModels().load()])
+  }
+  async function tryKey(body: {
+    provider: Provider
+    key?: string
+    base_url?: string
+    model?: string
+  }): Promise<TrialResult> {
+    return await call<TrialResult>('POST', '/settings/models/test', { body })
+  }
+  return { list, isLoaded, options, load, find, isOn, change, tryKey }
+})

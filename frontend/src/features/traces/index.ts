@@ -1,0 +1,2 @@
+export { withModelCall, type ModelCall } from './modelCalls'
+export { default as ModelCallsPanel } from './ModelCallsPanel.vue'

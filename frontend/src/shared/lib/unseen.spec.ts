@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { allSeen, allSeenProse } from './unseen'
+
+const hidden = 'ls \u202E\u2066; rm -rf work \u2069\u{E0041}a\rb\u200Bc\u2028\nd\te'
+const seen = 'ls ⟨U+202E⟩⟨U+2066⟩; rm -rf work ⟨U+2069⟩⟨U+E0041⟩a⟨U+000D⟩b⟨U+200B⟩c⟨U+2028⟩\nd\te'
+
+describe('a character that can’t be seen', () => {
+  it('is written out in commands and in prose', () => {
+    expect(allSeen(hidden)).toBe(seen)
+    expect(allSeenProse(hidden)).toBe(seen)
+    expect(allSeen('运行 résumé 🦊')).toBe('运行 résumé 🦊')
+    expect(allSeen('a\u200Db')).toBe('a⟨U+200D⟩b')
+  })
+  it('stays in prose where words and emoji are written with it, and nowhere else', () => {
+    for (const text of [
+      'می\u200Cخواهم',
+      'क्\u200Dष',
+      '👨\u200D👩\u200D👧',
+      '❤\uFE0F\u200D🔥',
+      '1\uFE0F\u20E3',
+      'a\r\nb',
+    ])
+      expect(allSeenProse(text)).toBe(text.replace('\r\n', '\n'))
+    expect(allSeenProse('y\u200Ces n\u200Do \uFE0F')).toBe('y⟨U+200C⟩es n⟨U+200D⟩o ⟨U+FE0F⟩')
+    expect(allSeenProse('👨\u200D')).toBe('👨⟨U+200D⟩')
+  })
+})

@@ -1,0 +1,70 @@
+"""A key that is tried is that of the provider it is tried for, whatever else its user has set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backend_api.application.identity.limits import Limits
+from backend_api.application.settings.open_settings import OpenSettings
+from backend_api.application.settings.try_key import Trial, TryKey
+from backend_api.domain.agent.catalogue import ProviderName
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.settings.base_urls import BaseUrls
+from backend_api.infrastructure.llm.calls import RetryPolicy
+from backend_api.infrastructure.llm.catalogue import Catalogue
+from backend_api.infrastructure.llm.providers import LlmSettings
+from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
+from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
+from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
+from backend_api.infrastructure.security.secret_box import AesSecretBox
+from support.model_server import ModelServer
+
+ANNA = UserId("anna")
+TRIED = "sk-tried-0123456789"
+BOTH: dict[str, Any] = {"openai_models": ["same"], "anthropic_models": ["same"]}
+
+
+async def tried(server: ModelServer, provider: ProviderName, values: dict[str, Any], models: Path | None = None) -> str:
+    """With a key of the other provider saved, too. The outcome."""
+    store, box, limits = MemorySettingsStore(MemoryStore()), AesSecretBox(["secret"]), Limits()
+    other = "anthropic" if provider == "openai" else "openai"
+    saved = f"models/{other}_api_key"
+    await store.change(ANNA, saved, box.seal("sk-saved-0123456789", bound_to=f"{ANNA}\n{saved}"))
+    for name, value in values.items():
+        await store.change(ANNA, f"models/{name}", value)
+    settings = LlmSettings(anthropic_base_url=server.url, openai_base_url=server.openai_url, models_file=models)
+    urls, retry = BaseUrls(is_any=True), RetryPolicy()
+    async with (
+        Catalogue(settings, retry) as deployment,
+        UserCatalogues(deployment, settings, retry, base_urls=urls) as catalogues,
+    ):
+        try_key = TryKey(
+            open_settings=OpenSettings(store, box),
+            catalogues=catalogues,
+            base_urls=urls,
+            limiter=MemoryRateLimiter(),
+            limits=limits,
+        )
+        result = await try_key(ANNA, Trial(provider=provider, key=TRIED, model="same"))
+    return result.outcome
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize("values", [{}, BOTH, {**BOTH, "default_model": "same"}])
+async def test_the_tried_key_is_sent_though_another_provider_has_the_same_model(
+    provider: ProviderName, values: dict[str, Any]
+) -> None:
+    async with ModelServer() as server:
+        assert await tried(server, provider, values) == "ok"
+        assert [TRIED in " ".join(headers.values()) for headers in server.headers] == [True]
+
+
+async def test_what_the_deployment_says_of_a_model_of_another_provider_ends_no_trial(tmp_path: Path) -> None:
+    models = tmp_path / "models.toml"
+    models.write_text('[[model]]\nnames = ["same"]\nthinking_form = "adaptive"\n')
+    async with ModelServer() as server:
+        assert await tried(server, "openai", {}, models) == "ok"

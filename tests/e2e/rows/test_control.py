@@ -1,0 +1,220 @@
+"""A person in control: plan, approval, question, options, presets; what acts does so in a real sandbox."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.api_client import ApiClient
+from support.model_server import Answer
+from support.scripted_stack import PRICED, Scripted, begin, call, calls, of_type, results, said_in, succeeded, tools_of
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def files_of(api: ApiClient, session: str) -> list[str]:
+    listed = await api.json("GET", f"/sessions/{session}/files", params={"path": ""})
+    return sorted(entry["name"] for entry in listed)
+
+
+async def test_in_plan_mode_it_only_reads_until_its_plan_is_approved(scripted: Scripted, api: ApiClient) -> None:
+    session = await api.new_session(title="named", options={"enable_plan_mode": True})
+    write = call("shell_exec", command="touch made")
+    scripted.answer(
+        calls(write, call("file_list", path=".")),
+        calls(call("exit_plan_mode", plan="1. Dig")),
+        calls(call("exit_plan_mode", plan="1. Dig\n2. Plant")),
+        calls(write),
+    )
+    first = await begin(api, session, "plant a tree", "plan.proposed")
+    assert not {"shell_exec", "file_write", "enter_plan_mode"} & set(tools_of(scripted.model.requests[0]))
+    assert {"file_list", "exit_plan_mode"} <= set(tools_of(scripted.model.requests[0]))
+    events = await api.stored_events(session)
+    assert succeeded(events) == [False, True]
+    assert "made" not in await files_of(api, session)
+    path = f"/sessions/{session}/plans"
+    rejected = {"decision": "reject", "feedback": "and plant it"}
+    await api.json("POST", f"{path}/{first['plan_id']}", json=rejected)
+    await api.json("POST", f"{path}/{first['plan_id']}", json={"decision": "approve"}, expect=409)
+    second = (await api.until(session, "plan.proposed", after=first["seq"]))[-1]
+    assert second["plan"] == "1. Dig\n2. Plant"
+    assert "and plant it" in said_in(scripted.last())
+    await api.json("POST", f"{path}/{second['plan_id']}", json={"decision": "approve"})
+    events = await api.until(session, "run.finished", after=second["seq"])
+    assert events[-1]["status"] == "completed"
+    assert "made" in await files_of(api, session)
+    assert "mode" in [opened["cause"] for opened in of_type(events, "context.opened")]
+
+
+async def test_it_may_enter_plan_mode_by_itself(scripted: Scripted, api: ApiClient) -> None:
+    session = await api.new_session(title="named")
+    scripted.answer(calls(call("enter_plan_mode")), calls(call("exit_plan_mode", plan="1. Dig")))
+    proposed = await begin(api, session, "plan first", "plan.proposed")
+    assert "shell_exec" in tools_of(scripted.model.requests[0])
+    assert "shell_exec" not in tools_of(scripted.last())
+    await api.json("POST", f"/sessions/{session}/stop", expect=202)
+    events = await api.until(session, "run.finished", after=proposed["seq"])
+    assert events[-1]["status"] == "stopped"
+
+
+async def test_the_steps_of_its_work_are_told_whole_each_time(scripted: Scripted, api: ApiClient) -> None:
+    session = await api.new_session(title="named")
+    steps = [{"title": "Dig", "status": "done", "result": "two metres"}, {"title": "Plant", "status": "in_progress"}]
+    scripted.answer(calls(call("plan_update", steps=[{"title": "Dig"}])), calls(call("plan_update", steps=steps)))
+    events = await api.ask(session, "plant a tree")
+    assert [len(event["steps"]) for event in of_type(events, "plan.updated")] == [1, 2]
+    plan = (await api.json("GET", f"/sessions/{session}/state"))["plan"]
+    assert [(step["status"], step["result"]) for step in plan["steps"]] == [("done", "two metres"), ("in_progress", "")]
+
+
+async def test_calls_that_change_something_wait_for_approval_and_each_is_decided_once(
+    scripted: Scripted, api: ApiClient
+) -> None:
+    session = await api.new_session(title="named", options={"enable_approval": True})
+    scripted.answer(
+        calls(
+            call("shell_exec", command="touch first"),
+            call("file_list", path="."),
+            call("shell_exec", command="touch second"),
+        )
+    )
+    asked = await begin(api, session, "write both", "approval.requested")
+    assert [one["arguments"]["command"] for one in asked["calls"]] == ["touch first", "touch second"]
+    assert (await api.json("GET", f"/sessions/{session}"))["status"] == "waiting"
+    assert len(of_type(await api.stored_events(session), "tool.finished")) == 1, "what only reads runs meanwhile"
+    first, second = (one["call_id"] for one in asked["calls"])
+    path = f"/sessions/{session}/approvals/{asked['approval_id']}"
+    denied = {"decision": "deny", "call_ids": [first], "feedback": "not that one"}
+    await api.json("POST", path, json=denied)
+    again = await api.json("POST", path, json=denied | {"decision": "approve"}, expect=409)
+    assert again["code"] == "approval_decided"
+    await api.json("POST", path, json={"decision": "approve", "call_ids": [second]})
+    events = await api.until(session, "run.finished", after=asked["seq"])
+    assert events[-1]["status"] == "completed"
+    assert await files_of(api, session) == ["second"]
+    read = said_in(scripted.last())
+    assert "User denied this tool call" in read
+    assert "not that one" in read
+
+
+async def test_after_approve_all_nothing_is_asked_in_the_session_any_more(scripted: Scripted, api: ApiClient) -> None:
+    session = await api.new_session(title="named", options={"enable_approval": True})
+    scripted.answer(calls(call("shell_exec", command="touch first")))
+    asked = await begin(api, session, "write", "approval.requested")
+    path = f"/sessions/{session}/approvals/{asked['approval_id']}"
+    await api.json("POST", path, json={"decision": "approve_all"})
+    await api.until(session, "run.finished", after=asked["seq"])
+    scripted.answer(calls(call("shell_exec", command="touch second")))
+    events = await api.ask(session, "write on")
+    assert (events[-1]["status"], of_type(events, "approval.requested")) == ("completed", [])
+    assert await files_of(api, session) == ["first", "second"]
+
+
+async def test_rules_of_a_session_allow_ask_and_deny_and_the_strictest_counts(
+    scripted: Scripted, api: ApiClient
+) -> None:
+    rules = {"enable_approval": True, "allowed_tools": ["file_*"], "denied_tools": ["file_delete"]}
+    session = await api.new_session(title="named", options=rules)
+    scripted.answer(
+        calls(call("file_write", path="a.txt", content="a"), call("file_delete", path="a.txt")),
+        calls(call("shell_exec", command="touch b.txt")),
+    )
+    asked = await begin(api, session, "write", "approval.requested")
+    assert [one["name"] for one in asked["calls"]] == ["shell_exec"]
+    events = await api.stored_events(session)
+    assert succeeded(events) == [True, False]
+    sent = await api.send(session, "leave it", interrupt=True)
+    events = await api.until(session, "run.finished", after=sent["seq"])
+    assert events[-1]["status"] == "completed"
+    assert await files_of(api, session) == ["a.txt"]
+    assert "leave it" in said_in(scripted.last())
+
+
+async def test_a_question_waits_for_its_answer_which_is_read_and_given_once(scripted: Scripted, api: ApiClient) -> None:
+    session = await api.new_session(title="named")
+    question = {"id": "tone", "question": "Which tone?", "options": ["Formal", "Friendly"], "allow_text": False}
+    scripted.answer(calls(call("ask_user", questions=[question])))
+    asked = await begin(api, session, "write a greeting", "question.asked")
+    joined = await api.json("POST", f"/sessions/{session}/runs", json={"text": "soon, please"})
+    assert (joined["status"], joined["waits_for"][0]["question_id"]) == ("waiting", asked["question_id"])
+    path = f"/sessions/{session}/questions/{asked['question_id']}"
+    wrong = await api.json("POST", path, json={"answers": {"tone": "Rude"}}, expect=422)
+    assert wrong["errors"][0]["field"]
+    await api.json("POST", path, json={"answers": {"tone": "Friendly"}})
+    await api.json("POST", path, json={"answers": {"tone": "Formal"}}, expect=409)
+    events = await api.until(session, "run.finished", after=asked["seq"])
+    assert events[-1]["status"] == "completed"
+    read = said_in(scripted.last())
+    assert read.index("Friendly", read.index("Formal")) < read.index("soon, please")
+
+
+async def test_every_option_of_a_session_is_read_and_taken_back(scripted: Scripted, api: ApiClient) -> None:
+    chosen: dict[str, Any] = {
+        "enable_thinking": True,
+        "thinking_effort": "high",
+        "enable_tracing": True,
+        "enable_plan_mode": True,
+        "enable_approval": True,
+        "max_turns": 1,
+    }
+    session = await api.new_session(title="named", model=PRICED, preset="coding", options=chosen)
+    scripted.answer(calls(call("shell_exec", command="touch made")), Answer(texts=("So far.",)))
+    events = await api.ask(session, "write")
+    assert (events[-1]["status"], events[-1]["reason"]) == ("completed", "max_turns")
+    first = scripted.model.requests[0]
+    assert first["model"] == PRICED
+    assert "shell_exec" not in tools_of(first)
+    assert '"high"' in said_in(first) or '"enabled"' in said_in(first)
+    opened = of_type(events, "context.opened")[0]
+    assert (opened["preset"], opened["mode"], opened["thinking"]) == ("coding", "plan", "high")
+    assert [len(of_type(events, f"llm.{kind}")) for kind in ("request", "response")] == [2, 2]
+    back = {**dict.fromkeys(chosen), "enable_plan_mode": False}
+    await api.json("PATCH", f"/sessions/{session}", json={"model": None, "preset": None, "options": back})
+    scripted.answer(calls(call("shell_exec", command="touch made")), calls(call("utc_now")))
+    events = await api.ask(session, "write")
+    assert (events[-1]["status"], events[-1]["reason"]) == ("completed", None)
+    assert not of_type(events, "approval.requested", "llm.request")
+    assert await files_of(api, session) == ["made"]
+    assert scripted.last()["model"] == scripted.default
+    wrong = await api.json("PATCH", f"/sessions/{session}", json={"options": {"enable_teams": True}}, expect=422)
+    assert wrong["errors"][0]["field"] == "body.options.enable_teams"
+
+
+async def test_a_preset_is_prompt_tools_and_options_and_a_plain_chat_starts_no_computer(
+    scripted: Scripted, api: ApiClient
+) -> None:
+    offered = {preset["id"]: preset for preset in await api.json("GET", "/presets")}
+    assert {"general", "coding", "research", "writing", "chat", "poet"} <= set(offered)
+    session = await api.new_session(title="named", preset="poet")
+    scripted.answer(calls(call("file_write", path="a.txt", content="a rose"), call("shell_exec", command="ls")))
+    events = await api.ask(session, "write")
+    assert "You answer in verse." in said_in(scripted.model.requests[0])
+    assert "shell_exec" not in tools_of(scripted.model.requests[0])
+    assert succeeded(events) == [True, False]
+    await api.json("PATCH", f"/sessions/{session}", json={"preset": "chat"})
+    events = await api.ask(session, "and now")
+    assert "preset" in [opened["cause"] for opened in of_type(events, "context.opened")]
+    plain = await api.new_session(title="named", preset="chat")
+    scripted.answer(calls(call("shell_exec", command="ls")))
+    events = await api.ask(plain, "hello")
+    assert (events[-1]["status"], of_type(events, "sandbox.updated")) == ("completed", [])
+    assert (await results(api, plain, events))[0].startswith(("Nothing was run", "There is no tool"))
+    assert (await api.json("GET", f"/sessions/{plain}/state"))["sandbox"]["status"] == "none"
+
+
+async def test_settings_of_the_person_hold_below_what_a_session_chose(scripted: Scripted, api: ApiClient) -> None:
+    settings = {one["category"] for one in await api.json("GET", "/settings")}
+    assert {"models", "approvals"} <= settings
+    await api.json("PUT", "/settings/approvals/denied_tools", json={"value": ["shell_*"]})
+    try:
+        wrong = await api.json("PUT", "/settings/approvals/denied_tools", json={"value": ["nonesuch"]}, expect=422)
+        assert wrong["errors"][0]["field"] == "body.value"
+        session = await api.new_session(title="named")
+        own = await api.new_session(title="named", options={"denied_tools": ["think"]})
+        for where, runs in ((session, False), (own, True)):
+            scripted.answer(calls(call("shell_exec", command="touch made")))
+            events = await api.ask(where, "write")
+            assert succeeded(events) == [runs]
+    finally:
+        await api.json("DELETE", "/settings/approvals/denied_tools", expect=200)

@@ -1,0 +1,130 @@
+"""What a user's conversations used and cost, over HTTP."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from backend_api.domain.agent.events import MessageUser, RunFinished, Usage, UsageUpdated
+from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.usage import add_usage
+from backend_api.domain.conversation.entity import SessionId
+from support.gateway import Gateway
+
+USED = add_usage(Usage(), Usage(input=5, cached=1, output=2, thinking=1, cache_write=3, cost=0.1), "m")
+
+
+async def ran(gateway: Gateway, headers: dict[str, str], session_id: str, usage: Usage, *, ends: bool = True) -> None:
+    ledger = gateway.ports.ledger
+    user_id = (await gateway.client.get("/api/auth/me", headers=headers)).json()["id"]
+    accepted = await ledger.accept(SessionId(session_id), user_id, MessageUser(message_id="m", text="go"))
+    lease = await ledger.claim("w", lease_s=30, model="m", run_id=accepted.run_id)
+    assert lease is not None
+    await ledger.record(lease, [Recorded(payload=UsageUpdated(usage=usage))])
+    if ends:
+        finished = RunFinished(run_id=lease.run.id, status="completed", usage=usage)
+        assert await ledger.finish(lease, finished, seen_seq=accepted.seq)
+
+
+async def asked(gateway: Gateway, headers: dict[str, str], query: str = "", status: int = 200) -> Any:
+    answer = await gateway.client.get(f"/api/usage{query}", headers=headers)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+async def test_it_is_told_by_day_model_and_session_to_its_user_alone(gateway: Gateway) -> None:
+    anna, bert = await gateway.user("anna"), await gateway.user("bert")
+    session_id = await gateway.session(anna)
+    await gateway.client.patch(f"/api/sessions/{session_id}", json={"title": "Tea"}, headers=anna)
+    await ran(gateway, anna, session_id, USED)
+    await ran(gateway, anna, session_id, add_usage(USED, Usage(input=1, output=1), "other"), ends=False)
+    today = datetime.now(UTC).date()
+    counts = {"cached": 2, "output": 5, "thinking": 2, "cache_write": 6}
+    whole = {"runs": 2, "input": 11, **counts, "cost": None, "known_cost": 0.2}
+    by_day = await asked(gateway, anna)
+    assert by_day == {
+        "by": "day",
+        "since": (today - timedelta(days=29)).isoformat(),
+        "until": today.isoformat(),
+        "timezone": "UTC",
+        "items": [{**whole, "session_id": None, "title": None, "model": None, "day": today.isoformat()}],
+        "total": whole,
+        "next_cursor": None,
+    }
+    by_model = await asked(gateway, anna, "?by=model")
+    assert [(row["model"], row["input"], row["cost"], row["known_cost"]) for row in by_model["items"]] == [
+        ("m", 10, 0.2, 0.2),
+        ("other", 1, None, 0.0),
+    ]
+    (row,) = (await asked(gateway, anna, "?by=session"))["items"]
+    assert (row["session_id"], row["title"], row["runs"]) == (session_id, "Tea", 2)
+    assert (await asked(gateway, bert))["items"] == []
+    assert (await asked(gateway, bert))["total"] == dict.fromkeys(whole, 0) | {"cost": None}
+    assert (await gateway.client.delete(f"/api/sessions/{session_id}", headers=anna)).status_code == 204
+    assert (await asked(gateway, anna))["total"] == whole
+    (row,) = (await asked(gateway, anna, "?by=session"))["items"]
+    assert (row["session_id"], row["title"], row["runs"]) == (None, None, 2)
+    assert await gateway.database["runs"].count_documents({"session_id": session_id}) == 0
+    kept = await gateway.database["past_usage"].find({}).to_list()
+    assert {name for one in kept for name in one} == {"_id", "user_id", "created_at", "used"}
+
+
+async def test_a_run_that_a_former_version_ended_meanwhile_counts_once_and_when_it_is_deleted(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    asked_for, deleted = await gateway.session(anna), await gateway.session(anna)
+    for session_id in (asked_for, deleted):
+        await ran(gateway, anna, session_id, USED)
+        run = await gateway.database["runs"].find_one({"session_id": session_id})
+        assert run is not None
+        using = {"run_id": run["_id"], "created_at": run["created_at"], "used": run["used"]}
+        await gateway.database["sessions"].update_one({"_id": session_id}, {"$set": {"using": using}})
+        await gateway.database["runs"].update_one({"_id": run["_id"]}, {"$unset": {"used": ""}})
+    assert (await gateway.client.delete(f"/api/sessions/{deleted}", headers=anna)).status_code == 204
+    for session_id in (asked_for, None):
+        total = (await asked(gateway, anna))["total"]
+        assert (total["runs"], total["input"], total["cost"]) == (2, 10, 0.2)
+        if session_id is not None:
+            await gateway.database["sessions"].update_one({"_id": session_id}, {"$unset": {"using": ""}})
+    assert (await gateway.client.delete(f"/api/sessions/{asked_for}", headers=anna)).status_code == 204
+    total = (await asked(gateway, anna))["total"]
+    assert (total["runs"], total["input"], total["cost"]) == (2, 10, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("by=user", "query.by"),
+        ("since=2026-11-02&until=2026-11-01", "query.since"),
+        ("since=2024-01-01&until=2026-11-01", "query.since"),
+        ("since=yesterday", "query.since"),
+        ("since=9999-12-31", "query.since"),
+        ("until=0001-01-01", "query.until"),
+        ("timezone=Mars/Olympus", "query.timezone"),
+        ("timezone=../etc/passwd", "query.timezone"),
+        ("timezone=localtime", "query.timezone"),
+        ("timezone=", "query.timezone"),
+        ("limit=0", "query.limit"),
+        ("limit=201", "query.limit"),
+        ("by=session&cursor=x", "query.cursor"),
+        ("by=session&cursor=OTk5OTk5OTk5OTk5OTk5OTk5OTk6YQ==", "query.cursor"),
+    ],
+)
+async def test_what_can_not_be_summed_up_is_refused_by_name(gateway: Gateway, query: str, field: str) -> None:
+    anna = await gateway.user("anna")
+    body = await asked(gateway, anna, f"?{query}", 422)
+    assert [error["field"] for error in body["errors"]] == [field]
+
+
+async def test_the_days_that_are_asked_for_are_both_in_it(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    session_id = await gateway.session(anna)
+    await ran(gateway, anna, session_id, USED)
+    at = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
+    await gateway.database["runs"].update_many({}, {"$set": {"created_at": at}})
+    for query, day in (("", "2026-03-01"), ("&timezone=Asia/Shanghai", "2026-03-02")):
+        for since, until, count in (("01", "01", day[-1] == "1"), ("02", "03", day[-1] == "2"), ("01", "02", True)):
+            found = await asked(gateway, anna, f"?since=2026-03-{since}&until=2026-03-{until}{query}")
+            assert [row["day"] for row in found["items"]] == [day] * count
+            assert date.fromisoformat(found["since"]).day == int(since)

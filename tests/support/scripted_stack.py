@@ -1,0 +1,156 @@
+"""The whole stack with real sandboxes and a model server that refuses what providers refuse, in one wire format.
+
+Models of it are told apart by their names: `Names` says which has which role. The script of the server is one for all
+of them, in the order in which they are asked; titles stand aside.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from support.api_client import ApiClient, Json
+from support.model_seals import Form
+from support.model_server import Answer, Call, ModelServer
+from support.stack import Stack, run_stack
+
+FORMS: tuple[Form, ...] = ("chat", "responses", "messages")
+MODELS: dict[Form, str] = {"chat": "deepseek-v4-pro", "responses": "gpt-5.5", "messages": "claude-opus-4-6"}
+"""Each wants thinking asked for and sent back in a way of its own."""
+SAID = Answer(texts=("All", " is", " well."))
+TITLES, SUMMARIES, HELPERS, INSTEAD, PRICED, LARGE = "titles", "summaries", "helpers", "instead", "priced", "large"
+_MODELS_FILE = f"""
+[[model]]
+names = ["{PRICED}", "{TITLES}", "{SUMMARIES}", "{HELPERS}"]
+prices = {{ input = 2, cache_read = 1, output = 10 }}
+
+[[model]]
+names = ["{LARGE}"]
+context_window = 2_000_000
+
+[[model]]
+names = ["{INSTEAD}"]
+"""
+_PRESET = """+++
+label = "Poet"
+description = "Answers in verse."
+tools = ["file_*", "think"]
+
+[options]
+max_turns = 7
++++
+You answer in verse.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """A running stack and the model server that it asks."""
+
+    form: Form
+    stack: Stack
+    model: ModelServer
+
+    @property
+    def default(self) -> str:
+        return MODELS[self.form]
+
+    def answer(self, *answers: Answer) -> None:
+        self.model.answer(*answers)
+
+    def last(self) -> Json:
+        return self.model.requests[-1]
+
+
+def model_settings(model: ModelServer, form: Form) -> dict[str, str]:
+    """Of a gateway that asks this server in this wire format."""
+    if form == "messages":
+        provider = {"LLM_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": "sk-scripted", "ANTHROPIC_BASE_URL": model.url}
+    else:
+        provider = {"LLM_PROVIDER": "openai", "OPENAI_API_KEY": "sk-scripted", "OPENAI_BASE_URL": model.openai_url}
+        provider["OPENAI_API"] = form
+    return {
+        **provider,
+        "MODEL": MODELS[form],
+        "LLM_MAX_RETRIES": "1",
+        "LLM_RETRY_BASE_DELAY": "0.01",
+        "LLM_RETRY_MAX_DELAY": "2",
+    }
+
+
+@asynccontextmanager
+async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
+    """For the length of the block."""
+    presets, models = folder / "presets", folder / "models.toml"
+    presets.mkdir(parents=True)
+    (presets / "poet.md").write_text(_PRESET)
+    models.write_text(_MODELS_FILE)
+    async with ModelServer(SAID) as model:
+        settings = {
+            **model_settings(model, form),
+            "MODELS": f"{PRICED},{LARGE}",
+            "TITLE_MODEL": TITLES,
+            "COMPACT_MODEL": SUMMARIES,
+            "SUBAGENT_MODEL": HELPERS,
+            "FALLBACK_MODEL": INSTEAD,
+            "MODELS_FILE": str(models),
+            "PROMPTS_DIR": str(presets),
+            "MICRO_COMPACT_MIN_TOKENS": "1000",
+            "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
+            "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
+            "MAX_RUNS_PER_USER": "0",
+            "SANDBOX_DESKTOP": "false",
+        }
+        with run_stack(folder / "stack", ordinary=False, **settings) as stack:
+            yield Scripted(form, stack, model)
+
+
+def call(name: str, **arguments: Any) -> Call:
+    return Call(name=name, arguments=json.dumps(arguments))
+
+
+def calls(*made: Call, **fields: Any) -> Answer:
+    """An answer that says nothing and calls these, each by an id of its own."""
+    numbered = [Call(name=one.name, arguments=one.arguments, id=f"call_{at}") for at, one in enumerate(made)]
+    return Answer(texts=(), calls=numbered, **fields)
+
+
+def of_type(events: list[Json], *types: str) -> list[Json]:
+    return [event for event in events if event["type"] in types]
+
+
+def tools_of(request: Json) -> list[str]:
+    """The names of the tools it offers."""
+    offered: list[Json] = request.get("tools") or []
+    return [tool.get("function", tool)["name"] for tool in offered]
+
+
+def said_in(request: Json) -> str:
+    """All of it as text, as JSON has it."""
+    return json.dumps(request, ensure_ascii=False)
+
+
+async def begin(api: ApiClient, session: str, text: str, until: str, **extra: Any) -> Json:
+    """The event of this type that a message leads to."""
+    accepted = await api.send(session, text, **extra)
+    return (await api.until(session, until, after=accepted["seq"] - 1))[-1]
+
+
+async def results(api: ApiClient, session: str, events: list[Json]) -> list[str]:
+    """What the tools gave, whole, in the order of the calls."""
+    ended = {event["call_id"]: event for event in of_type(events, "tool.finished")}
+    wanted = [ended[event["call_id"]] for event in of_type(events, "tool.called")]
+    return [
+        (await api.http.get(f"/sessions/{session}/events/{one['seq']}/body")).text if one["body"] else one["preview"]
+        for one in wanted
+    ]
+
+
+def succeeded(events: list[Json]) -> list[bool]:
+    """Of each call, in the order of the calls: those that can't be run have their result first."""
+    ended = {event["call_id"]: event["success"] for event in of_type(events, "tool.finished")}
+    return [ended[event["call_id"]] for event in of_type(events, "tool.called") if event["call_id"] in ended]

@@ -1,0 +1,231 @@
+"""What each capability of the table is there for. Without it that is lost, and nothing else is.
+
+A new one has its line in `SHOWN_BY`: a test says so where it lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from backend_api.bootstrap.capabilities import capabilities
+from backend_api.domain.agent.capabilities.pictures import BLIND
+from backend_api.domain.agent.capability import Capabilities, Capability, Setup
+from backend_api.domain.agent.conversation import Conversation
+from backend_api.domain.agent.events import ContextCompacted, PlanStep, ToolCalled, Usage
+from backend_api.domain.agent.known_plan import KnownPlan
+from backend_api.domain.agent.model import (
+    FinishPart,
+    ModelRequest,
+    NoteTurn,
+    TextPart,
+    ToolCallPart,
+    ToolRequest,
+    ToolTurn,
+    UsagePart,
+)
+from backend_api.domain.agent.presets import NO_PRESET
+from backend_api.domain.agent.tools import Done
+from backend_api.domain.conversation.entity import RunStatus, SessionId
+from backend_api.infrastructure.tools.think import THINK
+from support.photographs import png
+from support.scripted import ANY, SCRIPTED, HandlerBox, Script, ScriptedModel
+from support.stage import Stage, until, worker_for, working
+
+STOP, CALLS, LENGTH = FinishPart("stop"), FinishPart("tool_calls"), FinishPart("length")
+AT_A_COMPUTER = replace(ANY, tools=[replace(THINK.spec, needs_computer=True)])
+SAID: Script = [TextPart("Done."), STOP]
+
+
+def call(tool: str, used: int = 0, **arguments: Any) -> Script:
+    usage = [UsagePart(Usage(input=used, output=1))] if used else []
+    return [*usage, ToolCallPart(ToolRequest(call_id="c", name=tool, arguments=arguments)), CALLS]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The deployment's, or what is left of it without one."""
+
+    without: str = ""
+
+    def __call__(self, *sources: Any, **bounds: Any) -> Sequence[Capability]:
+        return [one for one in capabilities(*sources, **bounds) if one.name != self.without]
+
+    def prompt(self, setup: Setup = ANY) -> str:
+        return Capabilities(self(), setup).system_prompt()
+
+    async def told(
+        self, *scripts: Script, options: dict[str, Any] | None = None, waits: bool = False, **bounds: Any
+    ) -> Told:
+        """One message to a model that answers so."""
+        stage, model, box = Stage(), ScriptedModel(*scripts), HandlerBox()
+        number = 0
+
+        async def work(*_: Any) -> Done:
+            nonlocal number
+            number += 1
+            return Done(success=True, output=f"{number}: ".ljust(400, "x"))
+
+        async def same(*_: Any) -> Done:
+            return Done(success=True, output="same")
+
+        async def shoot(*_: Any) -> Done:
+            return Done(success=True, output="shot", body=png(), body_media_type="image/png")
+
+        box.add("work", work)
+        box.add("same", same, read_only=True)
+        box.add("shoot", shoot, read_only=True)
+        async with working(worker_for(stage, model, box, table=self, **bounds)):
+            session = await stage.open_session(title="named", **(options or {}))
+            run_id = await stage.say(session, "go")
+            ended = {RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.WAITING}
+            await until(lambda: stage.run(run_id).status in ended)
+        return Told(stage, session, model.requests, box, stage.run(run_id).status)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    stage: Stage
+    session: SessionId
+    requests: list[ModelRequest]
+    box: HandlerBox
+    status: RunStatus
+
+    def notes(self) -> str:
+        return "\n".join(turn.text for turn in self.requests[-1].turns if isinstance(turn, NoteTurn))
+
+    def results(self) -> list[ToolTurn]:
+        return [turn for turn in self.requests[-1].turns if isinstance(turn, ToolTurn)]
+
+
+async def identity(table: Table) -> None:
+    assert "You are an agent" in table.prompt(AT_A_COMPUTER)
+
+
+async def computer(table: Table) -> None:
+    assert "Your computer" in table.prompt(AT_A_COMPUTER)
+
+
+async def instructions(table: Table) -> None:
+    assert "How to work" in table.prompt()
+
+
+async def preset(table: Table) -> None:
+    assert "Write as a poet." in table.prompt(replace(ANY, preset=replace(NO_PRESET, prompt="Write as a poet.")))
+
+
+async def verification(table: Table) -> None:
+    assert "check your work against what was asked" in table.prompt(replace(ANY, tools=[THINK.spec]))
+
+
+async def subagent(table: Table) -> None:
+    assert "You work on one task for another agent" in table.prompt(replace(ANY, kind="general"))
+
+
+async def plan_mode(table: Table) -> None:
+    told = await table.told(call("work"), SAID, options={"enable_plan_mode": True})
+    assert "work" not in [tool.name for tool in told.requests[0].tools]
+    assert told.box.started == []
+
+
+async def plan_steps(table: Table) -> None:
+    steps = KnownPlan(steps=[PlanStep(title="Plant", status="pending")])
+    conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, plan=steps)
+    assert "Plant" in "".join(Capabilities(table(), ANY).kept(conversation))
+
+
+async def pictures(table: Table) -> None:
+    told = await table.told(call("shoot"), SAID)
+    assert [one.note for one in told.results()] == [BLIND]
+
+
+async def old_results(table: Table) -> None:
+    told = await table.told(*[call("work", at=at) for at in range(8)], SAID, micro_compact_min_tokens=1)
+    assert "[Previous: used work]" in [one.output for one in told.results()]
+
+
+async def current_date(table: Table) -> None:
+    assert "Today is " in (await table.told(SAID)).notes()
+
+
+async def denied_tools(table: Table) -> None:
+    assert (await table.told(call("same"), SAID, options={"denied_tools": ["same"]})).box.started == []
+
+
+async def approval(table: Table) -> None:
+    told = await table.told(call("work"), SAID, options={"enable_approval": True})
+    assert (told.status, told.box.started) == (RunStatus.WAITING, [])
+
+
+async def compaction(table: Table) -> None:
+    small = replace(SCRIPTED, context_window=1_000)
+    told = await table.told(call("work", 900), SAID, SAID, info=small)
+    assert told.stage.payloads(told.session, ContextCompacted)
+
+
+async def turn_limit(table: Table) -> None:
+    told = await table.told(*[call("work", at=at) for at in range(5)], SAID, max_turns=2)
+    assert len(told.stage.payloads(told.session, ToolCalled)) == 2
+
+
+async def budget(table: Table) -> None:
+    told = await table.told(call("work", 5_000), SAID, max_tokens=100)
+    assert (told.status, len(told.requests)) == (RunStatus.FAILED, 1)
+
+
+async def repetition(table: Table) -> None:
+    assert (await table.told(*[call("same")] * 9, SAID)).status == RunStatus.FAILED
+
+
+async def continuation(table: Table) -> None:
+    assert len((await table.told([TextPart("Half"), LENGTH], SAID)).requests) == 2
+
+
+SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
+    "identity": identity,
+    "computer": computer,
+    "instructions": instructions,
+    "preset": preset,
+    "verification": verification,
+    "subagent": subagent,
+    "plan mode": plan_mode,
+    "plan steps": plan_steps,
+    "pictures": pictures,
+    "old results": old_results,
+    "current date": current_date,
+    "denied tools": denied_tools,
+    "approval": approval,
+    "compaction": compaction,
+    "turn limit": turn_limit,
+    "budget": budget,
+    "repetition": repetition,
+    "continuation": continuation,
+}
+
+
+def in_the_table() -> set[str]:
+    return {one.name for one in capabilities()}
+
+
+def test_each_capability_has_a_test_of_its_own() -> None:
+    assert in_the_table() <= set(SHOWN_BY)
+
+
+@pytest.mark.parametrize("name", SHOWN_BY)
+async def test_it_is_there(name: str) -> None:
+    await SHOWN_BY[name](Table())
+
+
+@pytest.mark.parametrize("without", SHOWN_BY)
+async def test_without_one_its_own_test_fails_and_no_other(without: str) -> None:
+    failed: list[str] = []
+    # One that is in the table no more is told by its own tests alone.
+    for name in SHOWN_BY.keys() & {*in_the_table(), without}:
+        try:
+            await SHOWN_BY[name](Table(without))
+        except AssertionError:
+            failed.append(name)
+    assert failed == [without]

@@ -1,0 +1,33 @@
+"""Names and globs of tools."""
+
+from __future__ import annotations
+
+import time
+from fnmatch import fnmatchcase
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from backend_api.domain.agent.tool_rules import is_named
+
+LETTERS = some.text("ab_", max_size=8)
+RULES = some.text("ab_*?", max_size=10)
+
+
+@given(LETTERS, RULES)
+def test_a_glob_names_what_a_shell_would_name(name: str, rule: str) -> None:
+    assert is_named(name, [rule]) == fnmatchcase(name, rule)
+
+
+@pytest.mark.parametrize("rule", ["[a]", "[!b]", "A", "a\u200b", "", " a", "a\n"])
+def test_nothing_else_stands_for_anything(rule: str) -> None:
+    assert not is_named("a", [rule])
+
+
+def test_all_rules_that_a_request_may_have_cost_little_however_they_are_made() -> None:
+    pieces = ["b*r*o*w*s*e*r*_*s*c", "?*" * 17, "*" * 199 + "t", "*r" * 100, "*?" * 9 + "z"]
+    rules = [f"{piece[:190]}*{number}"[:200] for number in range(120) for piece in pieces]
+    began = time.process_time()
+    assert not any(is_named("browser_screenshot", [rule]) for rule in rules)
+    assert time.process_time() - began < 0.1

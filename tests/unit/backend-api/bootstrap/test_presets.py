@@ -1,0 +1,69 @@
+"""Presets that could not be used stop the start, with the file and the reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from backend_api.bootstrap.agent import known_tools
+from backend_api.bootstrap.presets import build_presets
+from backend_api.bootstrap.runtime import plan
+from backend_api.bootstrap.settings import Settings, SettingsError
+from backend_api.domain.agent.model import ModelInfo
+from backend_api.domain.agent.presets import Presets
+
+MODELS = [
+    ModelInfo(id="quick", label="Quick", provider="p", thinking="never"),
+    ModelInfo(id="deep", label="Deep", provider="p", thinking="always"),
+]
+
+
+def built(folder: Path, more: str, **settings: str) -> Presets:
+    (folder / "own.md").write_text(f'+++\nlabel = "Own"\ndescription = "Ours."\n{more}\n+++\nDo.')
+    return build_presets(Settings(prompts_dir=folder, **settings), MODELS, known_tools())  # pyright: ignore[reportArgumentType] -- of settings that are texts
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ('tools = ["think", "telepathy"]', "tools: there is no tool telepathy. Tools: ask_user, browser_back"),
+        ('tools = ["telepathy_*"]', r"tools: there is no tool telepathy_\*"),
+        ('model = "gone"', "model: gone is not available. Models: quick, deep"),
+        ('model = "quick"\n[options]\nenable_thinking = true', "options.enable_thinking: Quick does not think"),
+        ('model = "deep"\n[options]\nenable_thinking = false', "options.enable_thinking: Deep always thinks"),
+        ('[options]\nthinking_effort = "max"', "options.thinking_effort: thinking_effort acts only together"),
+        ('[options]\nasked_tools = ["think"]', "options.asked_tools: think names only tools that change nothing"),
+        ('[options]\nallowed_tools = ["file_write"]', "options.allowed_tools: allowed_tools acts only together"),
+        ('[options]\ndenied_tools = ["gone"]', "options.denied_tools: There is no tool gone"),
+        ("[options", r"what stands between the lines of \+\+\+ is no TOML"),
+    ],
+)
+def test_a_preset_that_would_not_act_is_refused(tmp_path: Path, more: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=rf"own\.md.*{reason}"):
+        built(tmp_path, more)
+
+
+def test_a_preset_may_name_what_there_may_be(tmp_path: Path) -> None:
+    presets = built(tmp_path, 'tools = ["web_search", "task", "exit_plan_mode", "shell_*"]\nmodel = "deep"')
+    assert [preset.id for preset in presets.all] == ["general", "coding", "research", "writing", "chat", "own"]
+    thinks = "[options]\nenable_thinking = true\nthinking_effort = 'max'"
+    assert built(tmp_path, thinks).find("own"), "what the default model can is another setting's matter"
+
+
+def test_the_default_is_one_of_them(tmp_path: Path) -> None:
+    assert built(tmp_path, "", default_preset="own").default.id == "own"
+    with pytest.raises(ValueError, match=r"DEFAULT_PRESET=gone is unknown\. Choose one of: general, coding"):
+        built(tmp_path, "", default_preset="gone")
+
+
+def test_the_start_is_refused_before_anything_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "own.md").write_text("no head")
+    settings = Settings(auth_mode="local", data_dir=tmp_path, prompts_dir=tmp_path, llm_provider="demo")
+    with pytest.raises(SettingsError, match=rf"{tmp_path}/own\.md: it begins with"):
+        plan(settings)
+
+
+def test_only_those_for_conversations_have_no_computer() -> None:
+    presets, tools = build_presets(Settings(), MODELS, known_tools()), known_tools()
+    assert [preset.id for preset in presets.all if not preset.has_computer(tools)] == ["chat"]

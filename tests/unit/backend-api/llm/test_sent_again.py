@@ -1,0 +1,91 @@
+"""A conversation is sent whole with each call: what was sent before is made once, and is what it would be made anew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from backend_api.bootstrap.capabilities import capabilities
+from backend_api.domain.agent.capability import Capabilities
+from backend_api.domain.agent.conversation import Conversation
+from backend_api.domain.agent.events import ContentReference, ContextOpened
+from backend_api.domain.agent.model import (
+    AssistantTurn,
+    ModelRequest,
+    Thinking,
+    ToolRequest,
+    ToolTurn,
+    Turn,
+    UserTurn,
+)
+from backend_api.infrastructure.llm import anthropic_input, chat_messages, responses_input
+from support.scripted import ANY, HandlerBox
+
+Written = Callable[[ModelRequest], list[bytes]]
+ALL: dict[str, Written] = {
+    "chat": chat_messages.messages_of,
+    "responses": responses_input.items_of,
+    "messages": lambda request: anthropic_input.messages_of(anthropic_input.spoken_in(request), request),
+}
+
+
+def turns(*, steps: int) -> list[Turn]:
+    made: list[Turn] = [UserTurn(text="Go on.")]
+    for number in range(steps):
+        call = ToolRequest(call_id=f"call_{number}", name="look", arguments={"at": number})
+        made.append(AssistantTurn(text=f"Step {number}.", calls=(call,)))
+        made.append(ToolTurn(call_id=call.call_id, name="look", output="seen " * 40, success=number % 2 == 0))
+    return made
+
+
+def asked(said: list[Turn], model: str = "m") -> ModelRequest:
+    return ModelRequest(model=model, system="s", turns=said, tools=[], max_output_tokens=10)
+
+
+KEPT: dict[str, Written] = {
+    "chat": chat_messages.messages_of,
+    "responses": responses_input.items_of,
+    "messages": lambda request: [json for _, said in anthropic_input.spoken_in(request) for _, json in said],
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_was_sent_before_is_not_made_again(name: str) -> None:
+    said = turns(steps=50)
+    first = KEPT[name](asked(said))
+    again = KEPT[name](asked([*said, UserTurn(text="And now?")]))
+    assert len(first) == len(said)
+    assert all(one is other for one, other in zip(first, again, strict=False))
+
+
+def test_each_wire_format_and_model_has_its_own_words_whoever_was_asked_before() -> None:
+    said = turns(steps=3)
+    for _ in range(2):
+        for model in ("m", "deepseek-v4", "m"):
+            for written in ALL.values():
+                assert written(asked(said, model)) == written(asked(turns(steps=3), model))
+    assert b"reasoning_content" in b"".join(chat_messages.messages_of(asked(said, "deepseek-v4")))
+    assert b"reasoning_content" not in b"".join(chat_messages.messages_of(asked(said, "m")))
+
+
+def test_a_result_that_is_left_out_is_made_into_its_line_once() -> None:
+    all_of_them = Capabilities(capabilities(HandlerBox()), ANY)
+    said = turns(steps=9)
+    body = ContentReference(size=1, digest="d")
+    opened = ContextOpened(epoch=1, cause="history", model="m", system=body, tools=body, replaced=6)
+    results = [at for at, turn in enumerate(said) if isinstance(turn, ToolTurn)]
+    known = Conversation(turns=said, seen_seq=1, next_turn=2, is_answered=False, opened=opened, results=results)
+    first, second = all_of_them.project(known), all_of_them.project(known)
+    assert "[Previous: used look]" in json.dumps([json.loads(one) for one in ALL["chat"](asked(first.turns))])
+    assert all(one is other for one, other in zip(first.turns, second.turns, strict=True))
+
+
+def test_an_opening_makes_no_turn_anew_that_has_no_thinking_to_lose() -> None:
+    body = ContentReference(size=1, digest="d")
+    opened = ContextOpened(epoch=2, cause="history", model="m", system=body, tools=body)
+    said = [*turns(steps=3), AssistantTurn(text="Thought.", thinking=(Thinking(text="Hm.", signature="s"),))]
+    kept = Conversation(turns=said, seen_seq=1, next_turn=5, is_answered=False).reopened(opened).turns
+    assert all(one is other for one, other in zip(said[:-1], kept[:-1], strict=True))
+    assert kept[-1] == AssistantTurn(text="Thought.")

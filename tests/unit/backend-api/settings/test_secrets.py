@@ -1,0 +1,82 @@
+"""Secrets at rest: sealed for one user and one setting, under keys that may be rotated."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from backend_api.application.settings.open_settings import OpenSettings, bound_to
+from backend_api.application.settings.reseal_secrets import ResealSecrets
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.settings.entity import Sealed
+from backend_api.domain.settings.errors import SecretsOffError, SecretUnreadableError
+from backend_api.domain.settings.table import OPENAI_API_KEY
+from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
+from backend_api.infrastructure.security.secret_box import AesSecretBox
+
+OLD, NEW = "o9Zk3vXq81LmN0pRtYw7uBcD5eFgH2iJ4", "n7Qw2eRt5yUi8oP1aSd4fGh6jKl9zXc3V"
+ANNA, BERT = UserId("anna"), UserId("bert")
+SECRET = "sk-anna-0123456789abcdef"
+
+
+def test_what_is_sealed_says_nothing_and_opens_for_its_own_record_alone() -> None:
+    box = AesSecretBox([OLD])
+    sealed = box.seal(SECRET, bound_to=bound_to(ANNA, OPENAI_API_KEY.name))
+    assert SECRET[3:12] not in sealed.text
+    assert box.seal(SECRET, bound_to=bound_to(ANNA, OPENAI_API_KEY.name)) != sealed
+    assert box.open(sealed, bound_to=bound_to(ANNA, OPENAI_API_KEY.name)) == SECRET
+    for other in (bound_to(BERT, OPENAI_API_KEY.name), bound_to(ANNA, "search/tavily_api_key"), ""):
+        with pytest.raises(SecretUnreadableError):
+            box.open(sealed, bound_to=other)
+
+
+@pytest.mark.parametrize("text", ["", "AAAA", "not base64 ÿ", "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="])
+def test_what_was_changed_does_not_open(text: str) -> None:
+    box = AesSecretBox([OLD])
+    with pytest.raises(SecretUnreadableError):
+        box.open(Sealed(key_id=box.key_id or "", text=text), bound_to="x")
+
+
+def test_the_first_key_seals_and_each_opens() -> None:
+    sealed = AesSecretBox([OLD]).seal(SECRET, bound_to="x")
+    rotated = AesSecretBox([NEW, OLD])
+    assert rotated.open(sealed, bound_to="x") == SECRET
+    assert rotated.seal(SECRET, bound_to="x").key_id == AesSecretBox([NEW]).key_id
+    with pytest.raises(SecretUnreadableError):
+        AesSecretBox([NEW]).open(sealed, bound_to="x")
+
+
+def test_without_a_key_nothing_is_sealed() -> None:
+    with pytest.raises(SecretsOffError, match="SECRETS_KEY"):
+        AesSecretBox([]).seal(SECRET, bound_to="x")
+
+
+async def kept(box: AesSecretBox) -> MemorySettingsStore:
+    store = MemorySettingsStore(MemoryStore())
+    sealed = box.seal(SECRET, bound_to=bound_to(ANNA, OPENAI_API_KEY.name))
+    await store.change(ANNA, OPENAI_API_KEY.name, sealed)
+    return store
+
+
+async def test_a_rotation_seals_all_anew_so_that_the_former_key_can_go() -> None:
+    store = await kept(AesSecretBox([OLD]))
+    await ResealSecrets(store, AesSecretBox([NEW, OLD]))()
+    own = await OpenSettings(store, AesSecretBox([NEW]))(ANNA)
+    assert own.secret(OPENAI_API_KEY) == SECRET
+
+
+@pytest.mark.parametrize("secrets", [[NEW], []])
+async def test_a_wrong_key_is_said_at_the_start_and_loses_nothing(
+    secrets: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await kept(AesSecretBox([OLD]))
+    with caplog.at_level(logging.ERROR):
+        await ResealSecrets(store, AesSecretBox(secrets))()
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["SECRETS_KEY"]
+    own = await OpenSettings(store, AesSecretBox(secrets))(ANNA)
+    assert (own.unreadable, own.secret(OPENAI_API_KEY)) == ({OPENAI_API_KEY.name}, "")
+    assert own.has(OPENAI_API_KEY)
+    assert SECRET not in repr(own)
+    assert (await OpenSettings(store, AesSecretBox([OLD]))(ANNA)).secret(OPENAI_API_KEY) == SECRET
