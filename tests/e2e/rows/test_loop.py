@@ -153,9 +153,10 @@ async def test_it_is_summed_up_on_demand_with_a_focus_by_person_and_by_agent(
     await api.ask(session, "hello")
     scripted.answer(Answer(texts=("A greeting.",)))
     await api.json("POST", f"/sessions/{session}/compact", json={"focus": "the greeting"}, expect=202)
-    events = await api.until(session, "context.compacted")
-    assert events[-1]["focus"] == "the greeting"
+    (compacted,) = of_type(events := await api.until(session, "context.compacted"), "context.compacted")
+    assert compacted["focus"] == "the greeting"
     assert "the greeting" in said_in(scripted.last())
+    await api.until(session, "run.finished", after=events[-1]["seq"])
     scripted.answer(calls(call("compact", focus="the tone")), Answer(texts=("A tone.",)))
     events = await api.ask(session, "sum up")
     assert [event["focus"] for event in of_type(events, "context.compacted")] == ["the tone"]
