@@ -32,9 +32,11 @@ run_kind() {
       elif ! has_images; then skip_kind docker "the images are not built: ./build.sh"
       else run_pytest docker tests/e2e/compose "${@:2}"; fi
       ;;
-    # The seed and what was broken are told also where all is well.
-    chaos) run_pytest chaos tests/chaos ;;
-    quiet) run_pytest quiet tests/contract tests/integration tests/e2e tests/hostile -m quiet ;;
+    # The seed and what was broken are told also where all is well. `storm` and `outages` are its two halves.
+    chaos) run_pytest chaos tests/chaos "${@:2}" ;;
+    storm) run_pytest storm tests/chaos/test_everything_breaks.py "${@:2}" ;;
+    outages) run_pytest outages tests/chaos --ignore=tests/chaos/test_everything_breaks.py "${@:2}" ;;
+    quiet) run_pytest quiet tests/contract tests/integration tests/e2e tests/hostile tests/chaos -m quiet "${@:2}" ;;
     frontend)
       (cd "$ROOT/frontend" && npm test --silent -- --reporter=default --reporter=json \
         --outputFile.json="$REPORTS/frontend.vitest.report")
@@ -106,17 +108,19 @@ run_tests() {
   ensure_python dev
   ensure_servers
   case " ${kinds[*]} " in *" frontend "* | *" e2e "* | *" all "*) ensure_node_modules ;; esac
-  case " ${kinds[*]} " in *" e2e "* | *" hostile "* | *" all "*) ensure_frontend ;; esac
-  case " ${kinds[*]} " in *" contract "* | *" integration "* | *" e2e "* | *" hostile "* | *" chaos "* | *" all "*) ensure_desktop ;; esac
+  case " ${kinds[*]} " in *" e2e "* | *" hostile "* | *" quiet "* | *" all "*) ensure_frontend ;; esac
+  case " ${kinds[*]} " in *" contract "* | *" integration "* | *" e2e "* | *" hostile "* | *" chaos "* | *" quiet "* | *" all "*) ensure_desktop ;; esac
   rm -rf "$REPORTS"
   mkdir -p "$REPORTS"
   export REQUIRE_ALL
   if [ "${kinds[0]}" = all ]; then
     # The long ones first.
     run_side_by_side integration e2e hostile contract docker unit frontend
-    kinds=(quiet chaos)
+    try_kind quiet
+    run_side_by_side storm outages
+    kinds=()
   fi
-  for kind in "${kinds[@]}"; do try_kind "$kind"; done
+  for kind in ${kinds[@]+"${kinds[@]}"}; do try_kind "$kind"; done
   tell_results
   ! compgen -G "$REPORTS/*.failed" >/dev/null || exit 1
   [ -z "${REQUIRE_ALL:-}" ] || ! compgen -G "$REPORTS/*.skipped" >/dev/null || fail "REQUIRE_ALL is set, and not every kind ran."

@@ -94,6 +94,7 @@ class Trial:
             self.took_s.append(took_s)
 
 
+@pytest.mark.quiet
 @pytest.mark.timeout(900)
 async def test_each_message_has_one_answer_whenever_the_worker_it_was_given_to_dies(tmp_path: Path) -> None:
     chance = seeded(f"{TIMES} kills (CHAOS_KILLS) of each kind as a run is assigned")
