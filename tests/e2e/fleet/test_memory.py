@@ -26,7 +26,9 @@ ANSWER = Answer(texts=["One more word of it. "] * 200)
 async def test_people_who_come_and_go_leave_no_memory_taken(tmp_path: Path) -> None:
     async with (
         ModelServer(default=ANSWER) as model,
-        run_fleet(tmp_path, Shape(gateways=1, workers=1, managers=0), trial_settings(model.openai_url)) as fleet,
+        run_fleet(
+            tmp_path, Shape(gateways=1, workers=1, managers=1), trial_settings(model.openai_url), runtime="fake"
+        ) as fleet,
         await register(fleet.urls[0], "anna") as api,
     ):
         for _ in range(WARM_UP):

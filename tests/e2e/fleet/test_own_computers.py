@@ -38,10 +38,12 @@ async def fleet(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Flee
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def near(fleet: Fleet, request: pytest.FixtureRequest) -> AsyncGenerator[ApiClient]:
-    """A person of each test at the first gateway."""
+    """A person of each test at the first gateway, whose computers are given back when it has ended."""
     name: str = request.node.name
     async with await register(fleet.urls[0], f"u{abs(hash(name)) % 10**8}") as api:
         yield api
+        for session in (await api.json("GET", "/sessions"))["items"]:
+            await delete(api, session["id"])
 
 
 @pytest_asyncio.fixture(loop_scope="module")
