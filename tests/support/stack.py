@@ -149,6 +149,6 @@ def run_stack(data_dir: Path, *, ordinary: bool = False, **settings: str) -> Gen
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stack]:
-    """The stack most end-to-end tests share; `TEST_STACK=compose` makes it the one of the compose file."""
+    """One that is as it comes, desktops included, for all tests of a session."""
     with run_stack(tmp_path_factory.mktemp("stack")) as running:
         yield running

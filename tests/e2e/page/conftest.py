@@ -18,10 +18,11 @@ async def sessions_of(api: ApiClient) -> set[str]:
 @pytest.fixture(autouse=True)
 async def _leaves_no_sandbox(request: pytest.FixtureRequest) -> AsyncIterator[None]:
     """Conversations that a page began go with their computers, of which an account may have but so many."""
-    if "stack" not in request.fixturenames:
+    name = next((name for name in ("stack", "desktop_stack") if name in request.fixturenames), None)
+    if name is None:
         yield
         return
-    stack: Stack = request.getfixturevalue("stack")
+    stack: Stack = request.getfixturevalue(name)
     async with ApiClient(stack.base_url) as api:
         before = await sessions_of(api)
         yield

@@ -22,7 +22,7 @@ ASKED = "The agent asked first"
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack that may be killed."""
-    with run_stack(tmp_path_factory.mktemp("approvals")) as running:
+    with run_stack(tmp_path_factory.mktemp("approvals"), SANDBOX_DESKTOP="false") as running:
         yield running
 
 

@@ -24,7 +24,7 @@ async def picture(page: Page, name: str) -> None:
 
 @pytest.mark.timeout(240)
 async def test_a_default_acts_in_a_new_conversation_until_it_is_taken_back(tmp_path: Path) -> None:
-    with run_stack(tmp_path / "stack") as stack:
+    with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false") as stack:
         async with chromium() as browser, ApiClient(stack.base_url) as api:
             page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
             await page.goto(f"{stack.base_url}/?settings=defaults")

@@ -94,11 +94,11 @@ async def test_they_are_there_in_chinese_on_a_phone_too(stack: Stack) -> None:
 
 
 @pytest.mark.timeout(240)
-async def test_a_picture_of_a_page_is_shown(stack: Stack) -> None:
-    async with chromium() as browser, ApiClient(stack.base_url) as api:
+async def test_a_picture_of_a_page_is_shown(desktop_stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(desktop_stack.base_url) as api:
         page = await browser.new_page(viewport=WIDE, locale="en")
         session = await api.new_session()
-        await page.goto(f"{stack.base_url}/s/{session}")
+        await page.goto(f"{desktop_stack.base_url}/s/{session}")
         await expect(composer(page)).to_be_visible()
         await say(page, "take a screenshot")
         await expect(transcript(page).get_by_text("That is what I see.")).to_be_visible(timeout=2 * PATIENT_MS)

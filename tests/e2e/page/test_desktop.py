@@ -67,11 +67,11 @@ async def until(pressed: list[int], wanted: list[int]) -> None:
         assert pressed == wanted
 
 
-async def drive(context: BrowserContext, stack: Stack) -> tuple[Page, list[int]]:
+async def drive(context: BrowserContext, desktop_stack: Stack) -> tuple[Page, list[int]]:
     """On a phone, with the desktop taken over by touch."""
     page = await context.new_page()
     pressed = typed_on(page)
-    await page.goto(stack.base_url)
+    await page.goto(desktop_stack.base_url)
     await say(page, "run echo hello")
     await page.get_by_role("tab", name="Computer").tap()
     await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=PATIENT_MS)
@@ -86,9 +86,9 @@ async def phone(browser: Browser, locale: str) -> BrowserContext:
 
 
 @pytest.mark.timeout(180)
-async def test_a_phone_types_on_the_desktop(stack: Stack) -> None:
+async def test_a_phone_types_on_the_desktop(desktop_stack: Stack) -> None:
     async with chromium() as browser:
-        page, pressed = await drive(await phone(browser, "en"), stack)
+        page, pressed = await drive(await phone(browser, "en"), desktop_stack)
         button = page.get_by_role("button", name="Show keyboard")
         box = await button.bounding_box()
         assert box is not None
@@ -124,12 +124,12 @@ async def test_a_phone_types_on_the_desktop(stack: Stack) -> None:
 
 
 @pytest.mark.timeout(180)
-async def test_what_is_composed_arrives_as_characters_alone(stack: Stack) -> None:
+async def test_what_is_composed_arrives_as_characters_alone(desktop_stack: Stack) -> None:
     async with chromium() as browser:
         context = await phone(browser, "zh-CN")
         # The page itself in English: what counts is the language of the keyboard.
         await context.add_init_script("localStorage.setItem('language', 'en')")
-        page, pressed = await drive(context, stack)
+        page, pressed = await drive(context, desktop_stack)
         await page.get_by_role("button", name="Show keyboard").tap()
         screen = await context.new_cdp_session(page)
         for letters in ("n", "ni", "nih", "nihao"):
@@ -149,14 +149,14 @@ async def look_again(page: Page) -> None:
 
 
 @pytest.mark.timeout(180)
-async def test_who_drives_keeps_connection_picture_and_keys(stack: Stack) -> None:
+async def test_who_drives_keeps_connection_picture_and_keys(desktop_stack: Stack) -> None:
     async with chromium() as browser:
         page = await browser.new_page(viewport=WIDE, locale="en")
         await page.clock.install()
         await page.add_init_script(WATCHER)
         pressed, tickets = typed_on(page), list[str]()
         page.on("request", lambda asked: tickets.append(asked.url) if asked.url.endswith("/vnc/ticket") else None)
-        await page.goto(stack.base_url)
+        await page.goto(desktop_stack.base_url)
         await say(page, "run echo hello")
         watching = page.get_by_role("application", name="Watching live")
         driving = page.get_by_role("application", name="You have control")
@@ -199,11 +199,11 @@ async def test_who_drives_keeps_connection_picture_and_keys(stack: Stack) -> Non
     [("en", "Take control", "The agent keeps working"), ("zh-CN", "接管操作", "智能体仍在继续工作")],
 )
 async def test_who_drives_is_told_that_the_agent_keeps_working(
-    stack: Stack, locale: str, take: str, words: str
+    desktop_stack: Stack, locale: str, take: str, words: str
 ) -> None:
     async with chromium() as browser:
         page = await browser.new_page(viewport=PHONE, locale=locale, has_touch=True, is_mobile=True)
-        await page.goto(stack.base_url)
+        await page.goto(desktop_stack.base_url)
         field = page.get_by_role("textbox")
         await field.fill("run sleep 15")
         await field.press("Enter")
@@ -222,12 +222,12 @@ async def width(page: Page) -> float:
 
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("has_full_screen", [True, False])
-async def test_the_desktop_is_enlarged_and_escape_puts_it_back(stack: Stack, has_full_screen: bool) -> None:
+async def test_the_desktop_is_enlarged_and_escape_puts_it_back(desktop_stack: Stack, has_full_screen: bool) -> None:
     async with chromium() as browser:
         page = await browser.new_page(viewport=WIDE, locale="en")
         if not has_full_screen:
             await page.add_init_script("Object.defineProperty(Document.prototype, 'fullscreenEnabled', {value: false})")
-        await page.goto(stack.base_url)
+        await page.goto(desktop_stack.base_url)
         await say(page, "run sleep 20")
         await expect(page.get_by_role("application", name="Watching live")).to_be_visible(timeout=PATIENT_MS)
         before = await width(page)

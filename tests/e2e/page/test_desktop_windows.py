@@ -15,9 +15,9 @@ PATIENT_MS = 60_000
 POINTER_EVENT = 5
 
 
-async def watching(page: Page, stack: Stack, session: str) -> None:
+async def watching(page: Page, desktop_stack: Stack, session: str) -> None:
     await page.bring_to_front()
-    await page.goto(f"{stack.base_url}/s/{session}")
+    await page.goto(f"{desktop_stack.base_url}/s/{session}")
     show = page.get_by_role("button", name="Show computer").or_(page.get_by_role("tab", name="Computer"))
     desktop = page.get_by_role("application", name="Watching live")
     await expect(show.or_(desktop).first).to_be_visible(timeout=PATIENT_MS)
@@ -27,14 +27,14 @@ async def watching(page: Page, stack: Stack, session: str) -> None:
 
 
 @pytest.mark.timeout(300)
-async def test_a_second_window_sees_that_somebody_drives_and_takes_over_only_by_intent(stack: Stack) -> None:
-    async with chromium() as browser, ApiClient(stack.base_url) as api:
+async def test_a_second_window_sees_that_somebody_drives_and_takes_over_only_by_intent(desktop_stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(desktop_stack.base_url) as api:
         session = await api.new_session()
         await api.ask(session, "run true")
         context = await browser.new_context(viewport=WIDE, locale="en")
         one, two = await context.new_page(), await context.new_page()
-        await watching(one, stack, session)
-        await watching(two, stack, session)
+        await watching(one, desktop_stack, session)
+        await watching(two, desktop_stack, session)
         driven = "Controlled in another window"
 
         await one.bring_to_front()
@@ -46,7 +46,7 @@ async def test_a_second_window_sees_that_somebody_drives_and_takes_over_only_by_
         await two.get_by_role("button", name="Take over").click()
         await expect(two.get_by_role("application", name="You have control")).to_be_visible(timeout=PATIENT_MS)
         await expect(one.get_by_text(driven)).to_be_visible()
-        await watching(one, stack, session)  # Also one that is opened only now knows.
+        await watching(one, desktop_stack, session)  # Also one that is opened only now knows.
         await expect(one.get_by_text(driven)).to_be_visible()
 
         await two.close()
@@ -71,14 +71,14 @@ def pointed_at(page: Page) -> list[int]:
 
 
 @pytest.mark.timeout(180)
-async def test_an_upright_phone_sees_the_desktop_larger_and_reaches_all_of_it(stack: Stack) -> None:
-    async with chromium() as browser, ApiClient(stack.base_url) as api:
+async def test_an_upright_phone_sees_the_desktop_larger_and_reaches_all_of_it(desktop_stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(desktop_stack.base_url) as api:
         session = await api.new_session()
         await api.ask(session, "run true")
         context = await browser.new_context(viewport=PHONE, locale="en", has_touch=True, is_mobile=True)
         page = await context.new_page()
         places = pointed_at(page)
-        await watching(page, stack, session)
+        await watching(page, desktop_stack, session)
         picture = page.locator("section[aria-label=Desktop] canvas").first
         small = await picture.bounding_box()
         assert small is not None

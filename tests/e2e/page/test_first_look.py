@@ -17,10 +17,10 @@ SHOWN_MS = 5_000
 """The picture needs a fraction of it; the next look at the computer comes after 20 s only."""
 
 
-async def watching(page: Page, stack: Stack, api: ApiClient) -> str:
+async def watching(page: Page, desktop_stack: Stack, api: ApiClient) -> str:
     """A fresh conversation with the computer beside it."""
     session = await api.new_session()
-    await page.goto(f"{stack.base_url}/s/{session}")
+    await page.goto(f"{desktop_stack.base_url}/s/{session}")
     await expect(composer(page)).to_be_visible()
     await page.get_by_role("button", name="Show computer").click()
     await expect(page.get_by_text("No computer yet")).to_be_visible()
@@ -49,10 +49,10 @@ def holding_back(ready: asyncio.Event, held: list[str]) -> Callable[[Route], Awa
 
 
 @pytest.mark.timeout(120)
-async def test_the_desktop_shows_at_once_also_where_a_look_from_before_comes_in_late(stack: Stack) -> None:
-    async with chromium() as browser, ApiClient(stack.base_url) as api:
+async def test_the_desktop_shows_at_once_also_where_a_look_from_before_comes_in_late(desktop_stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(desktop_stack.base_url) as api:
         page = await browser.new_page(viewport=WIDE, locale="en")
-        session = await watching(page, stack, api)
+        session = await watching(page, desktop_stack, api)
         ready, held = asyncio.Event(), list[str]()
         await page.route(f"**/api/sessions/{session}/sandbox", holding_back(ready, held))
         await page.reload()
@@ -69,12 +69,12 @@ async def test_the_desktop_shows_at_once_also_where_a_look_from_before_comes_in_
 
 
 @pytest.mark.timeout(180)
-async def test_the_desktop_shows_within_moments_in_every_fresh_conversation(stack: Stack) -> None:
-    async with chromium() as browser, ApiClient(stack.base_url) as api:
+async def test_the_desktop_shows_within_moments_in_every_fresh_conversation(desktop_stack: Stack) -> None:
+    async with chromium() as browser, ApiClient(desktop_stack.base_url) as api:
         page = await browser.new_page(viewport=WIDE, locale="en")
-        await watching(page, stack, api)
+        await watching(page, desktop_stack, api)
         for _ in range(3):
-            await page.goto(stack.base_url)
+            await page.goto(desktop_stack.base_url)
             await say(page, "run echo hello")
             await page.wait_for_url("**/s/*")
             session = page.url.rpartition("/")[2]

@@ -19,7 +19,7 @@ PATIENT_MS = 30_000
 async def test_a_key_that_is_set_in_the_page_answers_at_once_and_follows_into_another_browser(tmp_path: Path) -> None:
     refused = Answer(status=401, message=f"Incorrect API key provided: {KEY}")
     async with ModelServer(Answer(texts=("of a provider",))) as model, chromium() as browser:
-        with run_stack(tmp_path / "stack") as stack:
+        with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false") as stack:
             page = await browser.new_page(viewport=WIDE, locale="en")
             await page.goto(stack.base_url)
             await page.get_by_role("button", name="Set a key for a real model").click()

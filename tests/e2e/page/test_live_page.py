@@ -97,7 +97,7 @@ async def test_two_tabs_and_the_list_show_the_same(stack: Stack) -> None:
 
 @pytest.mark.timeout(240)
 async def test_a_restart_in_mid_answer_is_told_and_passes(tmp_path: Path) -> None:
-    with run_stack(tmp_path / "stack") as own:
+    with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false") as own:
         async with chromium() as browser, ApiClient(own.base_url) as api:
             session = await api.new_session()
             page = await opened(browser, own, session)

@@ -114,7 +114,9 @@ async def test_calls_are_read_as_they_were_sent_and_used_tokens_are_summed_up(tm
     made = Model()
     async with ModelServer(respond=made.respond) as model, chromium() as browser:
         settings = {"LLM_PROVIDER": "openai", "OPENAI_API_KEY": KEY, "MODEL": "scripted"}
-        with run_stack(tmp_path / "stack", OPENAI_BASE_URL=model.openai_url, **settings) as own:
+        with run_stack(
+            tmp_path / "stack", OPENAI_BASE_URL=model.openai_url, SANDBOX_DESKTOP="false", **settings
+        ) as own:
             async with ApiClient(own.base_url) as api:
                 page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()
                 session = await kept_and_read(own, api, page)

@@ -12,12 +12,12 @@ from support.stack import Stack
 
 
 @pytest.mark.timeout(180)
-async def test_a_newcomer_sees_the_tour_the_desktop_and_the_file(stack: Stack, tmp_path: Path) -> None:
+async def test_a_newcomer_sees_the_tour_the_desktop_and_the_file(desktop_stack: Stack, tmp_path: Path) -> None:
     async with chromium() as browser:
         page = await browser.new_page(viewport=WIDE, locale="en")
         faults: list[str] = []
         page.on("pageerror", lambda error: faults.append(str(error)))
-        await page.goto(stack.base_url)
+        await page.goto(desktop_stack.base_url)
         await expect(page.get_by_text("demo model", exact=False).first).to_be_visible()
         await say(page, "Show me what you can do")
         await expect(transcript(page)).to_contain_text("demo model", ignore_case=True, timeout=20_000)
@@ -52,11 +52,11 @@ async def test_a_newcomer_sees_the_tour_the_desktop_and_the_file(stack: Stack, t
         assert faults == []
 
 
-async def test_a_phone_reaches_conversation_computer_and_sessions(stack: Stack) -> None:
+async def test_a_phone_reaches_conversation_computer_and_sessions(desktop_stack: Stack) -> None:
     async with chromium() as browser:
         context = await browser.new_context(viewport=PHONE, locale="en", has_touch=True, is_mobile=True)
         page = await context.new_page()
-        await page.goto(stack.base_url)
+        await page.goto(desktop_stack.base_url)
         await expect(composer(page)).to_be_visible()
         await say(page, "run echo from a phone")
         await expect(transcript(page)).to_contain_text("from a phone", timeout=30_000)

@@ -45,11 +45,11 @@ async def begun(page: Page, stack: Stack, text: str) -> None:
 
 
 @pytest.mark.timeout(180)
-async def test_live_is_said_once_the_desktop_is_seen(stack: Stack) -> None:
+async def test_live_is_said_once_the_desktop_is_seen(desktop_stack: Stack) -> None:
     async with chromium() as browser:
         page = await browser.new_page(viewport=WIDE, locale="en")
         await page.add_init_script(WITHHOLD)
-        await begun(page, stack, "run echo hello")
+        await begun(page, desktop_stack, "run echo hello")
         async with asyncio.timeout(PATIENT_MS / 1000):
             while not await page.evaluate("window.hasAsked === true"):
                 await asyncio.sleep(0.05)

@@ -19,7 +19,7 @@ PROPOSES, PROPOSED = "The agent proposes a plan", "The agent proposed a plan"
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with run_stack(tmp_path_factory.mktemp("plans")) as running:
+    with run_stack(tmp_path_factory.mktemp("plans"), SANDBOX_DESKTOP="false") as running:
         yield running
 
 

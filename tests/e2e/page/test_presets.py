@@ -151,7 +151,7 @@ async def test_a_preset_is_chosen_changed_in_the_middle_and_limits_what_the_agen
         "MODEL": "scripted",
         "PROMPTS_DIR": str(own),
     }
-    with run_stack(tmp_path / "data", **settings) as stack:
+    with run_stack(tmp_path / "data", SANDBOX_DESKTOP="false", **settings) as stack:
         async with chromium() as browser, ApiClient(stack.base_url) as api:
             for viewport, look in ((WIDE, talks_then_codes), (PHONE, rules_by_keyboard)):
                 page = await (await browser.new_context(viewport=viewport, locale="en")).new_page()

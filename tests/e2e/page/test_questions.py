@@ -18,7 +18,7 @@ PATIENT_MS = 60_000
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack that may be killed."""
-    with run_stack(tmp_path_factory.mktemp("questions")) as running:
+    with run_stack(tmp_path_factory.mktemp("questions"), SANDBOX_DESKTOP="false") as running:
         yield running
 
 

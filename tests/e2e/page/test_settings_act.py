@@ -68,7 +68,9 @@ async def test_a_model_chosen_for_titles_gives_them_and_one_that_is_gone_is_said
     async with ModelServer(Answer(texts=("of a provider",))) as model, chromium() as browser:
         model.title = Answer(texts=("A greeting",))
         named = {"MODEL": "large", "MODELS": "small", "SUBAGENT_MODEL": "small"}
-        with run_stack(tmp_path / "stack", OPENAI_API_KEY=KEY, OPENAI_BASE_URL=model.openai_url, **named) as stack:
+        with run_stack(
+            tmp_path / "stack", OPENAI_API_KEY=KEY, OPENAI_BASE_URL=model.openai_url, SANDBOX_DESKTOP="false", **named
+        ) as stack:
             async with ApiClient(stack.base_url) as api:
                 page = await browser.new_page(viewport=WIDE, locale="en")
                 await page.goto(f"{stack.base_url}/?settings=models")
@@ -103,7 +105,7 @@ async def test_a_model_chosen_for_titles_gives_them_and_one_that_is_gone_is_said
 
 @pytest.mark.timeout(240)
 async def test_notifications_tell_what_asks_for_the_person_while_the_page_is_hidden(tmp_path: Path) -> None:
-    with run_stack(tmp_path / "stack") as stack:
+    with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false") as stack:
         async with chromium() as browser, ApiClient(stack.base_url) as api:
             context = await browser.new_context(viewport=WIDE, locale="en")
             await context.grant_permissions(["notifications"])

@@ -123,7 +123,7 @@ async def test_another_agent_asks_where_its_work_stands_and_what_is_approved_hap
             "OPENAI_BASE_URL": model.openai_url,
             "MODEL": "scripted",
         }
-        with run_stack(tmp_path / "stack", **settings) as own:
+        with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false", **settings) as own:
             async with ApiClient(own.base_url) as api:
                 await approved_on_the_page(own, api)
                 for pause_s in (0.0, 0.05, 0.3):

@@ -34,7 +34,7 @@ async def test_its_work_is_nested_and_a_failed_run_goes_on_without_a_message(tmp
             Answer(status=500),
             Answer(texts=("There are seven.",)),
         )
-        with run_stack(tmp_path / "stack", **settings) as stack:
+        with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false", **settings) as stack:
             async with chromium() as browser, ApiClient(stack.base_url) as api:
                 session = await api.new_session()
                 page = await (await browser.new_context(viewport=WIDE, locale="en")).new_page()

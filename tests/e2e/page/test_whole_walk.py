@@ -70,7 +70,7 @@ async def own_stack(folder: Path) -> AsyncGenerator[tuple[Stack, ModelServer]]:
             "MODEL": "first-model",
             "MODELS": "second-model",
         }
-        with run_stack(folder, **settings) as running:
+        with run_stack(folder, SANDBOX_DESKTOP="false", **settings) as running:
             yield running, models
 
 

@@ -54,7 +54,7 @@ async def test_every_fault_of_a_model_ends_in_a_clear_event_and_a_usable_session
         ("only thinking", [Answer(texts=(), thinking=("hm",))], "completed", ""),
         ("no reason", [Answer(texts=WORDS, finish="")], "completed", ""),
     ]
-    with run_stack(tmp_path / "stack", **settings_for(model, form)) as stack:
+    with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false", **settings_for(model, form)) as stack:
         async with ApiClient(stack.base_url) as api:
             for name, answers, status, told in cases:
                 session = await api.new_session()
@@ -77,7 +77,7 @@ async def test_every_fault_of_a_model_ends_in_a_clear_event_and_a_usable_session
 
 @pytest.mark.parametrize("form", FORMS)
 async def test_a_model_that_hangs_can_be_stopped_at_once(model: ModelServer, tmp_path: Path, form: str) -> None:
-    with run_stack(tmp_path / "stack", **settings_for(model, form)) as stack:
+    with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false", **settings_for(model, form)) as stack:
         async with ApiClient(stack.base_url) as api:
             session = await api.new_session()
             model.answer(Answer(texts=("Let", " me", " think"), hang_after=3))

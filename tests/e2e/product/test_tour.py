@@ -16,8 +16,8 @@ def of_type(events: list[Json], kind: str) -> list[Json]:
     return [event for event in events if event["type"] == kind]
 
 
-async def test_the_tour_runs_a_command_writes_a_file_and_opens_a_page(stack: Stack) -> None:
-    async with ApiClient(stack.base_url) as api:
+async def test_the_tour_runs_a_command_writes_a_file_and_opens_a_page(desktop_stack: Stack) -> None:
+    async with ApiClient(desktop_stack.base_url) as api:
         session = await api.new_session()
         events = await api.ask(session, "Show me what you can do")
 
