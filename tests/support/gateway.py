@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields
 
 import httpx
+from argon2 import PasswordHasher
+from fastapi import FastAPI
 
 from backend_api.application.identity.limits import Limits
-from backend_api.bootstrap.app import create_app
+from backend_api.bootstrap.app import Wire, create_app
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.listening import server_for
@@ -46,9 +49,13 @@ from support.listening import on_loopback
 from support.user_settings import settings_parts
 
 SECRET = "k9" * 24
+CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+"""A hash at its real cost, of which each test makes several, is most of what a test of a route needs."""
 MODEL = ModelInfo(id="demo", label="Demo model", provider="demo", is_demo=True, is_default=True)
 PLAIN = ModelInfo(id="plain", label="Plain", provider="test", thinking="never")
 TOOL = ToolSpec(name="think", description="Think.", parameters={"type": "object"}, phrase="Thinking", effect="reads")
+
+_idle: defaultdict[WebOptions, list[tuple[FastAPI, list[Wire]]]] = defaultdict(list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +114,7 @@ async def run_gateway(
             users=users,
             standings=users,
             refresh_tokens=MongoRefreshTokens(),
-            passwords=Argon2Passwords(),
+            passwords=Argon2Passwords(CHEAP),
             access_tokens=JwtAccessTokens(SECRET, algorithm="HS256", expires_s=expires_s),
             limiter=RedisRateLimiter(redis),
             sessions=MongoSessionRepository(database),
@@ -144,8 +151,8 @@ async def run_gateway(
             async with background_task(use_cases.connections.watch_log_ins(), "log-ins"):
                 yield use_cases
 
-        app = create_app(wire, options)
         async with (
+            _application(wire, options) as app,
             on_loopback(server_for(app, graceful_s=1, trusted_proxies=trusted_proxies)) as url,
             httpx.AsyncClient(base_url=url, timeout=10) as client,
         ):
@@ -159,3 +166,17 @@ async def run_gateway(
                 client=client,
             )
     await redis.aclose()
+
+
+@asynccontextmanager
+async def _application(wire: Wire, options: WebOptions) -> AsyncGenerator[FastAPI]:
+    """One that was built for a gateway before, as the framework works out each route at its first call."""
+    app, wires = _idle[options].pop() if _idle[options] else _build(options)
+    wires[:] = [wire]
+    yield app
+    _idle[options].append((app, wires))
+
+
+def _build(options: WebOptions) -> tuple[FastAPI, list[Wire]]:
+    wires: list[Wire] = []
+    return create_app(lambda: wires[0](), options), wires

@@ -1,6 +1,7 @@
 """Real mongod and redis-server for tests: each started once a session on a free loopback port.
 
-Take the fixtures `mongo_server`, `redis_server` (whole session) and `mongo_database_name` (fresh name, dropped after).
+Take the fixtures `mongo_server`, `redis_server` (whole session) and `mongo_database_name` (fresh name, dropped after);
+import `emptied_database_name` where many tests open the same collections.
 """
 
 from __future__ import annotations
@@ -166,3 +167,22 @@ def mongo_database_name(mongo_server: Server) -> Generator[str]:
     yield name
     with pymongo.MongoClient[dict[str, object]](mongo_server.uri) as client:
         client.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def emptied_databases() -> list[str]:
+    """Names of databases that no test uses at the moment."""
+    return []
+
+
+@pytest.fixture(name="mongo_database_name")
+def emptied_database_name(mongo_server: Server, emptied_databases: list[str]) -> Generator[str]:
+    """In place of the fresh one, for the modules that import it: a database without a document whose collections and
+    indexes may be there, as making and dropping those costs more than most tests of them."""
+    name = emptied_databases.pop() if emptied_databases else f"test_{uuid.uuid4().hex[:12]}"
+    yield name
+    with pymongo.MongoClient[dict[str, object]](mongo_server.uri) as client:
+        database = client[name]
+        for collection in database.list_collection_names():
+            database[collection].delete_many({})
+    emptied_databases.append(name)

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from support.backend_stores import ConversationStores, memory_stores, mongo_stores
-from support.servers import Server
+from support.servers import Server, emptied_database_name
+
+__all__ = ["bounds", "emptied_database_name", "stores"]
 
 
 @pytest.fixture

@@ -20,7 +20,9 @@ from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.users import MongoUsers
 from backend_api.infrastructure.redis.client import connect_redis
 from backend_api.infrastructure.redis.tickets import RedisTickets
-from support.servers import Server
+from support.servers import Server, emptied_database_name
+
+__all__ = ["emptied_database_name"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import pytest
 
 from support.gateway import Gateway, run_gateway
 from support.gateways import gateways, web_options
-from support.servers import Server
+from support.servers import Server, emptied_database_name
 
-__all__ = ["gateway", "gateways", "web_options"]
+__all__ = ["emptied_database_name", "gateway", "gateways", "web_options"]
 
 
 @pytest.fixture

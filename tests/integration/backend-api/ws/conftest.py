@@ -7,7 +7,9 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from support.gateway import Gateway, run_gateway
-from support.servers import Server
+from support.servers import Server, emptied_database_name
+
+__all__ = ["emptied_database_name", "gateway"]
 
 
 @pytest.fixture
