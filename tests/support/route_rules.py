@@ -5,12 +5,13 @@ A row gives the rule and a request that is valid but for who sends it, so that o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import iter_route_contexts
 
 Json = dict[str, Any]
@@ -199,3 +200,19 @@ def routes_of(app: FastAPI) -> list[str]:
 def without_rule(app: FastAPI, rules: Mapping[str, Rule]) -> set[str]:
     """Routes nobody decided about."""
     return set(routes_of(app)) - rules.keys()
+
+
+def routes_behind(app: FastAPI, check: object) -> set[str]:
+    """Routes that depend on it, at any depth; sockets apart."""
+    return {
+        f"{method} {route.path}"
+        for route in iter_route_contexts(app.routes)
+        for method in route.methods or ()
+        if (dependant := getattr(route, "dependant", None)) is not None and check in _callees_of(dependant)
+    }
+
+
+def _callees_of(dependant: Dependant) -> Iterator[object]:
+    for one in dependant.dependencies:
+        yield one.call
+        yield from _callees_of(one)

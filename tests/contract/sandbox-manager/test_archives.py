@@ -86,21 +86,14 @@ async def test_a_caller_that_is_cancelled_leaves_no_program_at_work(real_lab: La
     await archives.pack(*who, "two", BOUNDS)
 
 
-async def test_nothing_is_packed_of_a_session_without_files_or_with_too_many(lab: Lab) -> None:
+async def test_a_workspace_is_packed_where_there_is_one_that_fits_and_takes_its_archives_along(lab: Lab) -> None:
     identity = new_identity()
     archives, who = lab.runtime.archives, (identity.session_id, identity.user_id)
     with pytest.raises(SnapshotRefusedError, match="no files"):
         await archives.pack(*who, "one", BOUNDS)
     await lab.write(identity, await start(lab, identity), "something")
-
     with pytest.raises(SnapshotRefusedError, match="larger"):
         await archives.pack(*who, "one", ArchiveBounds(max_bytes=3))
-
-
-async def test_a_removed_workspace_takes_its_archives_along(lab: Lab) -> None:
-    identity = new_identity()
-    archives, who = lab.runtime.archives, (identity.session_id, identity.user_id)
-    await lab.write(identity, await start(lab, identity), "something")
     await archives.pack(*who, "one", BOUNDS)
     await lab.runtime.remove(identity, keep_workspace=True)
     assert lab.left(identity)

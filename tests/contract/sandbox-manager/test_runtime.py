@@ -22,73 +22,122 @@ async def start(lab: Lab, identity: Identity) -> Started:
         return await lab.runtime.start_sandbox(spec_of(identity))
 
 
-async def test_a_sandbox_starts_opens_its_endpoint_and_leaves_nothing_when_removed(lab: Lab) -> None:
+def keep_token(identity: Identity, *, generation: int | None = None) -> str:
+    now = datetime.now(UTC)
+    known = replace(identity, generation=generation or identity.generation)
+    return KEYS.sign(known, ["keep"], now, now + timedelta(minutes=1))
+
+
+async def test_a_sandbox_starts_answers_tells_what_it_uses_and_leaves_nothing_when_removed(lab: Lab) -> None:
     identity = new_identity()
+    assert await lab.runtime.usage(identity) is None
     started = await start(lab, identity)
 
     assert await lab.answers(identity, started)
     assert lab.left(identity)
+    usage = await lab.runtime.usage(identity)
+    assert usage is not None
+    if lab.runtime.name != "fake":
+        assert (usage.memory_bytes or 0) > 1_000_000
+        assert usage.memory_limit_bytes == 1024 * 1024 * 1024
+        assert (usage.cpu_s or 0) > 0
+        assert (usage.pids or 0) > 0
 
     await lab.runtime.remove(identity, keep_workspace=False)
     assert lab.left(identity) == []
     assert await lab.runtime.found() == []
+    # Neither again nor for what never was it is an error.
+    await lab.runtime.remove(identity, keep_workspace=False)
+    await lab.runtime.remove(new_identity(), keep_workspace=False)
+
+
+async def test_a_sandbox_answers_who_watches_over_it_and_nobody_else(lab: Lab) -> None:
+    identity = new_identity()
+    started = await start(lab, identity)
+    await lab.answers(identity, started)
+
+    report = await lab.runtime.keep_alive(identity, started.endpoint, keep_token(identity))
+
+    assert report.unused_s >= 0
+    with pytest.raises(EngineUnavailableError):
+        await lab.runtime.keep_alive(new_identity(), started.endpoint, keep_token(identity))
+    if lab.runtime.name == "fake":
+        return  # nothing runs in it
+    assert report.unused_s < 30
+    for wrong in (keep_token(identity, generation=9), "nonsense"):
+        with pytest.raises(EngineUnavailableError):
+            await lab.runtime.keep_alive(identity, started.endpoint, wrong)
+    # A command that runs is use though nobody listens.
+    async with endpoint_client(started, identity) as client:
+        body = {"call_id": "c1", "arguments": {"command": "sleep 60", "timeout_s": 1, "keep_running": True}}
+        await client.post("/tools/shell_exec", json=body)
+    assert (await lab.runtime.keep_alive(identity, started.endpoint, keep_token(identity))).unused_s == 0
 
 
 async def test_a_runtime_that_can_start_sandboxes_says_so(lab: Lab) -> None:
     await lab.runtime.check()
 
 
-async def test_what_runs_is_found_with_its_whole_identity(lab: Lab) -> None:
+async def test_what_runs_or_is_paused_is_found_with_its_whole_identity(lab: Lab) -> None:
     one, two = new_identity(generation=3), new_identity()
-    await start(lab, one)
+    started = await start(lab, one)
     await start(lab, two)
+    assert await states(lab) == {one: (True, False), two: (True, False)}
 
-    found = {thing.identity: thing.running for thing in await lab.runtime.found()}
+    for identity in (one, one, two):
+        await lab.runtime.pause(identity)
+    assert await states(lab) == {one: (True, True), two: (True, True)}
 
-    assert found == {one: True, two: True}
+    await lab.runtime.resume(one)
+    await lab.runtime.resume(one)
+    assert await states(lab) == {one: (True, False), two: (True, True)}
+    assert await lab.answers(one, started)
+    await lab.runtime.remove(two, keep_workspace=False)
+    assert lab.left(two) == []
 
 
-async def test_removing_twice_or_what_never_was_is_no_error(lab: Lab) -> None:
+async def states(lab: Lab) -> dict[Identity, tuple[bool, bool]]:
+    """Whether each that is found runs, and is paused."""
+    return {thing.identity: (thing.running, thing.paused) for thing in await lab.runtime.found()}
+
+
+async def test_one_killed_from_outside_is_told_of_and_found_as_not_running_with_a_reason(lab: Lab) -> None:
     identity = new_identity()
     await start(lab, identity)
+    async with contextlib.aclosing(lab.runtime.endings()) as endings:
+        told = asyncio.ensure_future(anext(endings))
+        # Who listens has been heard by the engine a moment after it asked; an end before that is the sweep's.
+        await asyncio.wait({told}, timeout=1)
 
-    await lab.runtime.remove(identity, keep_workspace=False)
-    await lab.runtime.remove(identity, keep_workspace=False)
-    await lab.runtime.remove(new_identity(), keep_workspace=False)
+        lab.kill(identity)
 
-
-async def test_a_sandbox_killed_from_outside_is_found_as_not_running_with_a_reason(lab: Lab) -> None:
-    identity = new_identity()
-    await start(lab, identity)
-
-    lab.kill(identity)
-
-    async with asyncio.timeout(30):
-        while True:
-            (thing,) = await lab.runtime.found()
-            if not thing.running:
-                break
-            await asyncio.sleep(0.02)
+        async with asyncio.timeout(30):
+            assert await told == identity.sandbox_id
+            while (thing := (await lab.runtime.found())[0]).running:
+                await asyncio.sleep(0.02)
     assert thing.reason
+    for gone in (identity, new_identity()):
+        with pytest.raises(EngineUnavailableError):
+            await lab.runtime.pause(gone)
+        with pytest.raises(EngineUnavailableError):
+            await lab.runtime.resume(gone)
 
 
-async def test_a_kept_workspace_is_there_for_the_next_generation(lab: Lab) -> None:
-    old = new_identity()
+async def test_a_kept_workspace_is_there_for_the_next_generation_and_exchanged_for_no_pooled_one(lab: Lab) -> None:
+    old, pooled = new_identity(), new_pooled()
     await lab.write_note(old, await start(lab, old))
     await lab.runtime.remove(old, keep_workspace=True)
+    await start(lab, pooled)
 
+    with pytest.raises(WorkspaceExistsError):
+        await lab.runtime.hand_over(replace(pooled, session_id=old.session_id, user_id="user-1", generation=2))
+    await lab.runtime.remove(pooled, keep_workspace=True)
     new = new_identity(old.session_id, generation=2)
-    started = await start(lab, new)
 
-    assert await lab.has_note(new, started)
-
-
-async def test_a_workspace_not_kept_is_empty_for_the_next_generation(lab: Lab) -> None:
-    old = new_identity()
-    await lab.write_note(old, await start(lab, old))
-    await lab.runtime.remove(old, keep_workspace=False)
-
-    assert lab.left(old) == []
+    assert await lab.has_note(new, await start(lab, new))
+    assert lab.left(pooled) == []
+    await lab.runtime.remove(new, keep_workspace=False)
+    assert lab.left(new) == []
 
 
 async def test_a_start_that_is_cancelled_can_be_removed_whole_at_any_moment(lab: Lab) -> None:
@@ -104,146 +153,25 @@ async def test_a_start_that_is_cancelled_can_be_removed_whole_at_any_moment(lab:
         assert lab.left(identity) == []
 
 
-def keep_token(identity: Identity, *, generation: int | None = None) -> str:
-    now = datetime.now(UTC)
-    known = replace(identity, generation=generation or identity.generation)
-    return KEYS.sign(known, ["keep"], now, now + timedelta(minutes=1))
-
-
-async def test_a_sandbox_answers_who_watches_over_it_and_nobody_else(lab: Lab) -> None:
-    identity = new_identity()
-    started = await start(lab, identity)
-    await lab.answers(identity, started)
-
-    report = await lab.runtime.keep_alive(identity, started.endpoint, keep_token(identity))
-
-    assert report.unused_s >= 0
-    if lab.runtime.name != "fake":
-        assert report.unused_s < 30
-        for wrong in (keep_token(identity, generation=9), "nonsense"):
-            with pytest.raises(EngineUnavailableError):
-                await lab.runtime.keep_alive(identity, started.endpoint, wrong)
-    with pytest.raises(EngineUnavailableError):
-        await lab.runtime.keep_alive(new_identity(), started.endpoint, keep_token(identity))
-
-
-async def test_a_command_that_runs_is_use_though_nobody_listens(lab: Lab) -> None:
-    if lab.runtime.name == "fake":
-        return  # nothing runs in it
-    identity = new_identity()
-    started = await start(lab, identity)
-    async with endpoint_client(started, identity) as client:
-        body = {"call_id": "c1", "arguments": {"command": "sleep 60", "timeout_s": 1, "keep_running": True}}
-        await client.post("/tools/shell_exec", json=body)
-
-    report = await lab.runtime.keep_alive(identity, started.endpoint, keep_token(identity))
-
-    assert report.unused_s == 0
-
-
-async def test_what_a_sandbox_uses_is_told_while_it_runs(lab: Lab) -> None:
-    identity = new_identity()
-    assert await lab.runtime.usage(identity) is None
-    await start(lab, identity)
-
-    usage = await lab.runtime.usage(identity)
-
-    assert usage is not None
-    if lab.runtime.name != "fake":
-        assert (usage.memory_bytes or 0) > 1_000_000
-        assert usage.memory_limit_bytes == 1024 * 1024 * 1024
-        assert (usage.cpu_s or 0) > 0
-        assert (usage.pids or 0) > 0
-
-
-async def test_an_end_is_told_as_it_happens(lab: Lab) -> None:
-    identity = new_identity()
-    await start(lab, identity)
-    async with contextlib.aclosing(lab.runtime.endings()) as endings:
-        told = asyncio.ensure_future(anext(endings))
-        # Who listens has been heard by the engine a moment after it asked; an end before that is the sweep's.
-        await asyncio.wait({told}, timeout=1)
-
-        lab.kill(identity)
-
-        async with asyncio.timeout(10):
-            assert await told == identity.sandbox_id
-
-
 async def test_managers_of_one_engine_or_folder_name_the_same_place(lab: Lab) -> None:
     assert await lab.runtime.place() == await lab.runtime.place() != ""
 
 
-async def test_more_processes_than_allowed_can_not_be_made(tight_lab: Lab) -> None:
+async def test_more_processes_or_memory_than_allowed_can_not_be_had(tight_lab: Lab) -> None:
     identity = new_identity()
     started = await start(tight_lab, identity)
 
+    filled = await run_inside(started, identity, "python3 -c \"bytearray(b'x' * 600_000_000)\"")
+    assert "exit=0" not in filled
+    assert await tight_lab.answers(identity, started)
     script = "import os, time\nfor _ in range(200):\n    if os.fork() == 0: time.sleep(20); os._exit(0)"
-    told = await run_inside(started, identity, f'python3 -c "{script}"')
-
-    assert "Resource temporarily unavailable" in told
+    forked = await run_inside(started, identity, f'python3 -c "{script}"')
+    assert "Resource temporarily unavailable" in forked
     assert await tight_lab.answers(identity, started)
-
-
-async def test_more_memory_than_allowed_can_not_be_had(tight_lab: Lab) -> None:
-    identity = new_identity()
-    started = await start(tight_lab, identity)
-
-    told = await run_inside(started, identity, "python3 -c \"bytearray(b'x' * 600_000_000)\"")
-
-    assert "exit=0" not in told
-    assert await tight_lab.answers(identity, started)
-
-
-async def test_a_sandbox_that_can_not_start_says_why(tight_lab: Lab) -> None:
-    identity = new_identity()
-    await start(tight_lab, identity)
 
     with pytest.raises(DomainError) as raised:
         await start(tight_lab, identity)
-
     assert raised.value.detail
-
-
-async def test_a_paused_sandbox_is_found_as_paused_and_goes_on_where_it_was(lab: Lab) -> None:
-    identity = new_identity()
-    started = await start(lab, identity)
-
-    await lab.runtime.pause(identity)
-    await lab.runtime.pause(identity)
-    (paused,) = await lab.runtime.found()
-    await lab.runtime.resume(identity)
-    await lab.runtime.resume(identity)
-    (resumed,) = await lab.runtime.found()
-
-    assert (paused.running, paused.paused) == (True, True)
-    assert (resumed.running, resumed.paused) == (True, False)
-    assert await lab.answers(identity, started)
-
-
-async def test_a_paused_sandbox_is_removed_whole(lab: Lab) -> None:
-    identity = new_identity()
-    await start(lab, identity)
-    await lab.runtime.pause(identity)
-
-    await lab.runtime.remove(identity, keep_workspace=False)
-
-    assert lab.left(identity) == []
-
-
-async def test_what_died_or_never_was_can_neither_be_paused_nor_resumed(lab: Lab) -> None:
-    dead = new_identity()
-    await start(lab, dead)
-    lab.kill(dead)
-    async with asyncio.timeout(10):
-        while (await lab.runtime.found())[0].running:
-            await asyncio.sleep(0.02)
-
-    for identity in (dead, new_identity()):
-        with pytest.raises(EngineUnavailableError):
-            await lab.runtime.pause(identity)
-        with pytest.raises(EngineUnavailableError):
-            await lab.runtime.resume(identity)
 
 
 async def test_a_pooled_sandbox_takes_its_workspace_to_the_session_it_was_claimed_for(lab: Lab) -> None:
@@ -262,21 +190,6 @@ async def test_a_pooled_sandbox_takes_its_workspace_to_the_session_it_was_claime
     assert rests
     assert kept
     assert lab.left(pooled) == lab.left(claimed) == lab.left(again) == []
-
-
-async def test_a_workspace_is_never_exchanged_for_a_pooled_one(lab: Lab) -> None:
-    old, pooled = new_identity(), new_pooled()
-    await lab.write_note(old, await start(lab, old))
-    await lab.runtime.remove(old, keep_workspace=True)
-    await start(lab, pooled)
-
-    with pytest.raises(WorkspaceExistsError):
-        await lab.runtime.hand_over(replace(pooled, session_id=old.session_id, user_id="user-1", generation=2))
-    await lab.runtime.remove(pooled, keep_workspace=True)
-    new = new_identity(old.session_id, generation=2)
-
-    assert await lab.has_note(new, await start(lab, new))
-    assert lab.left(pooled) == []
 
 
 async def test_what_sandboxes_are_made_of_stays_the_same_until_it_changes(lab: Lab) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import ExitStack, asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from pymongo import MongoClient
 
+from support.background import in_background
 from support.gateway_process import GatewayProcess, run_gateway_process
 from support.model_server import Answer, Call, ModelServer
 from support.servers import Server, free_port
@@ -20,35 +22,49 @@ SIGNING = "j5Hs8dKf2gLq7wEr4tYu1iOp9aZx3cVb6"
 Json = dict[str, Any]
 
 
-@pytest.fixture
-async def provider() -> AsyncGenerator[ModelServer]:
-    async with ModelServer(Answer(texts=("of a provider",))) as server:
+@pytest.fixture(scope="module")
+def serving() -> Iterator[ModelServer]:
+    with in_background(ModelServer(Answer(texts=("of a provider",)))) as (server, _):
         yield server
 
 
 @pytest.fixture
+def provider(serving: ModelServer) -> ModelServer:
+    """It has been asked nothing."""
+    for kept in (serving.script, serving.requests, serving.headers):
+        kept.clear()
+    return serving
+
+
+@pytest.fixture(scope="module")
 def begin(
-    tmp_path: Path, mongo_server: Server, redis_server: Server, mongo_database_name: str, provider: ModelServer
+    tmp_path_factory: pytest.TempPathFactory, mongo_server: Server, redis_server: Server, serving: ModelServer
 ) -> Iterator[Any]:
-    """Starts a gateway with this SECRETS_KEY; all have the demo model alone, and one address for keys of users."""
+    """Starts a gateway with this SECRETS_KEY, or answers the one that was started so before, as that takes longer than
+    most tests: each has people of its own. All have the demo model alone, and one address for keys of users."""
+    begun: dict[str, GatewayProcess] = {}
     with ExitStack() as stack:
 
         def start(name: str, secrets_key: str = FIRST, **more: str) -> GatewayProcess:
-            folder = tmp_path / name
-            folder.mkdir()
+            if name in begun:
+                return begun[name]
             settings = {
                 "JWT_SECRET_KEY": SIGNING,
                 "SECRETS_KEY": secrets_key,
-                "OPENAI_BASE_URL": provider.openai_url,
+                "OPENAI_BASE_URL": serving.openai_url,
                 "DEMO_DELAY_MS": "0",
                 "LLM_MAX_RETRIES": "0",
+                "LOG_LEVEL": "DEBUG",
                 **more,
             }
-            return stack.enter_context(
-                run_gateway_process(folder, mongo_server, mongo_database_name, redis_server, **settings)
-            )
+            folder = tmp_path_factory.mktemp(name)
+            running = run_gateway_process(folder, mongo_server, "keys_of_users", redis_server, **settings)
+            begun[name] = stack.enter_context(running)
+            return begun[name]
 
         yield start
+    with MongoClient[dict[str, object]](mongo_server.uri) as client:
+        client.drop_database("keys_of_users")
 
 
 class Person:
@@ -96,7 +112,8 @@ async def people(gateway: GatewayProcess, *names: str) -> AsyncGenerator[list[Pe
     found: list[Person] = []
     async with httpx.AsyncClient(base_url=f"{gateway.url}/api", timeout=30) as client:
         for name in names:
-            made = await client.post("/auth/register", json={"username": name, "password": f"{name}-password"})
+            account = {"username": f"{name}-{secrets.token_hex(4)}", "password": f"{name}-password"}
+            made = await client.post("/auth/register", json=account)
             assert made.status_code == 201, made.text
             found.append(Person({"Authorization": f"Bearer {made.json()['access_token']}"}))
     yield found
@@ -167,7 +184,9 @@ async def test_a_model_for_a_single_task_is_a_users_or_the_deployments_where_tha
     begin: Any,
 ) -> None:
     name = "models/title_model"
-    one = begin("one", LLM_PROVIDER="openai", OPENAI_API_KEY=BERTS, MODEL="house", MODELS="small", TITLE_MODEL="small")
+    one = begin(
+        "house", LLM_PROVIDER="openai", OPENAI_API_KEY=BERTS, MODEL="house", MODELS="small", TITLE_MODEL="small"
+    )
     async with people(one, "anna") as (anna,):
 
         async def told() -> tuple[Any, ...]:
@@ -220,7 +239,7 @@ async def test_a_tool_that_a_user_denies_is_not_run_in_the_users_runs_but_where_
 
 @pytest.mark.timeout(180)
 async def test_a_saved_key_goes_to_no_address_but_the_one_it_was_saved_for(begin: Any, provider: ModelServer) -> None:
-    one, anna = begin("one", AUTH_MODE="local", HOST="127.0.0.1"), Person({})
+    one, anna = begin("local", AUTH_MODE="local", HOST="127.0.0.1"), Person({})
     async with ModelServer(Answer(texts=("of another",))) as other:
         session_id = await anna.session(one)
         address, key = "models/openai_base_url", "models/openai_api_key"
@@ -244,11 +263,13 @@ async def test_a_saved_key_goes_to_no_address_but_the_one_it_was_saved_for(begin
         tried = await anna.call(one, "POST", "/settings/models/test", {**test, "key": BERTS})
         assert tried.json()["outcome"] == "ok"
         assert provider.headers[-1]["authorization"] == f"Bearer {BERTS}"
+        for changed in (address, key):
+            await anna.call(one, "DELETE", f"/settings/{changed}")
 
 
 @pytest.mark.timeout(180)
 async def test_a_test_of_a_key_says_what_is_wrong_with_it(begin: Any, provider: ModelServer) -> None:
-    one, anna = begin("one", AUTH_MODE="local", HOST="127.0.0.1"), Person({})
+    one, anna = begin("local", AUTH_MODE="local", HOST="127.0.0.1"), Person({})
 
     async def tried(**body: Any) -> tuple[str, str]:
         answer = await anna.call(one, "POST", "/settings/models/test", {"provider": "openai", "key": ANNAS, **body})
@@ -269,7 +290,7 @@ async def test_a_test_of_a_key_says_what_is_wrong_with_it(begin: Any, provider: 
 
 @pytest.mark.timeout(180)
 async def test_a_key_is_said_nowhere_also_where_its_provider_says_it(begin: Any, provider: ModelServer) -> None:
-    one = begin("one", LOG_LEVEL="DEBUG")
+    one = begin("one")
     async with people(one, "anna") as (anna,):
         await anna.put(one, "models/openai_api_key", ANNAS)
         session_id = await anna.session(one)
@@ -300,7 +321,7 @@ async def test_a_key_is_said_nowhere_also_where_its_provider_says_it(begin: Any,
 async def test_a_wrong_secrets_key_is_said_and_loses_nothing_and_a_rotation_keeps_all(
     begin: Any, provider: ModelServer
 ) -> None:
-    async with people(first := begin("first"), "anna") as (anna,):
+    async with people(first := begin("one"), "anna") as (anna,):
         await anna.put(first, "models/openai_api_key", ANNAS)
         session_id = await anna.session(first)
 
