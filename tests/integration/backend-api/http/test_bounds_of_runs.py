@@ -34,11 +34,17 @@ def slow() -> HandlerBox:
     return box
 
 
-@pytest.mark.parametrize("form", FORMS)
+COST, MINUTES = {"max_cost": 1.0}, {"max_minutes": 0.002}
+
+
+# What it cost is told in its own way in each format; how long it took, in none.
 @pytest.mark.parametrize(
-    ("bound", "code", "setting"),
-    [({"max_cost": 1.0}, "cost_budget", "MAX_RUN_COST"), ({"max_minutes": 0.002}, "time_budget", "MAX_RUN_MINUTES")],
-    ids=["cost", "minutes"],
+    ("bound", "code", "setting", "form"),
+    [
+        *((COST, "cost_budget", "MAX_RUN_COST", form) for form in FORMS),
+        (MINUTES, "time_budget", "MAX_RUN_MINUTES", "chat"),
+    ],
+    ids=[*(f"cost-{form}" for form in FORMS), "minutes"],
 )
 async def test_a_run_that_cost_or_took_too_much_ends_with_the_reason(
     gateway: Gateway, tmp_path: Path, form: Form, bound: dict[str, float], code: str, setting: str

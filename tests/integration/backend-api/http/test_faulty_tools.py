@@ -43,16 +43,16 @@ def faulty() -> HandlerBox:
     return box
 
 
-@pytest.mark.parametrize("form", FORMS)
+# What is no ordinary text is told in its own way in each format; the rest is text by then.
 @pytest.mark.parametrize(
-    ("tool", "success", "words"),
+    ("tool", "success", "words", "form"),
     [
-        ("throw", False, "The tool failed by a fault of its own."),
-        ("hang", False, "did not finish within 0.05 s"),
-        ("much", True, "xxx"),
-        ("binary", True, ""),
-        ("half", True, "half"),
-        ("nothing", True, ""),
+        ("throw", False, "The tool failed by a fault of its own.", "chat"),
+        ("hang", False, "did not finish within 0.05 s", "responses"),
+        ("much", True, "xxx", "messages"),
+        *(("binary", True, "", form) for form in FORMS),
+        *(("half", True, "half", form) for form in FORMS),
+        *(("nothing", True, "", form) for form in FORMS),
     ],
 )
 async def test_one_is_a_short_result_the_run_goes_on_and_the_session_is_usable(
