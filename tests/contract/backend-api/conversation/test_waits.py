@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import pytest
@@ -229,10 +229,15 @@ COMING = ("answer", "deadline", "message", "interrupt", "stop")
 
 
 @pytest.mark.parametrize("is_at_once", [True, False], ids=["at once", "one by one"])
-@pytest.mark.parametrize("order", list(permutations(COMING, 3)), ids="-".join)
+@pytest.mark.parametrize("coming", list(combinations(COMING, 3)), ids="-".join)
 async def test_whatever_comes_in_whichever_order_or_at_once_ends_a_wait_once(
-    stores: ConversationStores, order: tuple[str, ...], is_at_once: bool
+    stores: ConversationStores, coming: tuple[str, ...], is_at_once: bool
 ) -> None:
+    for order in permutations(coming):
+        await ends_once(stores, order, is_at_once=is_at_once)
+
+
+async def ends_once(stores: ConversationStores, order: tuple[str, ...], *, is_at_once: bool) -> None:
     session_id, lease = await waiting(stores, "a", expires_s=-1 if "deadline" in order else 60)
 
     async def happen(what: str) -> None:
