@@ -11,11 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from support.compose_stack import compose_stack
+from support.compose_stack import ComposeStack, run_compose_stack
 from support.gateways import gateways, web_options
-from support.stack import Stack, run_stack, stack
+from support.stack import Stack, run_stack
 
-__all__ = ["compose_stack", "gateways", "ordinary_stack", "stack", "web_options"]
+__all__ = ["gateways", "web_options"]
+
+# What the next sweep has to put right is waited for: sweeps come more often than every 15 s.
+SWEEPS = {"RECONCILE_INTERVAL_S": "3"}
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The local stack as root runs it: a user id for each sandbox, and cgroups."""
+    with run_stack(tmp_path_factory.mktemp("stack"), **SWEEPS) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -23,5 +33,12 @@ def ordinary_stack() -> Iterator[Stack]:
     """The local stack of somebody who is not root: one user id for all, limits of the shell instead of cgroups."""
     # Not below pytest's own folder: each pytest that starts on the machine closes that to all but its user.
     with tempfile.TemporaryDirectory(prefix="ordinary-", dir="/tmp") as folder:
-        with run_stack(Path(folder), ordinary=True) as running:
+        with run_stack(Path(folder), ordinary=True, **SWEEPS) as running:
             yield running
+
+
+@pytest.fixture(scope="session")
+def compose_stack() -> Iterator[ComposeStack]:
+    """The stack of the compose file."""
+    with run_compose_stack(**SWEEPS) as running:
+        yield running

@@ -81,7 +81,7 @@ async def seconds_of_sweeps(manager: httpx.AsyncClient, wanted: int = 2) -> floa
     began, spent = await sweeps(manager)
     async with asyncio.timeout(120):
         while (now := await sweeps(manager))[0] < began + wanted + 1:  # one may be going on
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.1)
     return (now[1] - spent) / (now[0] - began)
 
 
@@ -144,7 +144,7 @@ async def test_a_tree_without_end_is_removed_and_holds_up_nobody(any_stack: Stac
         assert "exit=0" in await beside.run("echo works")
         async with asyncio.timeout(REMOVED_S):
             while remains(held, session_id):
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(0.1)
 
 
 def remains(held: Path, session_id: str) -> list[str]:

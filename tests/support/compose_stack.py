@@ -92,7 +92,7 @@ def docker(*words: str) -> str:
 
 
 @contextmanager
-def run_compose_stack() -> Generator[ComposeStack]:
+def run_compose_stack(**settings: str) -> Generator[ComposeStack]:
     """A project that is up for the length of the block and leaves nothing behind."""
     page, api = free_port(), free_port()
     project = f"t{secrets.token_hex(4)}"
@@ -104,6 +104,7 @@ def run_compose_stack() -> Generator[ComposeStack]:
         "SANDBOX_MANAGER_TOKEN": secrets.token_hex(32),
         "REDIS_PASSWORD": secrets.token_hex(32),
         "SANDBOX_POOL_SIZE": "0",
+        **settings,
     }
     stack = ComposeStack(
         base_url=f"http://127.0.0.1:{page}", api_url=f"http://127.0.0.1:{api}", project=project, environ=environ
