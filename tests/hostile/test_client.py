@@ -14,10 +14,10 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from service_kit.listening.http import BODY_WINDOW_S, HEAD_S, LINGER_S
-from service_kit.listening.peers import LOOK_S, UNSAID_PER_ADDRESS
+from service_kit.listening.peers import UNSAID_PER_ADDRESS
 from support.bare import connect, ended, honest_client, pour
 from support.gateway_process import GatewayProcess, run_gateway_process
+from support.hurried_gateway import BODY_WINDOW_S, HEAD_S, LINGER_S
 from support.servers import Server
 
 MB = 1_000_000
@@ -25,8 +25,11 @@ GROWTH_MB = 80
 """What an attack may cost; each of them cost hundreds before."""
 TAKEN_LATE = 40_000
 """After its end was told, a socket reads so much and more, so that who sends no more is not reset."""
-PATIENT_S = 1.5
-"""An honest answer meanwhile, on two cores that also run the attack."""
+PATIENT_S = 10.0
+"""An honest answer meanwhile, on two cores that also run the attack and other tests. Whoever is shut out has none for
+30 s or is refused; what holds the gateway up for less shows in the processor time it takes."""
+SLACK_S = 20.0
+"""Beyond a deadline that is kept, as the one who looks has to wait for a processor, too."""
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +37,11 @@ def gateway(
     mongo_server: Server, redis_server: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[GatewayProcess]:
     with run_gateway_process(
-        tmp_path_factory.mktemp("gateway"), mongo_server, "hostile_client", redis_server
+        tmp_path_factory.mktemp("gateway"),
+        mongo_server,
+        "hostile_client",
+        redis_server,
+        program="support.hurried_gateway",
     ) as running:
         yield running
 
@@ -101,14 +108,13 @@ async def test_thousands_of_half_requests_shut_nobody_out_and_end_by_themselves(
             writer.write(GET)
         began = time.monotonic()
         await asyncio.sleep(1.0)
-        async with asyncio.timeout(HEAD_S + LINGER_S + 10):
-            await asyncio.gather(*(ended(reader, HEAD_S + LINGER_S + 10) for reader, _ in half))
+        await asyncio.gather(*(ended(reader, HEAD_S + LINGER_S + SLACK_S) for reader, _ in half))
         took = time.monotonic() - began
         for _, writer in half:
             writer.transport.abort()
     assert (honest.failures, honest.slowest < PATIENT_S) == ([], True)
-    assert len(honest.seconds) > 20
-    assert took < HEAD_S + LINGER_S + 5
+    assert len(honest.seconds) > 5
+    assert took < HEAD_S + LINGER_S + SLACK_S
     assert gateway.rss_mb() - before < GROWTH_MB
 
 
@@ -125,7 +131,14 @@ async def test_half_requests_of_many_addresses_go_before_an_honest_one(gateway: 
     assert (honest.failures, honest.slowest < PATIENT_S) == ([], True)
 
 
-async def test_a_head_that_comes_byte_by_byte_has_its_time(gateway: GatewayProcess) -> None:
+async def test_what_is_left_half_done_ends_and_what_comes_on_does_not(gateway: GatewayProcess) -> None:
+    """All of them wait at the same time, each on a connection of its own."""
+    async with asyncio.TaskGroup() as tasks:
+        for one in (head_by_bytes, half_a_body, body_that_drips, slow_body, silent_connection, done_connection):
+            tasks.create_task(one(gateway), name=one.__name__)
+
+
+async def head_by_bytes(gateway: GatewayProcess) -> None:
     reader, writer = await connect(gateway.port)
     began = time.monotonic()
 
@@ -135,50 +148,68 @@ async def test_a_head_that_comes_byte_by_byte_has_its_time(gateway: GatewayProce
             await asyncio.sleep(0.2)
 
     dripping = asyncio.create_task(drip())
-    raw = await ended(reader, HEAD_S + LINGER_S + 5)
+    raw = await ended(reader, HEAD_S + LINGER_S + SLACK_S)
     dripping.cancel()
     assert problem(raw.partition(b"\r\n\r\n")[2]) == (408, "request_timeout")
-    assert HEAD_S - 1 < time.monotonic() - began < HEAD_S + 3 * LOOK_S
+    assert time.monotonic() - began > HEAD_S - 1, "it has its time"
     writer.transport.abort()
 
 
-async def test_half_a_body_ends_and_one_that_drips_ends_too(gateway: GatewayProcess) -> None:
-    silent = await connect(gateway.port)
-    dripping = await connect(gateway.port)
-    silent[1].write(POST + b"Content-Length: 1000\r\n\r\n{")
-    dripping[1].write(POST + b"Content-Length: 100000\r\n\r\n{")
+async def half_a_body(gateway: GatewayProcess) -> None:
+    reader, writer = await connect(gateway.port)
+    writer.write(POST + b"Content-Length: 1000\r\n\r\n{")
+    raw = await ended(reader, BODY_WINDOW_S + LINGER_S + SLACK_S)
+    assert problem(raw.partition(b"\r\n\r\n")[2]) == (408, "request_timeout")
+    writer.transport.abort()
+
+
+async def body_that_drips(gateway: GatewayProcess) -> None:
+    reader, writer = await connect(gateway.port)
+    writer.write(POST + b"Content-Length: 100000\r\n\r\n{")
 
     async def drip() -> None:
         while True:
-            dripping[1].write(b" ")
+            writer.write(b" ")
             await asyncio.sleep(0.5)
 
-    task = asyncio.create_task(drip())
-    within = BODY_WINDOW_S + LINGER_S + 5
-    answers = await asyncio.gather(ended(silent[0], within), ended(dripping[0], within))
-    task.cancel()
-    assert [problem(raw.partition(b"\r\n\r\n")[2]) for raw in answers] == [(408, "request_timeout")] * 2
-    for _, writer in (silent, dripping):
-        writer.transport.abort()
+    dripping = asyncio.create_task(drip())
+    raw = await ended(reader, BODY_WINDOW_S + LINGER_S + SLACK_S)
+    dripping.cancel()
+    assert problem(raw.partition(b"\r\n\r\n")[2]) == (408, "request_timeout")
+    writer.transport.abort()
 
 
-async def test_a_body_that_is_slow_but_comes_on_is_read_to_its_end(gateway: GatewayProcess) -> None:
+async def slow_body(gateway: GatewayProcess) -> None:
+    """Over more than a window, and far over what has to come in each."""
     reader, writer = await connect(gateway.port)
-    body = json.dumps({"username": "nobody", "password": "x" * 20}).encode().ljust(9_000)
+    body = json.dumps({"username": "nobody", "password": "x" * 20}).encode().ljust(12_000)
     writer.write(POST + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body))
-    pieces = [body[start : start + 300] for start in range(0, len(body), 300)]
+    pieces = [body[start : start + 400] for start in range(0, len(body), 400)]
     for piece in pieces:
         writer.write(piece)
-        await asyncio.sleep((BODY_WINDOW_S + 5) / len(pieces))
-    assert (await ended(reader, 10)).startswith(b"HTTP/1.1 401 ")
+        await asyncio.sleep(1.5 * BODY_WINDOW_S / len(pieces))
+    assert (await ended(reader, SLACK_S)).startswith(b"HTTP/1.1 401 ")
+    writer.close()
+
+
+async def silent_connection(gateway: GatewayProcess) -> None:
+    reader, writer = await connect(gateway.port)
+    assert await ended(reader, HEAD_S + SLACK_S) == b""
+    writer.close()
+
+
+async def done_connection(gateway: GatewayProcess) -> None:
+    reader, writer = await connect(gateway.port)
+    writer.write(GET + b"\r\n")
+    assert (await ended(reader, HEAD_S + SLACK_S)).startswith(b"HTTP/1.1 200 ")
     writer.close()
 
 
 async def test_a_request_answered_early_is_not_read_for_ever(gateway: GatewayProcess) -> None:
     head = POST + b"Content-Length: 9000000000\r\n\r\n"
     before = gateway.rss_mb()
-    answer = await pour(gateway.port, head, b" " * 65536, 9_000_000_000, within_s=LINGER_S + 10)
-    assert (answer.status, answer.seconds < LINGER_S + 5) == (413, True)
+    answer = await pour(gateway.port, head, b" " * 65536, 9_000_000_000, within_s=LINGER_S + SLACK_S)
+    assert answer.status == 413
     assert gateway.rss_mb() - before < GROWTH_MB
 
 
@@ -192,15 +223,6 @@ async def test_requests_sent_ahead_are_bounded(gateway: GatewayProcess) -> None:
     assert all(answer.sent < 20 * MB for answer in answers)
     assert gateway.rss_mb() - before < GROWTH_MB
     assert (honest.failures, honest.slowest < PATIENT_S) == ([], True)
-
-
-async def test_a_connection_that_says_nothing_and_one_that_is_done_are_closed(gateway: GatewayProcess) -> None:
-    silent, done = await connect(gateway.port), await connect(gateway.port)
-    done[1].write(GET + b"\r\n")
-    assert await ended(silent[0], HEAD_S + 5) == b""
-    assert (await ended(done[0], HEAD_S + 5)).startswith(b"HTTP/1.1 200 ")
-    for _, writer in (silent, done):
-        writer.close()
 
 
 async def open_socket(gateway: GatewayProcess) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -12,13 +12,16 @@ import pytest
 
 from backend_api.application.identity.guesses import FREE_TRIES, LONGEST_PAUSE_S
 from support.gateway_process import GatewayProcess, run_gateway_process
+from support.hurried_gateway import WAITING_MOST
 from support.servers import Server
 
 SOURCES = [f"127.0.2.{number}" for number in range(1, 13)]
 
 MANY = 9
-NAMES = 4
-"""So many addresses try so many names ten times each: more than may wait at once."""
+NAMES = 2
+TIMES = 4
+"""So many addresses try so many names, so often each: more than may wait at once."""
+assert MANY * NAMES * TIMES > 1.5 * WAITING_MOST
 
 HASHES_S = 8.0
 """For a dozen hashes at once, on a machine that does other things too."""
@@ -28,9 +31,9 @@ HASHES_S = 8.0
 def gateway(
     mongo_server: Server, redis_server: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[GatewayProcess]:
-    """With no proxy named, as it comes."""
-    folder = tmp_path_factory.mktemp("gateway")
-    with run_gateway_process(folder, mongo_server, "hostile_guesses", redis_server) as running:
+    """With no proxy named, and fewer places for tries that wait than in earnest."""
+    folder, program = tmp_path_factory.mktemp("gateway"), "support.hurried_gateway"
+    with run_gateway_process(folder, mongo_server, "hostile_guesses", redis_server, program=program) as running:
         yield running
 
 
@@ -57,10 +60,11 @@ async def test_who_guesses_a_name_locks_its_owner_out_from_nowhere_else(gateway:
         assert (answers.count(401), answers.count(429)) == (10, 20)
         began = time.monotonic()
         assert await log_in(owner, "anna", "anna-password") == 200
-        assert time.monotonic() - began < LONGEST_PAUSE_S + 2
+        paused_s = time.monotonic() - began
+        assert paused_s < LONGEST_PAUSE_S + HASHES_S
         began = time.monotonic()
         assert await log_in(owner, "anna", "anna-password") == 200
-        assert time.monotonic() - began < 2, "a success begins anew"
+        assert time.monotonic() - began < paused_s - LONGEST_PAUSE_S / 2, "a success begins anew"
 
 
 async def test_many_addresses_that_guess_one_name_are_slowed_and_never_refuse_its_owner(
@@ -143,14 +147,13 @@ async def test_a_thief_who_guesses_with_a_stolen_token_uses_up_nothing_of_the_ow
         assert (await change(http, stolen, "quite another one")).status_code == 401
 
 
-@pytest.mark.timeout(240)
 async def test_more_tries_than_may_wait_are_refused_and_none_is_let_go_on_unslowed(gateway: GatewayProcess) -> None:
     await register(gateway, "emma")
     names = ["emma", *(f"name-{number}" for number in range(1, NAMES))]
     async with client(gateway, "127.0.2.200") as first, client(gateway, "127.0.2.201") as second:
-        for name in names:
-            for http in (first, second):
-                assert set(await asyncio.gather(*(log_in(http, name, "guess") for _ in range(6)))) == {401}
+        for http in (first, second):
+            tries = [log_in(http, name, "guess") for name in names for _ in range(6)]
+            assert set(await asyncio.gather(*tries)) == {401}
     unslowed: list[float] = []
     refused: list[httpx.Response] = []
     began = time.monotonic()
@@ -163,7 +166,7 @@ async def test_more_tries_than_may_wait_are_refused_and_none_is_let_go_on_unslow
             unslowed.append(time.monotonic() - began)
 
     clients = [client(gateway, f"127.0.4.{number}") for number in range(1, MANY + 1)]
-    guessing = [asyncio.create_task(guess(http, name)) for _ in range(10) for name in names for http in clients]
+    guessing = [asyncio.create_task(guess(http, name)) for _ in range(TIMES) for name in names for http in clients]
     await asyncio.sleep(1.5)
     async with client(gateway, "127.0.2.103") as owner:
         assert await log_in(owner, "emma", "emma-password") == 200

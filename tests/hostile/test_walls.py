@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
-from support.intruder import enter
+from support.intruder import Intruder, enter
 from support.runtime_labs import docker_lab
 from support.sandboxes import inside, new_identity, run_inside, spec_of, why_no_docker
 from support.stack import Stack
 from support.walls import CHROME, DESCRIPTORS, KERNEL, NAMESPACES, TOOL_API
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.timeout(240), pytest.mark.asyncio(loop_scope="module")]
 
 Run = Callable[[str], Awaitable[str]]
 EPERM, EACCES, SIGSYS = 1, 13, 31
@@ -42,7 +43,7 @@ def of_stack(stack: Stack) -> Runtime:
     return Runtime(computer)
 
 
-@pytest.fixture(params=["stack", "ordinary_stack", "docker"])
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["stack", "ordinary_stack", "docker"])
 async def runtime(request: pytest.FixtureRequest) -> AsyncGenerator[Runtime]:
     """Processes of a stack of root's, of an ordinary user's stack, and containers."""
     if request.param != "docker":
@@ -66,10 +67,18 @@ async def runtime(request: pytest.FixtureRequest) -> AsyncGenerator[Runtime]:
         yield Runtime(computer)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def run(runtime: Runtime) -> AsyncGenerator[Run]:
+    """In one sandbox of each: what is tried at its walls is refused, and changes nothing."""
     async with runtime.computer(f"walls-{secrets.token_hex(4)}") as one:
         yield one
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def walled(stack: Stack) -> AsyncGenerator[Intruder]:
+    """In one that is looked at from outside."""
+    async with enter(stack, f"walls-{secrets.token_hex(4)}") as intruder:
+        yield intruder
 
 
 async def told(run: Run, program: str) -> dict[str, Any]:
@@ -109,11 +118,10 @@ async def test_nothing_inside_holds_a_file_of_the_host(run: Run) -> None:
     assert (await told(run, DESCRIPTORS))["files_from_elsewhere"] == []
 
 
-async def test_what_the_tool_api_holds_open_is_no_file_of_the_host(stack: Stack) -> None:
-    async with enter(stack, f"walls-{secrets.token_hex(4)}") as intruder:
-        state = json.loads((live_folder(stack, intruder.sandbox_id) / "state.json").read_text())
-        pids = [int(one) for one in os.listdir("/proc") if one.isdigit() and is_below(int(one), state["first"]["pid"])]
-        held = {pid: held_open(pid) for pid in pids}
+async def test_what_the_tool_api_holds_open_is_no_file_of_the_host(stack: Stack, walled: Intruder) -> None:
+    state = json.loads((live_folder(stack, walled.sandbox_id) / "state.json").read_text())
+    pids = [int(one) for one in os.listdir("/proc") if one.isdigit() and is_below(int(one), state["first"]["pid"])]
+    held = {pid: held_open(pid) for pid in pids}
 
     assert any(held.values())
     assert {pid: [one for one in files if str(stack.data_dir) in one] for pid, files in held.items()} == {
@@ -121,14 +129,13 @@ async def test_what_the_tool_api_holds_open_is_no_file_of_the_host(stack: Stack)
     }
 
 
-async def test_what_parses_a_sandboxs_packets_outside_is_shut_in_itself(stack: Stack) -> None:
-    async with enter(stack, f"walls-{secrets.token_hex(4)}") as intruder:
-        state = json.loads((live_folder(stack, intruder.sandbox_id) / "state.json").read_text())
-        if state["network"] is None:
-            pytest.skip("no networks for process sandboxes here")
-        process = Path("/proc", str(state["network"]["pid"]))
-        status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines() if ":" in line)
-        seen = set(os.listdir(process / "root")) if os.geteuid() == 0 else set[str]()
+async def test_what_parses_a_sandboxs_packets_outside_is_shut_in_itself(stack: Stack, walled: Intruder) -> None:
+    state = json.loads((live_folder(stack, walled.sandbox_id) / "state.json").read_text())
+    if state["network"] is None:
+        pytest.skip("no networks for process sandboxes here")
+    process = Path("/proc", str(state["network"]["pid"]))
+    status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines() if ":" in line)
+    seen = set(os.listdir(process / "root")) if os.geteuid() == 0 else set[str]()
 
     assert (status["Seccomp"].strip(), status["NoNewPrivs"].strip()) == ("2", "1")
     assert int(status["CapEff"], 16) in (0, CAP_NET_BIND_SERVICE)
@@ -143,9 +150,9 @@ SHADOWED = ("uvicorn", "uvloop", *(f"{one}/__init__" for one in PACKAGES), "site
 async def test_files_of_the_agent_are_no_modules_of_the_tool_api(runtime: Runtime) -> None:
     session_id = f"walls-{secrets.token_hex(4)}"
     async with runtime.computer(session_id) as run:
-        await run("mkdir -p " + " ".join(f"/workspace/{package}" for package in PACKAGES))
-        for name in SHADOWED:
-            await run(f'echo "{SHADOW}" > /workspace/{name}.py')
+        folders = " ".join(f"/workspace/{package}" for package in PACKAGES)
+        files = " ".join(f"/workspace/{name}.py" for name in SHADOWED)
+        assert "exit=0" in await run(f'mkdir -p {folders}; for one in {files}; do echo "{SHADOW}" > $one; done')
 
     async with runtime.computer(session_id) as run:
         assert "was-imported" not in await run("ls /workspace")
@@ -157,16 +164,15 @@ async def test_files_of_the_agent_are_no_modules_of_the_tool_api(runtime: Runtim
         assert "/workspace\n" in await run("pwd")
 
 
-async def test_the_tool_api_starts_where_the_agent_cannot_write(stack: Stack) -> None:
-    async with enter(stack, f"walls-{secrets.token_hex(4)}") as intruder:
-        state = json.loads((live_folder(stack, intruder.sandbox_id) / "state.json").read_text())
-        pids = [int(one) for one in os.listdir("/proc") if one.isdigit() and is_below(int(one), state["first"]["pid"])]
-        commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") for pid in pids}
-        tool_apis = [pid for pid, command in commands.items() if b"tool_api" in command and b"bwrap" not in command]
+async def test_the_tool_api_starts_where_the_agent_cannot_write(stack: Stack, walled: Intruder) -> None:
+    state = json.loads((live_folder(stack, walled.sandbox_id) / "state.json").read_text())
+    pids = [int(one) for one in os.listdir("/proc") if one.isdigit() and is_below(int(one), state["first"]["pid"])]
+    commands = {pid: Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") for pid in pids}
+    tool_apis = [pid for pid, command in commands.items() if b"tool_api" in command and b"bwrap" not in command]
 
-        assert tool_apis
-        assert {os.readlink(f"/proc/{pid}/cwd") for pid in tool_apis} == {"/"}
-        assert "exit=1" in await intruder.run("touch /mine")
+    assert tool_apis
+    assert {os.readlink(f"/proc/{pid}/cwd") for pid in tool_apis} == {"/"}
+    assert "exit=1" in await walled.run("touch /mine")
 
 
 async def test_chrome_keeps_its_own_sandbox_behind_the_filter(run: Run) -> None:

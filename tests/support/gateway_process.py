@@ -19,7 +19,9 @@ import pytest
 from support.servers import Server, end_process, free_port
 
 START_S = 60.0
-_KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH")
+PROGRAM = "backend_api.bootstrap"
+_KEPT = ("PATH", "HOME", "LANG", "TMPDIR")
+_TESTS = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +49,12 @@ class GatewayProcess:
 
 @contextmanager
 def run_gateway_process(
-    folder: Path, mongo: Server, database: str, redis: Server, **settings: str
+    folder: Path, mongo: Server, database: str, redis: Server, *, program: str = PROGRAM, **settings: str
 ) -> Generator[GatewayProcess]:
     """It runs for the length of the block."""
     port, log = free_port(), folder / "gateway.log"
     environ = {name: os.environ[name] for name in _KEPT if name in os.environ} | {
+        "PYTHONPATH": os.pathsep.join([str(_TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "HOST": "0.0.0.0",
         "PORT": str(port),
         "DATA_DIR": str(folder),
@@ -65,7 +68,7 @@ def run_gateway_process(
     }
     with log.open("wb") as output:
         started = subprocess.Popen(
-            [sys.executable, "-m", "backend_api.bootstrap"],
+            [sys.executable, "-m", program],
             env=environ,
             cwd=folder,
             stdin=subprocess.DEVNULL,

@@ -10,7 +10,7 @@ import asyncio
 import base64
 import json
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,7 @@ from support.sandboxes import SCOPES, client_at, run_through
 from support.stack import Stack
 
 START_MS = 60_000
+INSIST_S = 90.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,15 @@ def _write(source: str) -> str:
     return f"echo {base64.b64encode(source.encode()).decode()} | base64 -d > /tmp/program.py"
 
 
+async def insist(call: Callable[[], Awaitable[httpx.Response]]) -> httpx.Response:
+    """Ask again as long as the answer says that one may: the manager gives killed processes some seconds to be gone,
+    which is not enough on every busy machine."""
+    until = time.monotonic() + INSIST_S
+    while (answer := await call()).status_code == 503 and answer.json()["retryable"] and time.monotonic() < until:
+        await asyncio.sleep(0.5)
+    return answer
+
+
 def manager_client(stack: Stack) -> httpx.AsyncClient:
     """The stack's sandbox manager, with the token only the gateway should have."""
     ports = json.loads((stack.data_dir / "ports.json").read_text())
@@ -90,7 +100,8 @@ async def enter_through(
     manager: httpx.AsyncClient, session_id: str, user_id: str = "intruder", *, keep_workspace: bool = False
 ) -> AsyncGenerator[Intruder]:
     """The same, of a sandbox manager of one's own choice."""
-    made = (await manager.post("/sandboxes", json={"session_id": session_id, "user_id": user_id})).raise_for_status()
+    wanted = {"session_id": session_id, "user_id": user_id}
+    made = (await insist(lambda: manager.post("/sandboxes", json=wanted))).raise_for_status()
     sandbox = made.json()
     ready = await manager.get(f"/sandboxes/{sandbox['id']}", params={"wait_ms": START_MS})
     sandbox = ready.raise_for_status().json()
@@ -101,4 +112,5 @@ async def enter_through(
         async with client_at(token["door"], {"Authorization": f"Bearer {token['token']}"}) as endpoint:
             yield Intruder(sandbox, endpoint, manager)
     finally:
-        await manager.delete(f"/sandboxes/{sandbox['id']}", params={"keep_workspace": str(keep_workspace).lower()})
+        kept = {"keep_workspace": str(keep_workspace).lower()}
+        await insist(lambda: manager.delete(f"/sandboxes/{sandbox['id']}", params=kept))
