@@ -17,9 +17,9 @@ from support.streams import reading
 
 Json = dict[str, Any]
 
-ROUNDS = 6
+ROUNDS = 3
 LOOPS = 6
-LOG_OUTS = 1_000
+LOG_OUTS = 400
 WAIT_S = 20.0
 
 
@@ -199,7 +199,7 @@ async def test_a_changed_password_ends_what_a_thief_has_open_at_every_gateway(ga
 
 
 @pytest.mark.timeout(180)
-async def test_a_logged_out_token_stays_so_after_a_thousand_others_and_the_account_stays_small(
+async def test_a_logged_out_token_stays_so_after_hundreds_of_others_and_the_account_stays_small(
     gateways: list[Gateway],
 ) -> None:
     near, far = gateways

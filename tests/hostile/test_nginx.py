@@ -6,7 +6,6 @@ import asyncio
 import json
 import secrets
 import subprocess
-import time
 
 import httpx
 import pytest
@@ -55,28 +54,24 @@ def logged(stack: ComposeStack, service: str) -> str:
 async def test_what_is_too_large_is_refused_in_the_gateways_words(
     compose_stack: ComposeStack, sent: bytes, status: int
 ) -> None:
-    for url in (compose_stack.base_url, compose_stack.api_url):
-        got, body = await answer(url, sent)
+    urls = (compose_stack.base_url, compose_stack.api_url)
+    for got, body in await asyncio.gather(*(answer(url, sent) for url in urls)):
         assert (got, json.loads(body)["status"]) == (status, status)
 
 
-async def test_half_requests_end_and_shut_nobody_out(compose_stack: ComposeStack) -> None:
+async def test_half_requests_and_half_a_body_end_and_shut_nobody_out(compose_stack: ComposeStack) -> None:
+    """Nginx's own windows, 10 s for a head and 20 s for a body, waited for at the same time."""
+    head = b"POST /api/auth/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    body = asyncio.create_task(answer(compose_stack.api_url, head + b"Content-Length: 100\r\n\r\n{", 60))
     async with honest_client(compose_stack.api_url) as honest:
         half = [await connect(compose_stack.api_url) for _ in range(2050)]
         for _, writer in half:
             writer.write(GET)
-        began = time.monotonic()
-        await asyncio.gather(*(ended(reader, HEAD_S + 20) for reader, _ in half))
-        took = time.monotonic() - began
+        await asyncio.gather(*(ended(reader, HEAD_S + 30) for reader, _ in half))
         for _, writer in half:
             writer.transport.abort()
-    assert took < HEAD_S + 10
     assert honest.failures == []
-
-
-async def test_half_a_body_ends(compose_stack: ComposeStack) -> None:
-    head = b"POST /api/auth/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-    status, _ = await answer(compose_stack.api_url, head + b"Content-Length: 100\r\n\r\n{", 60)
+    status, _ = await body
     assert status in (0, 408)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.endpoint_victim import Harm, Victim, victim
+from support.endpoint_victim import GOES_ON_S, WATCHED_S, Harm, Victim, victim
 from support.hostile_endpoint import (
     Behaviour,
     Wire,
@@ -24,6 +24,7 @@ from support.hostile_endpoint import (
     socket_endless,
     whole,
 )
+from support.stack import ROOT
 
 GROWTH_MB = 50
 HELD_S = 1.0
@@ -42,9 +43,11 @@ def hurt(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Victim]:
         yield running
 
 
-async def harm_of(hurt: Victim, tmp_path: Path, op: str, behave: Behaviour, times: int = 1) -> Harm:
+async def harm_of(
+    hurt: Victim, tmp_path: Path, op: str, behave: Behaviour, times: int = 1, watched_s: float = WATCHED_S
+) -> Harm:
     async with hostile_endpoint(tmp_path / "door.sock", behave) as path:
-        return await asyncio.to_thread(hurt.obey, op, path, times)
+        return await asyncio.to_thread(hurt.obey, op, path, times, watched_s)
 
 
 def assert_unharmed(harm: Harm) -> None:
@@ -102,19 +105,40 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
-@pytest.mark.parametrize("op", ["list", "call"])
+# What every call has from the same lines of service_kit.bounded_http, before it sees an answer. One kind of call tries
+# all of them, the others one that says nothing and one that says too much: that they ask with bounds, and that way.
+HEADS = {
+    *("a length beyond all", "a long length", "a length that is none", "a bomb", "a coding of its own"),
+    *("a header without end", "headers without end", "a status line without end", "not yet, for ever"),
+    *("hints for ever", "another protocol", "somewhere else", "an odd status", "no HTTP", "nothing", "half a head"),
+    "a drip of a head",
+}
+FEW_HEADS = {"nothing", "headers without end"}
+assert set(ANSWERS) > HEADS > FEW_HEADS
+OTHERS = [name for name in ANSWERS if name not in HEADS - FEW_HEADS]
+
+
+@pytest.mark.parametrize(("op", "name"), [*(("list", name) for name in ANSWERS), *(("call", name) for name in OTHERS)])
 async def test_no_answer_harms_the_gateway(hurt: Victim, tmp_path: Path, op: str, name: str) -> None:
     harm = await harm_of(hurt, tmp_path, op, ANSWERS[name])
     assert_unharmed(harm)
     assert harm.outcome in REFUSED | {TOLD.get((op, name), "")}, harm
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", OTHERS)
 async def test_no_answer_to_a_keep_alive_harms_the_manager(hurt: Victim, tmp_path: Path, name: str) -> None:
     harm = await harm_of(hurt, tmp_path, "keep_alive", ANSWERS[name])
     assert_unharmed(harm)
     assert harm.outcome == "EngineUnavailableError", harm
+
+
+def test_sandboxes_are_asked_in_no_other_way() -> None:
+    """Whoever makes a client of its own for one has none of the bounds that are tried here."""
+    makers = [ROOT / "backend-api/src/backend_api/infrastructure/tool_api"]
+    makers += [ROOT / "sandbox-manager/src/sandbox_manager/infrastructure/runtimes"]
+    sources = [path for maker in makers for path in maker.rglob("*.py")]
+    assert [path.name for path in sources if "AsyncClient(" in path.read_text()] == []
+    assert {path.name for path in sources if "BoundedHttp(" in path.read_text()} == {"endpoints.py", "monitoring.py"}
 
 
 REPORTS = {
@@ -224,10 +248,11 @@ async def test_a_folder_of_a_million_entries_is_refused(hurt: Victim, tmp_path: 
     ],
 )
 async def test_no_download_harms_the_gateway(hurt: Victim, tmp_path: Path, name: str, behave: Behaviour) -> None:
-    harm = await harm_of(hurt, tmp_path, "download", behave)
-    assert_unharmed(harm)
     # What is as large as it likes goes on at the pace of whoever takes it.
-    assert harm.outcome in (REFUSED if name not in ("never ends", "in tiny chunks") else {"goes on"}), harm
+    may_go_on = name in ("never ends", "in tiny chunks")
+    harm = await harm_of(hurt, tmp_path, "download", behave, watched_s=GOES_ON_S if may_go_on else WATCHED_S)
+    assert_unharmed(harm)
+    assert harm.outcome in ({"goes on"} if may_go_on else REFUSED), harm
 
 
 EARLY = ["a body without end", "chunks of one byte", "not yet, for ever", "a bomb", "JSON that is deep", "nothing"]
@@ -286,15 +311,16 @@ SCREENS: dict[str, Behaviour] = {
 
 @pytest.mark.parametrize("name", SCREENS)
 async def test_no_screen_harms_the_gateway(hurt: Victim, tmp_path: Path, name: str) -> None:
-    harm = await harm_of(hurt, tmp_path, "screen", SCREENS[name])
-    assert_unharmed(harm)
     # At the pace of their viewer these may go on; who waits for an answer is not waited for here.
-    endless_ones = {"a message in pieces without end", "frames of a byte", "no answer"}
-    assert harm.outcome in REFUSED | ({"goes on"} if name in endless_ones else set()), harm
+    may_go_on = name in {"a message in pieces without end", "frames of a byte", "no answer"}
+    harm = await harm_of(hurt, tmp_path, "screen", SCREENS[name], watched_s=GOES_ON_S if may_go_on else WATCHED_S)
+    assert_unharmed(harm)
+    assert harm.outcome in REFUSED | ({"goes on"} if may_go_on else set()), harm
 
 
 async def test_a_screen_that_is_always_busy_waits_for_its_viewer(hurt: Victim, tmp_path: Path) -> None:
-    harm = await harm_of(hurt, tmp_path, "screen", socket_endless(b"", frame(BINARY, bytes(256 * 1024))))
+    busy = socket_endless(b"", frame(BINARY, bytes(256 * 1024)))
+    harm = await harm_of(hurt, tmp_path, "screen", busy, watched_s=GOES_ON_S)
     assert_unharmed(harm)
     assert harm.outcome == "goes on"
 

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -28,24 +28,34 @@ from backend_api.infrastructure.tool_api.screens import ToolApiScreens
 from backend_api.infrastructure.tool_api.workspace import FILES, FileBounds, ToolApiWorkspace
 from contracts.sandboxes import EndpointToken
 from sandbox_manager.domain.errors import EngineUnavailableError
-from sandbox_manager.infrastructure.runtimes.process.monitoring import keep_alive
+from sandbox_manager.infrastructure.runtimes.process import monitoring
 from service_kit.bounded_http import Bounds
 from support.gateway_sandboxes import a_sandbox, shell_call
 
 ROOT = Path(__file__).resolve().parents[2]
-WATCHED_S = 4.0
-"""Of a screen that never ends."""
+WATCHED_S = 10.0
+"""What has to end is waited for so long."""
+GOES_ON_S = 2.0
+"""What never ends is looked at for so long."""
 _MB = 1024 * 1024
 _COMPUTER = a_sandbox(has_desktop=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    op: str
+    socket: str
+    times: int
+    watched_s: float
 
 
 def hurried(bounds: Bounds) -> Bounds:
     """As in earnest, but that nobody is waited for as long."""
     return replace(
         bounds,
-        head_s=2.0,
-        whole_s=None if bounds.whole_s is None else 4.0,
-        silent_s=None if bounds.silent_s is None else 2.0,
+        head_s=1.0,
+        whole_s=None if bounds.whole_s is None else 2.0,
+        silent_s=None if bounds.silent_s is None else 1.0,
     )
 
 
@@ -67,7 +77,7 @@ class FixedTokens:
         del sandbox
 
 
-async def _call(endpoints: Endpoints, _: str) -> str:
+async def _call(endpoints: Endpoints, _: Order) -> str:
     shown = 0
 
     async def on_output(text: str) -> None:
@@ -91,18 +101,18 @@ def _files(endpoints: Endpoints) -> ToolApiWorkspace:
     )
 
 
-async def _list(endpoints: Endpoints, _: str) -> str:
+async def _list(endpoints: Endpoints, _: Order) -> str:
     return f"{len(await _files(endpoints).list(_COMPUTER, ''))} entries"
 
 
-async def _preview(endpoints: Endpoints, _: str) -> str:
+async def _preview(endpoints: Endpoints, _: Order) -> str:
     return (await _files(endpoints).preview(_COMPUTER, "a.txt")).name
 
 
-async def _download(endpoints: Endpoints, _: str) -> str:
+async def _download(endpoints: Endpoints, order: Order) -> str:
     taken = 0
     try:
-        async with asyncio.timeout(WATCHED_S), _files(endpoints).download(_COMPUTER, "a.bin") as download:
+        async with asyncio.timeout(order.watched_s), _files(endpoints).download(_COMPUTER, "a.bin") as download:
             async for chunk in download.chunks:
                 taken += len(chunk)
     except TimeoutError:
@@ -110,7 +120,7 @@ async def _download(endpoints: Endpoints, _: str) -> str:
     return f"{taken} bytes"
 
 
-async def _upload(endpoints: Endpoints, _: str) -> str:
+async def _upload(endpoints: Endpoints, _: Order) -> str:
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(20):
             yield bytes(_MB)
@@ -121,10 +131,10 @@ async def _upload(endpoints: Endpoints, _: str) -> str:
     return str(await _files(endpoints).upload(_COMPUTER, "", files()))
 
 
-async def _screen(endpoints: Endpoints, _: str) -> str:
+async def _screen(endpoints: Endpoints, order: Order) -> str:
     taken = 0
     try:
-        async with asyncio.timeout(WATCHED_S), ToolApiScreens(endpoints).open(_COMPUTER, control=False) as screen:
+        async with asyncio.timeout(order.watched_s), ToolApiScreens(endpoints).open(_COMPUTER, control=False) as screen:
             async for frame in screen.frames():
                 taken += len(frame)
                 # A viewer takes what is shown at a pace of its own.
@@ -134,11 +144,11 @@ async def _screen(endpoints: Endpoints, _: str) -> str:
     return "ended"
 
 
-async def _keep_alive(_: Endpoints, socket: str) -> str:
-    return str(await keep_alive("sandbox-1", Path(socket), "token"))
+async def _keep_alive(_: Endpoints, order: Order) -> str:
+    return str(await monitoring.keep_alive("sandbox-1", Path(order.socket), "token"))
 
 
-_OPS: dict[str, Callable[[Endpoints, str], Awaitable[str]]] = {
+_OPS: dict[str, Callable[[Endpoints, Order], Awaitable[str]]] = {
     "call": _call,
     "list": _list,
     "preview": _preview,
@@ -162,7 +172,7 @@ def _memory(name: str) -> float:
     return int(next(line.split()[1] for line in status.splitlines() if line.startswith(f"{name}:"))) / 1024
 
 
-async def _obey(op: str, socket: str, times: int) -> dict[str, object]:
+async def _obey(order: Order) -> dict[str, object]:
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before, began = _memory("VmRSS"), time.monotonic()
     longest_hold, ended = 0.0, False
@@ -175,11 +185,11 @@ async def _obey(op: str, socket: str, times: int) -> dict[str, object]:
             longest_hold = max(longest_hold, time.monotonic() - asked - 0.01 - (_waited_s() - waited))
 
     feeling = asyncio.create_task(feel())
-    outcome = ""
+    outcome, socket = "", order.socket
     async with Endpoints(FixedTokens(f"unix:{socket}" if socket.startswith("/") else socket)) as endpoints:
-        for _ in range(times):
+        for _ in range(order.times):
             try:
-                outcome = await _OPS[op](endpoints, socket)
+                outcome = await _OPS[order.op](endpoints, order)
             except (DomainError, EngineUnavailableError) as error:
                 outcome = type(error).__name__
     ended = True
@@ -209,11 +219,12 @@ class Victim:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def obey(self, op: str, address: str | Path, times: int = 1) -> Harm:
+    def obey(self, op: str, address: str | Path, times: int = 1, watched_s: float = WATCHED_S) -> Harm:
         """Blocks until it is done: call it in a thread of one's own."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"op": op, "socket": str(address), "times": times}) + "\n")
+        order = Order(op=op, socket=str(address), times=times, watched_s=watched_s)
+        self._process.stdin.write(json.dumps(asdict(order)) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         assert line, "the process ended"
@@ -246,11 +257,12 @@ def victim(log: Path) -> Generator[Victim]:
 
 def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(message)s %(sandbox_id)s", stream=sys.stderr)
+    # It takes none as an argument.
+    setattr(monitoring, "_BOUNDS", hurried(vars(monitoring)["_BOUNDS"]))  # noqa: B010
     logging.getLogger("websockets").setLevel(logging.CRITICAL)
     with asyncio.Runner() as runner:
         for line in sys.stdin:
-            order = json.loads(line)
-            harm = runner.run(_obey(order["op"], order["socket"], order["times"]))
+            harm = runner.run(_obey(Order(**json.loads(line))))
             sys.stdout.write(json.dumps(harm) + "\n")
             sys.stdout.flush()
 
