@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -87,24 +86,25 @@ async def test_an_answer_without_end_is_left_early(build: Build) -> None:
 async def test_an_answer_that_drips_ends_at_the_deadline(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_search, "DEADLINE_S", 1.0)
     async with provider(b"x", 0.05) as running, search_http() as http:
-        began = time.monotonic()
-        async with asyncio.timeout(10):
+        # Without one it would go on for as long as anybody waits.
+        async with asyncio.timeout(20):
             with pytest.raises(SearchUnavailableError, match="in time"):
                 await build(http, running.address).search("q", limit=5)
-        assert time.monotonic() - began < 3
-        await asyncio.wait_for(running.left.wait(), 5)
+            await running.left.wait()
 
 
-async def test_a_search_that_is_stopped_ends_long_before_its_deadline_with_its_connection(build: Build) -> None:
+async def test_a_search_that_is_stopped_ends_long_before_its_deadline_with_its_connection(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_search, "DEADLINE_S", 60.0)
     async with provider(b"x", 0.05) as running, search_http() as http:
         searching = asyncio.create_task(build(http, running.address).search("q", limit=5))
-        await asyncio.wait_for(running.asked.wait(), 5)
-        began = time.monotonic()
+        await asyncio.wait_for(running.asked.wait(), 20)
         searching.cancel()
-        await asyncio.wait({searching})
-        await asyncio.wait_for(running.left.wait(), 5)
+        async with asyncio.timeout(20):  # far from its deadline
+            await asyncio.wait({searching})
+            await running.left.wait()
         assert searching.cancelled()
-        assert time.monotonic() - began < 3, "the search went on until its deadline"
 
 
 @asynccontextmanager

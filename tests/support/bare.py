@@ -22,6 +22,8 @@ class Answer:
     body: bytes
     seconds: float
     sent: int = 0
+    sent_before: int = 0
+    """When the first of the answer came."""
 
 
 async def connect(port: int, source: str = "127.0.0.2") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -33,9 +35,18 @@ async def pour(
     port: int, head: bytes, piece: bytes, most: int, *, source: str = "127.0.0.2", within_s: float = SENT_S
 ) -> Answer:
     """Send the head and then the piece again and again, `most` bytes in all, until the server ends it."""
-    began, sent = time.monotonic(), 0
+    began, sent, sent_before = time.monotonic(), 0, 0
     reader, writer = await connect(port, source)
-    answered = asyncio.create_task(all_of(reader))
+
+    async def take() -> bytes:
+        nonlocal sent_before
+        with contextlib.suppress(ConnectionError):
+            first = await reader.read(65536)
+            sent_before = sent
+            return first + await all_of(reader)
+        return b""
+
+    answered = asyncio.create_task(take())
     try:
         async with asyncio.timeout(within_s):
             with contextlib.suppress(ConnectionError):
@@ -50,7 +61,7 @@ async def pour(
         writer.transport.abort()
     line = raw.split(b"\r\n", 1)[0].split()
     status = int(line[1]) if len(line) > 1 else 0
-    return Answer(status, raw.partition(b"\r\n\r\n")[2], time.monotonic() - began, sent)
+    return Answer(status, raw.partition(b"\r\n\r\n")[2], time.monotonic() - began, sent, sent_before)
 
 
 async def ended(reader: asyncio.StreamReader, within_s: float) -> bytes:
