@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import AsyncGenerator
@@ -15,8 +16,40 @@ PHONE = {"width": 390, "height": 844}
 _QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 
+_kept: dict[asyncio.AbstractEventLoop, Browser] = {}
+"""The browser of each loop that keeps one."""
+
+
 @asynccontextmanager
 async def chromium() -> AsyncGenerator[Browser]:
+    """Chromium as somebody finds it who has just started it: what the block opens in it is closed with the block."""
+    kept = _kept.get(asyncio.get_running_loop())
+    if kept is None or not kept.is_connected():
+        async with _own_chromium() as own:
+            yield own
+        return
+    before = [*kept.contexts]
+    try:
+        yield kept
+    finally:
+        for context in [one for one in kept.contexts if one not in before]:
+            await context.close()
+
+
+@asynccontextmanager
+async def kept_chromium() -> AsyncGenerator[None]:
+    """`chromium` hands out one and the same on this loop, which costs a start less each time."""
+    loop = asyncio.get_running_loop()
+    async with _own_chromium() as browser:
+        _kept[loop] = browser
+        try:
+            yield
+        finally:
+            del _kept[loop]
+
+
+@asynccontextmanager
+async def _own_chromium() -> AsyncGenerator[Browser]:
     """Chromium from PATH, headless. Without one the test is skipped, or fails where REQUIRE_ALL=1."""
     path = next((found for name in ("chromium", "google-chrome") if (found := shutil.which(name))), None)
     if path is None:

@@ -13,12 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.api_client import ApiClient, Json
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
 from support.stack import Stack, run_stack
 
 FORMS: tuple[Form, ...] = ("chat", "responses", "messages")
+in_any_form = pytest.mark.parametrize("running", ["chat"], indirect=True, scope="session")
+"""For a test of what happens when an answer has been read or before a request is written: the wire format is not in
+it, and tests of the same calls and answers run in all of them."""
 MODELS: dict[Form, str] = {"chat": "deepseek-v4-pro", "responses": "gpt-5.5", "messages": "claude-opus-4-6"}
 """Each wants thinking asked for and sent back in a way of its own."""
 SAID = Answer(texts=("All", " is", " well."))

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from support.api_client import ApiClient
+from support.page import kept_chromium
 from support.stack import Stack
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All here run on one loop, so that they may share a browser: to start one costs more than most of them do."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session", autouse=True)
+async def _one_browser() -> AsyncIterator[None]:
+    async with kept_chromium():
+        yield
 
 
 async def sessions_of(api: ApiClient) -> set[str]:
@@ -15,7 +32,7 @@ async def sessions_of(api: ApiClient) -> set[str]:
     return {one["id"] for one in page["items"]}
 
 
-@pytest.fixture(autouse=True)
+@pytest_asyncio.fixture(loop_scope="session", autouse=True)
 async def _leaves_no_sandbox(request: pytest.FixtureRequest) -> AsyncIterator[None]:
     """Conversations that a page began go with their computers, of which an account may have but so many."""
     name = next((name for name in ("stack", "desktop_stack") if name in request.fixturenames), None)

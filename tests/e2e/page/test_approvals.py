@@ -83,18 +83,25 @@ async def test_an_approved_command_runs_once_though_everything_was_killed_and_ot
 @pytest.mark.timeout(280)
 async def test_a_gateway_killed_as_it_is_approved_never_runs_it_twice(own: Stack) -> None:
     async with ApiClient(own.base_url) as api:
-        for pause_s in (0.0, 0.05, 0.3):
+        asked = dict[str, str]()
+        for _ in range(3):
             session = await api.new_session(options={"enable_approval": True})
             await api.send(session, "run: echo once >> seen.txt")
-            asked = (await api.until(session, "approval.requested"))[-1]
-            path = f"/sessions/{session}/approvals/{asked['approval_id']}"
+            approval = (await api.until(session, "approval.requested"))[-1]["approval_id"]
+            asked[session] = f"/sessions/{session}/approvals/{approval}"
 
-            async def killed(after_s: float = pause_s) -> None:
-                await asyncio.sleep(after_s)
-                await own.kill("gateway")
-
+        async def approved(path: str, before_s: float) -> None:
+            await asyncio.sleep(0.3 - before_s)
             with suppress(httpx.HTTPError):
-                await asyncio.gather(killed(), api.http.post(path, json={"decision": "approve"}))
+                await api.http.post(path, json={"decision": "approve"})
+
+        async def killed() -> None:
+            await asyncio.sleep(0.3)
+            await own.kill("gateway")
+
+        # One kill for three approvals, each at another point of its way.
+        await asyncio.gather(killed(), *map(approved, asked.values(), (0.0, 0.05, 0.3)))
+        for session, path in asked.items():
             async with asyncio.timeout(60):
                 while True:
                     with suppress(httpx.HTTPError):

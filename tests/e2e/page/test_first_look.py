@@ -73,7 +73,7 @@ async def test_the_desktop_shows_within_moments_in_every_fresh_conversation(desk
     async with chromium() as browser, ApiClient(desktop_stack.base_url) as api:
         page = await browser.new_page(viewport=WIDE, locale="en")
         await watching(page, desktop_stack, api)
-        for _ in range(3):
+        for _ in range(2):
             await page.goto(desktop_stack.base_url)
             await say(page, "run echo hello")
             await page.wait_for_url("**/s/*")

@@ -101,7 +101,7 @@ async def test_a_restart_in_mid_answer_is_told_and_passes(tmp_path: Path) -> Non
         async with chromium() as browser, ApiClient(own.base_url) as api:
             session = await api.new_session()
             page = await opened(browser, own, session)
-            await say(page, "stream 1200")
+            await say(page, "stream 400")
             await expect(transcript(page).locator("[data-kind=assistant]")).to_contain_text(" 20", timeout=PATIENT_MS)
 
             await own.kill("gateway")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,8 +15,9 @@ from support.flaky_proxy import FlakyProxy
 from support.page import WIDE, chromium, composer, say, transcript
 from support.stack import Stack
 
-CUTS, RELOADS = 20, 5
-WORDS = 2500
+CUTS, RELOADS = 8, 2
+WORDS = 5000
+"""More than are said until the last interruption, however slow the machine: then the answer is stopped."""
 
 
 async def shown_text(page: Page) -> str:
@@ -31,7 +33,7 @@ async def wait_for_growth(page: Page, length: int) -> int:
 
 
 @pytest.mark.timeout(300)
-async def test_twenty_cuts_and_five_reloads_leave_the_transcript_as_stored(stack: Stack) -> None:
+async def test_cuts_and_reloads_leave_the_transcript_as_stored(stack: Stack) -> None:
     moments = random.Random(20261121)
     target = urlsplit(stack.base_url)
     events = [*(["cut"] * CUTS), *(["reload"] * RELOADS)]
@@ -58,7 +60,8 @@ async def test_twenty_cuts_and_five_reloads_leave_the_transcript_as_stored(stack
             assert await is_running(api, session), "the answer ended before the last interruption"
             length = await wait_for_growth(page, length)
 
-        await api.until(session, "run.finished", timeout_s=120)
+        await api.json("POST", f"/sessions/{session}/stop", expect=202)
+        await api.until(session, "run.finished", timeout_s=60)
         stored = await api.stored_events(session)
         answer = next(one["text"] for one in stored if one["type"] == "message.completed")
         fresh = await browser.new_page(viewport=WIDE)
@@ -67,8 +70,10 @@ async def test_twenty_cuts_and_five_reloads_leave_the_transcript_as_stored(stack
         expected = await shown_text(fresh)
         await expect(transcript(page)).to_have_text(await transcript(fresh).text_content() or "")
         assert await shown_text(page) == expected
-        for word in (f"{WORDS}", "1", f"{WORDS // 2}"):
-            assert word in expected
+        said = [int(number) for number in re.findall(r"word(\d+)", answer)]
+        assert said == list(range(1, len(said) + 1))
+        shown = [int(number) for number in re.findall(r"word(\d+)", expected)]
+        assert shown == said
         assert len([one for one in stored if one["type"] == "message.user"]) == 1
         assert proxy.cuts == CUTS
 

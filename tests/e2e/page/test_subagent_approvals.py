@@ -90,19 +90,31 @@ async def approved_on_the_page(own: Stack, api: ApiClient) -> None:
     ]
 
 
-async def killed_as_it_is_approved(own: Stack, api: ApiClient, pause_s: float) -> None:
-    session = await api.new_session(options={"enable_approval": True})
-    await api.send(session, "go")
-    asked = (await api.until(session, "approval.requested", timeout_s=60))[-1]
-    path = f"/sessions/{session}/approvals/{asked['approval_id']}"
+async def killed_as_it_is_approved(own: Stack, api: ApiClient) -> None:
+    """One kill for three approvals, each at another point of its way."""
+    asked = dict[str, str]()
+    for _ in range(3):
+        session = await api.new_session(options={"enable_approval": True})
+        await api.send(session, "go")
+        approval = (await api.until(session, "approval.requested", timeout_s=60))[-1]["approval_id"]
+        asked[session] = f"/sessions/{session}/approvals/{approval}"
+
+    async def approved(path: str, before_s: float) -> None:
+        await asyncio.sleep(0.3 - before_s)
+        with suppress(httpx.HTTPError):
+            await api.http.post(path, json={"decision": "approve"})
 
     async def killed() -> None:
-        await asyncio.sleep(pause_s)
+        await asyncio.sleep(0.3)
         await own.kill("gateway")
 
-    with suppress(httpx.HTTPError):
-        await asyncio.gather(killed(), api.http.post(path, json={"decision": "approve"}))
+    await asyncio.gather(killed(), *map(approved, asked.values(), (0.0, 0.05, 0.3)))
     await until_back(api)
+    for session, path in asked.items():
+        await happened_once(api, session, path)
+
+
+async def happened_once(api: ApiClient, session: str, path: str) -> None:
     assert (await api.http.post(path, json={"decision": "approve"})).status_code in (200, 409)
     await api.until(session, "run.finished", timeout_s=60)
     stored, written = await api.stored_events(session), await content(api, session)
@@ -126,5 +138,4 @@ async def test_another_agent_asks_where_its_work_stands_and_what_is_approved_hap
         with run_stack(tmp_path / "stack", SANDBOX_DESKTOP="false", **settings) as own:
             async with ApiClient(own.base_url) as api:
                 await approved_on_the_page(own, api)
-                for pause_s in (0.0, 0.05, 0.3):
-                    await killed_as_it_is_approved(own, api, pause_s)
+                await killed_as_it_is_approved(own, api)

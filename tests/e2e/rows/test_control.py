@@ -8,7 +8,19 @@ import pytest
 
 from support.api_client import ApiClient
 from support.model_server import Answer
-from support.scripted_stack import PRICED, Scripted, begin, call, calls, of_type, results, said_in, succeeded, tools_of
+from support.scripted_stack import (
+    PRICED,
+    Scripted,
+    begin,
+    call,
+    calls,
+    in_any_form,
+    of_type,
+    results,
+    said_in,
+    succeeded,
+    tools_of,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -47,6 +59,7 @@ async def test_in_plan_mode_it_only_reads_until_its_plan_is_approved(scripted: S
     assert "mode" in [opened["cause"] for opened in of_type(events, "context.opened")]
 
 
+@in_any_form
 async def test_it_may_enter_plan_mode_by_itself(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
     scripted.answer(calls(call("enter_plan_mode")), calls(call("exit_plan_mode", plan="1. Dig")))
@@ -58,6 +71,7 @@ async def test_it_may_enter_plan_mode_by_itself(scripted: Scripted, api: ApiClie
     assert events[-1]["status"] == "stopped"
 
 
+@in_any_form
 async def test_the_steps_of_its_work_are_told_whole_each_time(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
     steps = [{"title": "Dig", "status": "done", "result": "two metres"}, {"title": "Plant", "status": "in_progress"}]
@@ -68,6 +82,7 @@ async def test_the_steps_of_its_work_are_told_whole_each_time(scripted: Scripted
     assert [(step["status"], step["result"]) for step in plan["steps"]] == [("done", "two metres"), ("in_progress", "")]
 
 
+@in_any_form
 async def test_calls_that_change_something_wait_for_approval_and_each_is_decided_once(
     scripted: Scripted, api: ApiClient
 ) -> None:
@@ -98,6 +113,7 @@ async def test_calls_that_change_something_wait_for_approval_and_each_is_decided
     assert "not that one" in read
 
 
+@in_any_form
 async def test_after_approve_all_nothing_is_asked_in_the_session_any_more(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named", options={"enable_approval": True})
     scripted.answer(calls(call("shell_exec", command="touch first")))
@@ -203,6 +219,7 @@ async def test_a_preset_is_prompt_tools_and_options_and_a_plain_chat_starts_no_c
     assert (await api.json("GET", f"/sessions/{plain}/state"))["sandbox"]["status"] == "none"
 
 
+@in_any_form
 async def test_settings_of_the_person_hold_below_what_a_session_chose(scripted: Scripted, api: ApiClient) -> None:
     settings = {one["category"] for one in await api.json("GET", "/settings")}
     assert {"models", "approvals"} <= settings

@@ -11,7 +11,18 @@ import pytest
 from support.api_client import ApiClient
 from support.model_answers import frames_of
 from support.model_server import Answer
-from support.scripted_stack import LARGE, Scripted, begin, call, calls, of_type, results, said_in, tools_of
+from support.scripted_stack import (
+    LARGE,
+    Scripted,
+    begin,
+    call,
+    calls,
+    in_any_form,
+    of_type,
+    results,
+    said_in,
+    tools_of,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 NOISE = "for n in $(seq 200); do echo line {n} $n; done"
@@ -22,6 +33,7 @@ def noisy(number: int) -> Answer:
     return calls(call("shell_exec", command=NOISE.format(n=number)))
 
 
+@in_any_form
 async def test_several_calls_of_a_turn_run_and_those_that_write_in_their_order(
     scripted: Scripted, api: ApiClient
 ) -> None:
@@ -55,6 +67,7 @@ async def test_a_run_that_used_up_its_tokens_ends_with_the_reason_and_the_next_b
     assert (await api.ask(session, "go on"))[-1]["status"] == "completed"
 
 
+@in_any_form
 async def test_what_is_new_counts_once_however_often_the_history_is_read(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named", model=LARGE)
     scripted.answer(*[calls(call("think", thought=f"{n}"), usage=(150_000 + n, 0, 1)) for n in range(4)])
@@ -146,6 +159,7 @@ async def test_a_conversation_that_fills_the_window_goes_on_from_a_summary_and_l
     assert (await api.ask(session, "and now"))[-1]["status"] == "completed"
 
 
+@in_any_form
 async def test_it_is_summed_up_on_demand_with_a_focus_by_person_and_by_agent(
     scripted: Scripted, api: ApiClient
 ) -> None:
@@ -164,6 +178,7 @@ async def test_it_is_summed_up_on_demand_with_a_focus_by_person_and_by_agent(
     assert "A tone." in said_in(scripted.last())
 
 
+@in_any_form
 async def test_it_may_think_without_effect_and_is_asked_to_check_its_work_with_it(
     scripted: Scripted, api: ApiClient
 ) -> None:
@@ -218,6 +233,7 @@ async def test_who_writes_in_the_middle_of_a_command_ends_it_and_its_call_is_tol
     assert "enough" in said_in(scripted.last())
 
 
+@in_any_form
 async def test_the_same_calls_again_and_again_are_pointed_out_and_then_end_the_run(
     scripted: Scripted, api: ApiClient
 ) -> None:
@@ -236,6 +252,7 @@ async def test_the_same_calls_again_and_again_are_pointed_out_and_then_end_the_r
     assert [error["code"] for error in of_type(events, "error")] == ["repetition"]
 
 
+@in_any_form
 async def test_a_tool_that_waits_for_something_is_no_trap(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")
     waits = [calls(call("shell_wait", timeout_s=1))] * 5

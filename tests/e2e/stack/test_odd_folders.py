@@ -5,18 +5,17 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import pytest
-
 from support.intruder import enter
 from support.stack import run_stack
 
+NAME = 'it\'s "Größe" #1 $X'
 
-@pytest.mark.parametrize("name", ["Meine Größen", 'it\'s "so" #1 $X'])
-async def test_a_stack_runs_in_a_folder_of_any_name_and_comes_back_there(name: str) -> None:
+
+async def test_a_stack_runs_in_a_folder_of_any_name_and_comes_back_there() -> None:
     # Not below pytest's own folder: a socket's path has room for 107 bytes.
     with tempfile.TemporaryDirectory(dir="/tmp") as parent:
         for time in ("first", "second"):
-            with run_stack(Path(parent) / name) as stack:
+            with run_stack(Path(parent) / NAME) as stack:
                 assert set(stack.children()) == {"mongod", "redis", "manager", "gateway"}
                 async with enter(stack, f"session-{time}") as intruder:
                     said = await intruder.run("echo written > file && cat file")
