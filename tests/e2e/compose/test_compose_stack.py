@@ -18,6 +18,8 @@ import pytest
 from support.compose_stack import ComposeStack, docker, run_compose_stack
 from support.stack import ROOT
 
+# A project goes up and down again in some tests, which takes 40 s on a busy machine, and thrice that on a slow one.
+pytestmark = pytest.mark.timeout(480)
 Json = dict[str, Any]
 SERVICES = ("mongo", "redis", "engine-filter", "sandbox-manager", "backend-api", "worker", "frontend")
 HEALTHY_S = 60.0
@@ -194,7 +196,8 @@ def has_plugin() -> bool:
 def test_down_leaves_nothing_not_even_sandboxes_of_a_killed_manager(manager_dies: bool) -> None:
     with run_compose_stack() as stack:
         with api_of(stack) as client:
-            run_to_the_end(client, new_session(client), "run true")
+            (*_, end) = run_to_the_end(client, new_session(client), "run true")
+        assert end["status"] == "completed", end
         assert len(sandboxes(stack)) == 1
         if manager_dies:
             docker("kill", stack.container_of("sandbox-manager"))

@@ -13,7 +13,7 @@ from support.api_client import ApiClient
 from support.page import WIDE, chromium, composer, say
 from support.stack import Stack
 
-SHOWN_MS = 5_000
+SHOWN_MS = 12_000
 """The picture needs a fraction of it; the next look at the computer comes after 20 s only."""
 
 

@@ -44,7 +44,7 @@ async def test_a_message_cuts_in_at_once_and_survives_a_reload(stack: Stack) -> 
         await expect(composer(page)).to_have_attribute("placeholder", re.compile("interrupt"))
 
         await say(page, "run echo cut in")
-        await expect(page.get_by_text("run echo cut in", exact=True)).to_be_visible(timeout=1_000)
+        await expect(page.get_by_text("run echo cut in", exact=True)).to_be_visible(timeout=5_000)
         await api.until(session, "run.finished", timeout_s=60)
 
         stored = await api.stored_events(session)

@@ -36,7 +36,7 @@ def refused(data_dir: Path, **settings: str) -> str:
     data_dir.mkdir(exist_ok=True)
     process = spawn_stack(data_dir, output, **settings)
     try:
-        assert process.wait(60) == 1
+        assert process.wait(100) == 1
     finally:
         process.kill()
         process.wait()
@@ -105,7 +105,10 @@ def test_however_it_ends_all_of_it_is_gone_and_it_starts_again(tmp_path: Path) -
 @pytest.mark.quiet
 def test_the_page_is_there_within_ten_seconds_the_second_time(tmp_path: Path) -> None:
     start_stack(tmp_path).stop()
-    assert_median([started_again(tmp_path) for _ in range(3)], below_s=10)
+    first, second = (started_again(tmp_path) for _ in range(2))
+    # Of three the median is decided by two that are alike.
+    alike = (first < 10) == (second < 10)
+    assert_median([first, second, *([] if alike else [started_again(tmp_path)])], below_s=10)
 
 
 @pytest.mark.parametrize("name", ["mongod", "redis", "manager", "gateway"])
