@@ -192,8 +192,9 @@ async def test_agents_below_summaries_and_what_answers_instead_pass_the_same_way
         assert answer.status_code == 202, answer.text
         # The worker may be ended only when it has told all of it.
         async with asyncio.timeout(30):
-            while len(of_type(events := await events_of(gateway, anna, session_id), "llm.response")) < 4:
-                await asyncio.sleep(0.05)
+            events: list[dict[str, Any]] = []
+            while not of_type(events, "context.compacted") or len(of_type(events, "llm.response")) < 4:
+                events = await events_of(gateway, anna, session_id)
         assert server.refusals == []
     (agent,) = [event["subagent_id"] for event in of_type(events, "subagent.started")]
     told = [(one["role"], one.get("agent_id")) for one in of_type(events, "llm.request")]
