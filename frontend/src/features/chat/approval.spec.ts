@@ -67,6 +67,16 @@ describe('an approval', () => {
     expect(outcomes(9)).toEqual(['asking', 'running'])
     expect(after(9).items.map((item) => item.kind)).toEqual(['tool', 'tool', 'approval'])
   })
+  it('tells whoever decided too late so, though the stream closed the card first', async () => {
+    const path = 'POST /sessions/s/approvals/a'
+    startFakeServer({ [path]: () => problem(409, 'approval_decided', 'It is decided.') })
+    const global = { plugins: [i18n] }
+    const { rerender } = render(ApprovalCard, { props: { item: asked(4), sessionId: 's' }, global })
+    await userEvent.click(screen.getByRole('button', { name: 'Refuse all' }))
+    const told = (await screen.findByRole('alert')).textContent
+    await rerender({ item: asked(6), sessionId: 's' })
+    expect(screen.getByRole('alert').textContent).toBe(told)
+  })
   it('did not fail where it was refused', () => {
     const finished = { ...head, seq: 7, type: 'tool.finished', success: false, preview: '', body: null }
     const end = (callId: string) => reduce(after(6), { ...finished, call_id: callId } as WireEvent).items
