@@ -16,9 +16,9 @@ from support.model_server import Answer, ModelServer
 SESSIONS = 8
 MESSAGES = 5
 WARM_UP = 2
-ROUNDS = 2
-MAX_GROWTH_MIB = 6
-"""Over 80 messages, where health is 1 to 2: 80 KB that each leaves behind are seen."""
+ROUNDS = 6
+MAX_GROWTH_MIB = 8
+"""Over 240 messages: 35 KB that each leaves behind are seen."""
 ANSWER = Answer(texts=["One more word of it. "] * 200)
 
 
