@@ -14,6 +14,7 @@ export const enProblems = {
   too_many_waiting: 'Too many messages are waiting already. Let the agent read them, or stop it.',
   session_quota: 'You have the maximum number of conversations. Delete some first.',
   disk_full: 'The files use all the space they are allowed. Ask the agent to delete some, then try again.',
+  approval_decided: 'This was already decided: what was decided is shown here.',
   wrong_password: 'This is not your current password.',
   password_changed: 'The password was just changed elsewhere, or this login session has ended. Log in again.',
   origin_forbidden: 'The server refuses this page. Open it by the server’s own address.',

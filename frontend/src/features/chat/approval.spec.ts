@@ -112,7 +112,7 @@ describe('an approval', () => {
     const path = 'POST /sessions/s/approvals/a'
     let refuses = true
     const server = startFakeServer({
-      [path]: () => (refuses ? problem(409, 'approval_decided', 'It is decided: c1 denied by the user.') : json({})),
+      [path]: () => (refuses ? problem(409, 'approval_decided', 'It is decided: call_6af denied by the user.') : json({})),
     })
     show(4)
     expect(screen.getByText('rm -r <b>all</b>')).toBeTruthy()
@@ -121,7 +121,7 @@ describe('an approval', () => {
     await userEvent.type(screen.getByRole('textbox'), 'Not all!')
     await userEvent.click(screen.getAllByRole('button', { name: 'Refuse' })[0] as HTMLElement)
     expect(server.calls.at(-1)?.body).toEqual({ decision: 'deny', call_ids: ['c1'], feedback: 'Not all!' })
-    expect(await screen.findByText('It is decided: c1 denied by the user.')).toBeTruthy()
+    expect(await screen.findByText('This was already decided: what was decided is shown here.')).toBeTruthy()
     expect(screen.getByRole<HTMLInputElement>('textbox').value).toBe('Not all!')
     refuses = false
     await userEvent.click(screen.getByRole('button', { name: 'Approve all' }))
