@@ -112,7 +112,8 @@ describe('an approval', () => {
     const path = 'POST /sessions/s/approvals/a'
     let refuses = true
     const server = startFakeServer({
-      [path]: () => (refuses ? problem(409, 'approval_decided', 'It is decided: call_6af denied by the user.') : json({})),
+      [path]: () =>
+        refuses ? problem(409, 'approval_decided', 'It is decided: call_6af denied by the user.') : json({}),
     })
     show(4)
     expect(screen.getByText('rm -r <b>all</b>')).toBeTruthy()
