@@ -77,6 +77,18 @@ describe('an approval', () => {
     await rerender({ item: asked(6), sessionId: 's' })
     expect(screen.getByRole('alert').textContent).toBe(told)
   })
+  it('says no more what went wrong before, once somebody has decided', async () => {
+    const path = 'POST /sessions/s/approvals/a'
+    startFakeServer({ [path]: () => problem(503, 'store_unavailable', 'Away.') })
+    const { rerender } = render(ApprovalCard, {
+      props: { item: asked(4), sessionId: 's' },
+      global: { plugins: [i18n] },
+    })
+    await userEvent.click(screen.getByRole('button', { name: 'Refuse all' }))
+    expect(await screen.findByRole('alert')).toBeTruthy()
+    await rerender({ item: asked(6), sessionId: 's' })
+    expect(screen.queryByRole('alert')).toBeNull()
+  })
   it('did not fail where it was refused', () => {
     const finished = { ...head, seq: 7, type: 'tool.finished', success: false, preview: '', body: null }
     const end = (callId: string) => reduce(after(6), { ...finished, call_id: callId } as WireEvent).items
