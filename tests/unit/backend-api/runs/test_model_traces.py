@@ -177,7 +177,7 @@ async def test_others_are_answered_while_a_long_one_is_put_together() -> None:
     answering = asyncio.create_task(others())
     await whole(stage, session, 2)
     answering.cancel()
-    assert turns > 100
+    assert turns > 10, "where it is put together on the loop itself they are two"
 
 
 async def test_calls_of_agents_below_and_of_summaries_are_stored_with_whose_and_what_they_are() -> None:
