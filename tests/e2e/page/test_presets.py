@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from support.api_client import ApiClient
@@ -34,7 +35,7 @@ description = "阅读合同。"
 You read contracts."""
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def model() -> AsyncIterator[ModelServer]:
     async with ModelServer(Answer(texts=("All", " is", " well"))) as server:
         yield server

@@ -5,12 +5,20 @@ from __future__ import annotations
 import asyncio
 import random
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
 from backend_api.application.conversation.follow_events import FollowEvents
 from backend_api.application.conversation.session_heads import SessionHeads
-from backend_api.domain.agent.events import Event, FilesChanged, MessageCompleted, MessageDelta, MessageUser
+from backend_api.domain.agent.events import (
+    Event,
+    FilesChanged,
+    MessageCompleted,
+    MessageDelta,
+    MessageUser,
+    RunStarted,
+)
 from backend_api.domain.conversation.entity import Claimant, RunId, SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError
 from backend_api.infrastructure.memory.session_stream import MemorySessionStream
@@ -101,6 +109,31 @@ async def test_text_is_neither_doubled_nor_lost_nor_shown_after_it_is_stored(sta
     await stage.stream.show(session_id, RUN, MessageDelta(message_id="m", offset=0, text="late"))
     await stage.store(session_id)
     assert [event.seq for event in await reading] == [1, 2]
+
+
+async def test_a_text_whose_run_was_taken_over_is_not_gone_on_with(stage: Stage) -> None:
+    session_id = await stage.stores.session()
+    first = RunStarted(run_id=RUN, message_id=None, model="scripted", worker="w1")
+    told: list[object] = []
+
+    async def tell(*payloads: RunStarted | MessageDelta, until: object) -> None:
+        for payload in payloads:
+            if isinstance(payload, RunStarted):
+                await stage.stream.append(session_id, await stage.stores.log.append(session_id, [payload]))
+            else:
+                await stage.stream.show(session_id, RUN, payload)
+        async with asyncio.timeout(10):
+            while told[-1:] != [until]:
+                event = await anext(events)
+                told.extend([] if event is None else [getattr(event.payload, "text", event.seq)])
+
+    async with aclosing(stage.follow(session_id, ANNA, 0)) as events:
+        await tell(first, until=1)
+        await tell(MessageDelta(message_id="old", offset=0, text="I"), until="I")
+        stale = [MessageDelta(message_id="old", offset=at, text=text) for at, text in ((1, " am"), (0, "I am"))]
+        here = MessageDelta(message_id="new", offset=0, text="Here")
+        await tell(replace(first, worker="w2", attempt=2), *stale, here, until="Here")
+    assert told == [1, "I", 2, "Here"]
 
 
 async def test_a_foreign_session_cannot_be_followed(stage: Stage) -> None:

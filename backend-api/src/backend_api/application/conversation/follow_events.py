@@ -14,7 +14,14 @@ from backend_api.application.conversation.session_heads import SessionHeads
 from backend_api.domain.agent.events import Event, RunStarted
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.conversation.errors import SessionNotFoundError, SlowReaderError
-from backend_api.domain.conversation.live_text import TextPayload, begun_text, ended_text, text_key
+from backend_api.domain.conversation.live_text import (
+    TextKey,
+    TextPayload,
+    begun_text,
+    ended_text,
+    ends_all_texts,
+    text_key,
+)
 from backend_api.domain.conversation.ports import EventLog, SessionRepository, SessionStream
 from backend_api.domain.errors import UnavailableError
 from backend_api.domain.identity.entity import UserId
@@ -229,13 +236,20 @@ class _Place:
         if isinstance(event.payload, RunStarted):
             self.run_id = event.run_id
         if (key := ended_text(event.payload)) is not None:
-            self._seen.pop(key, None)
-            self._ended[key] = None
-            if len(self._ended) > _MAX_ENDED:
-                del self._ended[next(iter(self._ended))]
+            self._end(key)
+        elif ends_all_texts(event.payload):
+            # A worker that was stopped on its way to say more says it once it wakes, however late.
+            for key in [*self._seen]:
+                self._end(key)
         elif (begun := begun_text(event.payload)) is not None:
             self._ended.pop(begun, None)
         return event
+
+    def _end(self, key: TextKey) -> None:
+        self._seen.pop(key, None)
+        self._ended[key] = None
+        if len(self._ended) > _MAX_ENDED:
+            del self._ended[next(iter(self._ended))]
 
     def live(self, event: Event) -> Event | None:
         key = text_key(event.payload)
