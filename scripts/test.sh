@@ -25,7 +25,10 @@ run_pytest() {
 run_kind() {
   case "$1" in
     unit | contract | integration | hostile) run_pytest "$1" "tests/$1" "${@:2}" ;;
+    # `page` and `stacks` are its two halves.
     e2e) run_pytest e2e tests/e2e --ignore=tests/e2e/compose "${@:2}" ;;
+    page) run_pytest page tests/e2e/page "${@:2}" ;;
+    stacks) run_pytest stacks tests/e2e --ignore=tests/e2e/compose --ignore=tests/e2e/page "${@:2}" ;;
     docker)
       if ! docker info >/dev/null 2>&1; then skip_kind docker "no Docker engine answers"
       elif ! docker compose version >/dev/null 2>&1 && ! command -v docker-compose >/dev/null; then skip_kind docker "no compose"
@@ -99,6 +102,15 @@ tell_results() {
   "$ROOT/.venv/bin/python" "$ROOT/tests/support/run_report.py" "$REPORTS"/*.report
 }
 
+# wanted KIND...: whether one of them is among the kinds that were asked for
+wanted() {
+  local kind
+  for kind in "$@"; do
+    case " ${kinds[*]} " in *" $kind "*) return ;; esac
+  done
+  return 1
+}
+
 run_tests() {
   local kinds=("$@") kind
   if [ ${#kinds[@]} = 0 ] || [ "${kinds[0]}" = all ]; then
@@ -107,15 +119,15 @@ run_tests() {
   cd "$ROOT" || return
   ensure_python dev
   ensure_servers
-  case " ${kinds[*]} " in *" frontend "* | *" e2e "* | *" all "*) ensure_node_modules ;; esac
-  case " ${kinds[*]} " in *" e2e "* | *" hostile "* | *" quiet "* | *" all "*) ensure_frontend ;; esac
-  case " ${kinds[*]} " in *" contract "* | *" integration "* | *" e2e "* | *" hostile "* | *" chaos "* | *" quiet "* | *" all "*) ensure_desktop ;; esac
+  if wanted all frontend e2e page; then ensure_node_modules; fi
+  if wanted all e2e page stacks hostile quiet; then ensure_frontend; fi
+  if wanted all contract integration e2e page stacks hostile quiet chaos storm outages; then ensure_desktop; fi
   rm -rf "$REPORTS"
   mkdir -p "$REPORTS"
   export REQUIRE_ALL
   if [ "${kinds[0]}" = all ]; then
     # The long ones first.
-    run_side_by_side integration e2e hostile contract docker unit frontend
+    run_side_by_side page integration hostile stacks contract unit docker frontend
     try_kind quiet
     run_side_by_side storm outages
     kinds=()
