@@ -80,7 +80,8 @@ def run_gateway_process(
         _until_ready(gateway, started)
         yield gateway
     finally:
-        end_process(started, 20)
+        # With a run at work it would look for its sandbox manager, which is not there, for 15 s.
+        end_process(started, 5)
 
 
 def _until_ready(gateway: GatewayProcess, started: subprocess.Popen[bytes]) -> None:
