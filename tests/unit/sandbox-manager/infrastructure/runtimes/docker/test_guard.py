@@ -82,7 +82,7 @@ class Scene:
         self.identity = new_identity()
         self.own = network(naming.network_name("test", self.identity), SUBNET)
         self.engine = RecordingEngine([self.own, network("other", "203.0.113.0/24", "fd00::/64"), {"Name": "host"}])
-        options = docker_options("test", inside())
+        options = docker_options("test", inside(), image="agent-sandbox:none")
         self.guard = Guard(cast("Engine", self.engine), replace(options, host_fib_trie=trie))
 
     def start(self) -> None:
