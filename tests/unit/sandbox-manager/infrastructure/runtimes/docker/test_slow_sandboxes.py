@@ -49,6 +49,13 @@ class StuckEngine(Engine):
     def network(self, name: str) -> Json | None:
         return None
 
+    def remove_network(self, name: str) -> None: ...
+
+    def remove_volume(self, name: str) -> None: ...
+
+    def volumes(self, label: str) -> list[Json]:
+        return []
+
     def wait(self, name: str, within_s: int = 30) -> int:
         self._hold()
         return 1
