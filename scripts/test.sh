@@ -39,7 +39,7 @@ run_kind() {
     chaos) run_pytest chaos tests/chaos "${@:2}" ;;
     storm) run_pytest storm tests/chaos/test_everything_breaks.py "${@:2}" ;;
     outages) run_pytest outages tests/chaos --ignore=tests/chaos/test_everything_breaks.py "${@:2}" ;;
-    quiet) run_pytest quiet tests/contract tests/integration tests/e2e tests/hostile tests/chaos -m quiet "${@:2}" ;;
+    quiet) run_pytest quiet tests/contract tests/integration tests/e2e tests/hostile tests/chaos -m quiet ;;
     frontend)
       (cd "$ROOT/frontend" && npm test --silent -- --reporter=default --reporter=json \
         --outputFile.json="$REPORTS/frontend.vitest.report")
