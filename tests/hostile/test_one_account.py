@@ -52,6 +52,7 @@ def gateway(mongo_server: Server, redis_server: Server, tmp_path: Path) -> Itera
 async def mallory(gateway: GatewayProcess) -> AsyncGenerator[ApiClient]:
     async with await register(gateway.url, f"mallory-{time.time_ns()}") as account:
         yield account
+        account.keep_sessions()
 
 
 @pytest.fixture(scope="module")

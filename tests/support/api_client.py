@@ -35,6 +35,10 @@ class ApiClient:
         finally:
             await self.http.aclose()
 
+    def keep_sessions(self) -> None:
+        """Those opened so far stay, where no sandbox manager is there that each deletion would wait for."""
+        self._opened.clear()
+
     async def json(self, method: str, path: str, *, expect: int = 200, **kwargs: Any) -> Any:
         """Call and answer the JSON body; any other status is an assertion failure that shows the body."""
         response = await self.http.request(method, path, **kwargs)
