@@ -149,7 +149,7 @@ class RedisSessionStream:
         try:
             if key is None or text is None or text.characters > MAX_KEPT:
                 await self._redis.publish(_channel(session_id), message)
-            elif not await self._keep(session_id, key, text, piece, message) and self._is_open(session_id, key, text):
+            elif not await self._keep(session_id, key, text, piece, message):
                 await self._keep_whole(session_id, key, text)
         except _ERRORS:
             self._lost()
@@ -191,10 +191,6 @@ class RedisSessionStream:
             texts[key] = _Text(run_id, seen_by(payload))
         text = texts.get(key)
         return text if text is not None and text.characters == payload.offset else None
-
-    def _is_open(self, session_id: str, key: str, text: _Text) -> bool:
-        """Not ended meanwhile, nor its run taken over."""
-        return self._texts.get(session_id, {}).get(key) is text
 
     def _tell_here(self, session_id: str, events: Sequence[Event]) -> None:
         for listener in self._listeners.get(session_id, ()):
