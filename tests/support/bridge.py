@@ -13,11 +13,12 @@ from support.endpoint import KeyPair
 from support.listening import serving
 from tool_api.access import Access
 from tool_api.http.vnc import vnc_router
+from tool_api.vnc.bridge import CloseCode
 
 
 @asynccontextmanager
-async def running_bridge(folder: Path, screen: str | None, keys: KeyPair) -> AsyncGenerator[Path]:
-    """Its socket; `screen` is the one of the X server, if there is any."""
+async def running_bridge(folder: Path, screen: str | CloseCode, keys: KeyPair) -> AsyncGenerator[Path]:
+    """Its socket; `screen` is the one of the X server, or why there is none."""
     app, path = FastAPI(), folder / "door.sock"
     access = Access(sandbox_id="sandbox-1", generation=1, public_key_pem=keys.public_pem)
     app.include_router(vnc_router(lambda _: access, lambda _: screen))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import struct
 import subprocess
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,8 +23,12 @@ from support.endpoint import KeyPair
 from support.rfb import RfbClient
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
+from tool_api.http.vnc import screen_of
+from tool_api.vnc.bridge import CloseCode
 
 KEYS = KeyPair()
+WAITING = 6
+"""Two more than a queue of one takes on Linux, with some to spare."""
 
 
 def token(*scopes: Scope, sandbox: str = "sandbox-1") -> str:
@@ -50,19 +55,17 @@ async def viewer(path: Path, bearer: str) -> AsyncIterator[tuple[ClientConnectio
         max_size=None,
         compression=None,
         proxy=None,
-    ) as socket:
+    ) as opened:
 
         async def receive() -> bytes:
-            data = await asyncio.wait_for(socket.recv(), 30)
+            data = await asyncio.wait_for(opened.recv(), 30)
             assert isinstance(data, bytes)
             return data
 
-        yield socket, RfbClient(send=socket.send, receive=receive)
+        yield opened, RfbClient(send=opened.send, receive=receive)
 
 
 def _socket(path: Path):
-    import socket
-
     made = socket.socket(socket.AF_UNIX)
     made.connect(str(path))
     made.setblocking(False)
@@ -78,7 +81,7 @@ async def desktop(settings: DesktopSettings) -> AsyncIterator[Desktop]:
 
 @pytest.fixture
 async def path(desktop: Desktop, tmp_path: Path) -> AsyncIterator[Path]:
-    async with running_bridge(tmp_path, desktop.vnc_socket, KEYS) as made:
+    async with running_bridge(tmp_path, screen_of(desktop), KEYS) as made:
         yield made
 
 
@@ -163,16 +166,48 @@ async def test_without_a_fitting_token_the_socket_closes_with_4401(path: Path, b
         assert socket.close_code == 4401
 
 
-@pytest.mark.parametrize("vnc_socket", [None, "/nowhere/vnc.sock"])
-async def test_without_a_desktop_the_socket_closes_with_4404(tmp_path: Path, vnc_socket: str | None) -> None:
+async def turned_away(folder: Path, screen: str | CloseCode) -> int | None:
+    """The close code."""
     async with (
-        running_bridge(tmp_path, vnc_socket, KEYS) as path,
-        viewer(path, token(Scope.VNC_VIEW)) as (socket, client),
+        running_bridge(folder, screen, KEYS) as path,
+        viewer(path, token(Scope.VNC_VIEW)) as (opened, client),
     ):
         with pytest.raises(ConnectionClosed):
             await client.connect()
+        return opened.close_code
 
-        assert socket.close_code == 4404
+
+async def test_without_a_desktop_the_socket_closes_with_4404(tmp_path: Path, settings: DesktopSettings) -> None:
+    assert await turned_away(tmp_path, screen_of(None)) == 4404
+    async with Desktop(replace(settings, search_path="/nowhere")) as none:
+        assert await turned_away(tmp_path, screen_of(none)) == 4404
+
+
+async def test_while_the_x_server_is_away_the_viewer_is_told_to_come_again(
+    tmp_path: Path, settings: DesktopSettings
+) -> None:
+    assert await turned_away(tmp_path, "/nowhere/vnc.sock") == 1012
+    async with Desktop(settings) as desktop:
+        assert desktop.is_starting
+        assert await turned_away(tmp_path, screen_of(desktop)) == 1012
+
+
+async def test_more_viewers_at_once_than_an_x_server_queues_all_get_in(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "x.sock"))
+        listener.listen(1)
+        listener.setblocking(False)
+        loop = asyncio.get_running_loop()
+        async with running_bridge(tmp_path, str(tmp_path / "x.sock"), KEYS) as path, AsyncExitStack() as viewers:
+            sockets = [
+                (await viewers.enter_async_context(viewer(path, token(Scope.VNC_VIEW))))[0] for _ in range(WAITING)
+            ]
+            for _ in sockets:
+                accepted, _ = await asyncio.wait_for(loop.sock_accept(listener), 10)
+                viewers.callback(accepted.close)
+                await loop.sock_sendall(accepted, b"RFB 003.008\n")
+            async with asyncio.timeout(10):
+                assert [await one.recv() for one in sockets] == [b"RFB 003.008\n"] * WAITING
 
 
 async def test_the_viewer_is_told_to_come_again_when_the_x_server_goes(tmp_path: Path) -> None:

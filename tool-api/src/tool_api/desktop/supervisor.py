@@ -59,6 +59,11 @@ class Desktop:
         return self._states[XVNC] is ServiceState.READY
 
     @property
+    def is_starting(self) -> bool:
+        """Whether a screen is not there yet, or not there again, and soon will be."""
+        return self._states[XVNC] is ServiceState.STARTING
+
+    @property
     def has_browser(self) -> bool:
         """Whether a browser is installed and has not failed for good."""
         return self._states[BROWSER] not in (ServiceState.OFF, ServiceState.FAILED)

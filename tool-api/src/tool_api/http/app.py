@@ -15,7 +15,7 @@ from tool_api.http.health import router as health_router
 from tool_api.http.keep_alive import router as keep_alive_router
 from tool_api.http.metrics import router as metrics_router
 from tool_api.http.services import Services
-from tool_api.http.vnc import vnc_router
+from tool_api.http.vnc import screen_of, vnc_router
 
 
 def create_app(services: Services) -> FastAPI:
@@ -34,7 +34,7 @@ def create_app(services: Services) -> FastAPI:
     app.add_middleware(RequestMiddleware, rules=RequestRules(service="tool-api", count=_count))
     install_problems(app)
     desktop = services.desktop
-    vnc = vnc_router(lambda _: services.access, lambda _: desktop.vnc_socket if desktop is not None else None)
+    vnc = vnc_router(lambda _: services.access, lambda _: screen_of(desktop))
     for router in (health_router, metrics_router, calls_router, files_router, keep_alive_router, vnc):
         app.include_router(router)
     return app

@@ -8,14 +8,22 @@ from fastapi import APIRouter, WebSocket
 
 from contracts.sandboxes import Scope
 from tool_api.access import Access, Grant
+from tool_api.desktop.supervisor import Desktop
 from tool_api.errors import ClaimedError, UnauthenticatedError
 from tool_api.vnc.bridge import CloseCode, bridge
 
 SUBPROTOCOL = "binary"
 
 
-def vnc_router(access: Callable[[WebSocket], Access], vnc_socket: Callable[[WebSocket], str | None]) -> APIRouter:
-    """The route. `access` and `vnc_socket` look the services up when a viewer comes; no socket means no desktop."""
+def screen_of(desktop: Desktop | None) -> str | CloseCode:
+    """The socket of its X server, or why a viewer is turned away."""
+    if desktop is None:
+        return CloseCode.NO_DESKTOP
+    return desktop.vnc_socket or (CloseCode.RESTART if desktop.is_starting else CloseCode.NO_DESKTOP)
+
+
+def vnc_router(access: Callable[[WebSocket], Access], screen: Callable[[WebSocket], str | CloseCode]) -> APIRouter:
+    """The route. `access` and `screen` look the services up when a viewer comes; see `screen_of`."""
     router = APIRouter()
 
     @router.websocket("/vnc")
@@ -26,8 +34,8 @@ def vnc_router(access: Callable[[WebSocket], Access], vnc_socket: Callable[[WebS
         grant = _grant(access(websocket), websocket)
         if grant is None:
             await websocket.close(CloseCode.UNAUTHENTICATED)
-        elif (path := vnc_socket(websocket)) is None:
-            await websocket.close(CloseCode.NO_DESKTOP)
+        elif isinstance(path := screen(websocket), CloseCode):
+            await websocket.close(path)
         else:
             await bridge(websocket, path, view_only=not grant.allows(Scope.VNC_CONTROL))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from contextlib import suppress
 from enum import IntEnum
 
@@ -17,6 +18,8 @@ logger = logging.getLogger(__name__)
 CHUNK_BYTES = 256 * 1024
 LARGEST_FRAME_BYTES = 16 * 1024 * 1024
 STALLED_AFTER_S = 30.0
+CONNECT_TIMEOUT_S = 10.0
+_ASK_AGAIN_S = 0.02
 
 
 class CloseCode(IntEnum):
@@ -38,9 +41,10 @@ async def bridge(websocket: WebSocket, socket_path: str, *, view_only: bool) -> 
     `STALLED_AFTER_S` is disconnected; until then only its own picture waits.
     """
     try:
-        reader, writer = await asyncio.open_unix_connection(socket_path, limit=CHUNK_BYTES)
-    except OSError:
-        await _close(websocket, CloseCode.NO_DESKTOP)
+        reader, writer = await _connect(socket_path)
+    except OSError as error:
+        logger.warning("x server takes no viewer", extra={"reason": str(error)})
+        await _close(websocket, CloseCode.RESTART)
         return
     try:
         with measures.VIEWERS.labels("view" if view_only else "control").track_inprogress():
@@ -50,6 +54,27 @@ async def bridge(websocket: WebSocket, socket_path: str, *, view_only: bool) -> 
         writer.close()
         with suppress(OSError):
             await writer.wait_closed()
+
+
+async def _connect(socket_path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Raises `OSError`.
+
+    An X server queues few connections and refuses more with EAGAIN until it has accepted those (unix(7)): this one
+    then waits its turn, as a connection over TCP would.
+    """
+    server = socket.socket(socket.AF_UNIX)
+    try:
+        server.setblocking(False)
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            while True:
+                with suppress(BlockingIOError):
+                    # Not by the loop: asyncio's takes EAGAIN for a connection under way, and the next read fails.
+                    server.connect(socket_path)
+                    return await asyncio.open_unix_connection(sock=server, limit=CHUNK_BYTES)
+                await asyncio.sleep(_ASK_AGAIN_S)
+    except BaseException:
+        server.close()
+        raise
 
 
 async def _carry(
