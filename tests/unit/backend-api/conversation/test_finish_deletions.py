@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 from backend_api.application.conversation.delete_session import DeleteSession
@@ -14,16 +15,20 @@ from support.backend_stores import ANNA, ConversationStores, memory_stores
 
 
 class Managed(MemorySandboxes):
-    """`away`: the manager does not answer. `stuck`: sessions whose computers can't be removed."""
+    """`away`: the manager can't be reached. `silent`: it does not answer. `stuck`: sessions whose computers can't be
+    removed."""
 
     def __init__(self) -> None:
         super().__init__()
         self.away = False
+        self.silent = False
         self.stuck: set[str] = set()
 
     async def delete(self, session_id: str, user_id: str) -> None:
         if self.away or session_id in self.stuck:
             raise SandboxUnavailableError("The sandbox manager can't be reached.")
+        if self.silent:
+            await asyncio.Event().wait()
         assert user_id == ANNA
         await super().delete(session_id, user_id)
 
@@ -55,6 +60,19 @@ async def test_a_computer_that_was_not_reached_is_removed_later() -> None:
     await FinishDeletions(stores.deletions(0.0), sandboxes)()
     assert session_id not in sandboxes.living
     assert await stores.deletions(0.0).claim_next() is None
+
+
+async def test_a_person_does_not_wait_for_a_manager_that_does_not_answer() -> None:
+    stores, sandboxes = memory_stores(), Managed()
+    sandboxes.silent = True
+    session_id = await stores.session()
+    await sandboxes.ensure(session_id, ANNA)
+    delete = DeleteSession(stores.sessions, stores.ledger, MemoryNotifier(), sandboxes, sandbox_wait_s=0.01)
+    async with asyncio.timeout(5):
+        await delete(session_id, ANNA)
+    sandboxes.silent = False
+    await FinishDeletions(stores.deletions(0.0), sandboxes)()
+    assert sandboxes.living == {}
 
 
 async def test_a_gateway_that_died_after_the_session_was_gone_leaves_no_computer() -> None:

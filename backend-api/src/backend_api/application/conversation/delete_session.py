@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ from backend_api.domain.sandbox.ports import Sandboxes
 
 logger = logging.getLogger(__name__)
 
+SANDBOX_WAIT_S = 5.0
+"""Longer than a removal takes with a sandbox manager that answers: a person waits for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeleteSession:
@@ -23,6 +27,7 @@ class DeleteSession:
     ledger: RunLedger
     notifier: Notifier
     sandboxes: Sandboxes
+    sandbox_wait_s: float = SANDBOX_WAIT_S
 
     async def __call__(self, session_id: SessionId, user_id: UserId) -> None:
         run = await self.ledger.request_stop(session_id, user_id)
@@ -30,6 +35,7 @@ class DeleteSession:
             await self.notifier.notify(Topic.RUN_INBOX, run.id)
         await self.sessions.delete(session_id, user_id)
         try:
-            await self.sandboxes.delete(session_id, user_id)
-        except UnavailableError:
+            async with asyncio.timeout(self.sandbox_wait_s):
+                await self.sandboxes.delete(session_id, user_id)
+        except (UnavailableError, TimeoutError):
             logger.warning("computer not yet removed with its session", extra={"session_id": session_id})
