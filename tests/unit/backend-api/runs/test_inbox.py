@@ -13,6 +13,8 @@ from backend_api.application.runs.run_journal import WRITE_GRACE_S
 from backend_api.application.runs.run_services import RunOptions
 from backend_api.domain.agent.events import (
     Event,
+    LlmRequest,
+    LlmResponse,
     MessageCompleted,
     MessageUser,
     RunFinished,
@@ -109,6 +111,37 @@ async def test_a_redirect_while_it_only_thinks_is_answered() -> None:
     assert spoken(model.requests[1].turns) == [("user", "go"), ("user", "make it blue")]
     assert [one.text for one in stage.payloads(session, MessageCompleted)] == ["Blue then."]
     assert [one.text for one in stage.payloads(session, ThinkingCompleted)] == ["A, then"]
+
+
+class SlowTraces(WatchedLedger):
+    """Stores the end of a model call only once it may."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
+        self.go_on = asyncio.Event()
+
+    async def record(self, lease: Lease, items: Sequence[Recorded], *, handled: int = 0) -> list[Event]:
+        if any(isinstance(item.payload, LlmResponse) for item in items):
+            await self.go_on.wait()
+        return await super().record(lease, items, handled=handled)
+
+
+async def test_a_redirect_before_the_first_word_is_read_also_where_its_call_was_stored_just_before() -> None:
+    store = MemoryStore()
+    ledger = SlowTraces(store)
+    stage = Stage(store, ledger=ledger)
+
+    async def answer() -> None:
+        ledger.go_on.set()
+
+    model = ScriptedModel([hold], [answer, TextPart("Blue then."), STOP])
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session(title="named", enable_tracing=True)
+        run = await stage.say(session, "go")
+        await until(lambda: any(isinstance(event.payload, LlmRequest) for event in stage.stream.published))
+        await stage.say(session, "make it blue", interrupt=True)
+        await stage.until_finished(run)
+    assert spoken(model.requests[1].turns) == [("user", "go"), ("user", "make it blue")]
 
 
 class SlowLedger(WatchedLedger):

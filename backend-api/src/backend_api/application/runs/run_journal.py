@@ -319,6 +319,8 @@ class RunJournal:
         """Close what is open; with it go the inbox's messages up to the number `handled`, which led to this. What is
         still at work is cancelled, should it want to store anything, until `is_cut` is taken back."""
         await self._close_open(reason, cancelled=True, handled=handled)
+        # What led to it stands in the log, also where nothing was open and so nothing was written after it.
+        self._history.is_just_committed = False
         self.is_cut = True
 
     @_in_turn
