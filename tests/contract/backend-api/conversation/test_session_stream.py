@@ -120,6 +120,23 @@ async def test_a_call_is_followed_whatever_its_provider_calls_it(
             ]
 
 
+@pytest.mark.parametrize("message", [b'[{"seq":2,"type":"of.tomorrow"}]', b'[{"type":"notice"}]', b"no JSON", b"[1]"])
+async def test_what_another_version_tells_and_nobody_here_can_read_ends_nothing(
+    redis_server: Server, session_id: SessionId, message: bytes
+) -> None:
+    done = stored(session_id, 3, MessageCompleted(message_id="m", text="Hey"))
+    async with (
+        asyncio.timeout(5),
+        redis_channels(redis_server.uri) as here,
+        redis_channels(redis_server.uri) as elsewhere,
+        live_reader(elsewhere.stream, session_id) as reader,
+    ):
+        with redis.Redis.from_url(redis_server.uri) as client:
+            client.publish(f"tail:{session_id}", b"another:" + message)
+        await here.stream.append(session_id, [done])
+        assert await anext(reader) == done
+
+
 async def test_each_piece_reads_the_same_in_every_process(redis_server: Server, session_id: SessionId) -> None:
     """Its JSON is made once; what is merged of two is neither of them."""
     said = ("Hey \U0001f600", "half \ud83d", 'a "quote"\n')

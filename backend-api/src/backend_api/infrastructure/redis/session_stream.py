@@ -204,8 +204,7 @@ class RedisSessionStream:
         if data.startswith(self._me):
             return
         if data is not self._heard_data:
-            self._heard_data = data
-            self._heard_events = _events_from(data.partition(b":")[2])
+            self._heard_data, self._heard_events = data, _readable_events(session_id, data.partition(b":")[2])
             if any(ends_all_texts(event.payload) for event in self._heard_events):
                 # Another process goes on with what was begun here.
                 self._texts.pop(session_id, None)
@@ -266,6 +265,15 @@ class RedisSessionStream:
             for key, meta, value in zip(keys, found.values(), values, strict=True)
             if value
         }
+
+
+def _readable_events(session_id: str, data: bytes) -> list[Event]:
+    """None of a message that another version may have written: its readers find in the log what was stored."""
+    try:
+        return _events_from(data)
+    except (LookupError, TypeError, ValueError):
+        logger.warning("a message of a live stream can't be read", extra={"session_id": session_id})
+        return []
 
 
 def _events_from(data: bytes) -> list[Event]:
