@@ -24,6 +24,9 @@ def faulty() -> HandlerBox:
     async def throw(*_: Any) -> Done:
         raise ZeroDivisionError(SECRET)
 
+    async def time_out(*_: Any) -> Done:
+        raise TimeoutError(SECRET)
+
     async def hang(*_: Any) -> Done:
         await asyncio.Event().wait()
         raise AssertionError
@@ -35,6 +38,7 @@ def faulty() -> HandlerBox:
         return print_it
 
     box.add("throw", throw)
+    box.add("time_out", time_out)
     box.add("hang", hang, deadline_ms=50)
     box.add("much", printing("x" * 100_000_000))
     box.add("binary", printing("\x00\x01\x7f\ufffe" * 10_000))
@@ -48,6 +52,7 @@ def faulty() -> HandlerBox:
     ("tool", "success", "words", "form"),
     [
         ("throw", False, "The tool failed by a fault of its own.", "chat"),
+        ("time_out", False, "The tool failed by a fault of its own.", "chat"),
         ("hang", False, "did not finish within 0.05 s", "responses"),
         ("much", True, "xxx", "messages"),
         *(("binary", True, "", form) for form in FORMS),

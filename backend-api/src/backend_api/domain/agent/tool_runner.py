@@ -28,7 +28,7 @@ from backend_api.domain.agent.model import ToolRequest
 from backend_api.domain.agent.phrase import render_phrase
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.step import NO_RESULT
-from backend_api.domain.agent.tools import Done, OpenCall, Tool, Waits
+from backend_api.domain.agent.tools import Done, OpenCall, Tool, ToolCall, Waits
 from backend_api.domain.agent.waits import Wait
 from backend_api.domain.errors import DomainError
 
@@ -203,19 +203,16 @@ class ToolRunner:
             try:
                 async with deadline:
                     call.outcome = await tool.run_call(call)
-            except TimeoutError:
-                if not deadline.expired():
-                    raise
-                late = f"within {tool.spec.deadline_ms / 1000:g} s"
-                output = TOO_LONG.format(late=late) if call.has_begun else NEVER_BEGUN.format(late=late)
-                call.outcome = Done(success=False, output=output)
             except DomainError:
                 # Not the tool's: the place it runs in, the model of an agent below, the store or the lease.
                 raise
-            except Exception:
-                fields = {"tool": called.name, "call_id": called.call_id, "run_id": call.run_id}
-                logger.exception("a tool failed", extra=fields)
-                call.outcome = Done(success=False, output=FAULTY if call.has_begun else NOT_BEGUN)
+            except Exception as error:
+                if deadline.expired() and isinstance(error, TimeoutError):
+                    call.outcome = _late(call, tool)
+                else:
+                    fields = {"tool": called.name, "call_id": called.call_id, "run_id": call.run_id}
+                    logger.exception("a tool failed", extra=fields)
+                    call.outcome = Done(success=False, output=FAULTY if call.has_begun else NOT_BEGUN)
             if isinstance(call.outcome, Done):
                 output = shorten(call.outcome.output, MAX_OUTPUT_CHARACTERS)
                 call.outcome = replace(call.outcome, output=output, duration_ms=call.duration_ms())
@@ -252,6 +249,12 @@ def _approval(asking: Sequence[Announced]) -> Wait:
     ]
     expires_s = min(call.asks.expires_s for call in asking if call.asks is not None)
     return Wait(id=f"approval_{calls[0].call_id}", subject=Approval(calls=calls), expires_s=expires_s)
+
+
+def _late(call: ToolCall, tool: Tool) -> Done:
+    """The result of a call that was cut at its deadline."""
+    said = TOO_LONG if call.has_begun else NEVER_BEGUN
+    return Done(success=False, output=said.format(late=f"within {tool.spec.deadline_ms / 1000:g} s"))
 
 
 def _no_tool(name: str, names: Sequence[str]) -> str:
