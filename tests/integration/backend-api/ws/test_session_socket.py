@@ -293,7 +293,8 @@ async def test_one_stream_too_many_is_refused_and_a_place_that_is_left_is_free_a
             readers.append(reader)
         assert await code_at(address(gateway, session_id), additional_headers=anna) == 4429
         refused = [await gateway.client.get(path, headers=anna) for path in ("/api/events", f"{url}/events")]
-        refused.append(await gateway.client.post(f"{url}/runs/stream", json={"text": "hello"}, headers=anna))
+        for path in ("runs", "runs/stream"):
+            refused.append(await gateway.client.post(f"{url}/{path}", json={"text": "hello"}, headers=anna))
         for answer in refused:
             assert (answer.status_code, answer.json()["code"]) == (429, "too_many_streams")
             assert int(answer.headers["Retry-After"]) > 0

@@ -88,11 +88,11 @@ async def run(
 ) -> RunResultBody:
     """Send a message and wait for the end of the run, or until it waits for a person (status `waiting`), as it may
     already. Disconnecting early frees the slot and does not stop the run."""
-    following = calls.follow_run.wait_for_result(
-        SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
-    )
     with calls.stream_slots.claim_slot(caller.claims, "run") as auth:
-        waiting, leaving = asyncio.ensure_future(following), asyncio.create_task(gone(request.receive))
+        following = calls.follow_run.wait_for_result(
+            SessionId(session_id), caller.user.id, body.message(), timeout_s=options.run_wait_s
+        )
+        waiting, leaving = asyncio.create_task(following), asyncio.create_task(gone(request.receive))
         try:
             await asyncio.wait({waiting, leaving, auth.ended}, return_when=asyncio.FIRST_COMPLETED)
             if waiting.done():
