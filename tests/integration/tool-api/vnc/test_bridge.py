@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from starlette.types import Message
+from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
@@ -24,7 +26,8 @@ from support.rfb import RfbClient
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
 from tool_api.http.vnc import screen_of
-from tool_api.vnc.bridge import CloseCode
+from tool_api.vnc import bridge as module
+from tool_api.vnc.bridge import CloseCode, bridge
 
 KEYS = KeyPair()
 WAITING = 6
@@ -256,6 +259,27 @@ async def test_a_viewer_that_reads_nothing_holds_the_server_back_and_leaves_no_t
         await asyncio.wait_for(left.wait(), 30)
 
         assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("vnc ")]
+
+
+async def test_an_x_server_that_takes_no_input_holds_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("STALLED_AFTER_S", "FLUSH_S"):
+        monkeypatch.setattr(module, name, 0.1)
+    heard = asyncio.Queue[Message]()
+    heard.put_nowait({"type": "websocket.connect"})
+    heard.put_nowait({"type": "websocket.receive", "bytes": bytes(8 << 20)})
+    said: list[Message] = []
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "x.sock"))
+        listener.listen(1)
+        opened = WebSocket({"type": "websocket", "headers": []}, heard.get, send)
+        await opened.accept()
+        await asyncio.wait_for(bridge(opened, str(tmp_path / "x.sock"), view_only=False), 5)
+
+    assert (said[-1]["type"], said[-1]["code"]) == ("websocket.close", CloseCode.RESTART)
 
 
 async def test_what_passes_upwards_is_whole_messages_only(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ CHUNK_BYTES = 256 * 1024
 LARGEST_FRAME_BYTES = 16 * 1024 * 1024
 STALLED_AFTER_S = 30.0
 CONNECT_TIMEOUT_S = 10.0
+FLUSH_S = 1.0
 _ASK_AGAIN_S = 0.02
 
 
@@ -51,9 +52,18 @@ async def bridge(websocket: WebSocket, socket_path: str, *, view_only: bool) -> 
             code = await _carry(websocket, reader, writer, ViewOnlyFilter() if view_only else None)
         await _close(websocket, code)
     finally:
-        writer.close()
+        await _leave(writer)
+
+
+async def _leave(writer: asyncio.StreamWriter) -> None:
+    """Close the connection; input that the X server does not take within `FLUSH_S` is let go."""
+    writer.close()
+    try:
         with suppress(OSError):
-            await writer.wait_closed()
+            async with asyncio.timeout(FLUSH_S):
+                await writer.wait_closed()
+    finally:
+        writer.transport.abort()
 
 
 async def _connect(socket_path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
