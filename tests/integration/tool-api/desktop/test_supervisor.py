@@ -118,6 +118,15 @@ async def test_it_rests_as_a_whole_until_somebody_needs_it(desktop: Desktop, set
     assert not desktop.rests
 
 
+async def test_one_that_is_needed_while_it_comes_to_rest_goes_on(desktop: Desktop, settings: DesktopSettings) -> None:
+    resting = asyncio.create_task(desktop.rest())
+    await until(lambda: psutil.STATUS_STOPPED in states_of(settings), 5)
+    desktop.wake()
+    await resting
+
+    await until(lambda: psutil.STATUS_STOPPED not in states_of(settings), 5)
+
+
 async def test_what_dies_at_rest_is_told_at_once_and_started_again_only_once_it_wakes(
     desktop: Desktop, settings: DesktopSettings
 ) -> None:
@@ -177,6 +186,32 @@ async def test_a_browser_that_never_starts_counts_as_failed_and_the_screen_stays
         assert desktop.has_desktop
         assert desktop.states()["browser"] is ServiceState.FAILED
         assert "no luck today" in (desktop.reason or "")
+
+
+async def test_a_profile_that_can_not_be_cleared_leaves_the_screen_and_its_windows(settings: DesktopSettings) -> None:
+    (settings.profile / "SingletonOdd").mkdir(parents=True)
+
+    async with Desktop(settings) as desktop:
+        assert await desktop.wait_settled(SETTLE_S)
+
+        states = desktop.states()
+        assert (states["xvnc"], states["window_manager"]) == (ServiceState.READY, ServiceState.READY)
+        assert states["browser"] is ServiceState.FAILED
+        assert "SingletonOdd" in (desktop.reason or "")
+
+
+async def test_an_x_server_that_serves_nobody_is_no_display(settings: DesktopSettings) -> None:
+    programs = settings.run_dir.parent / "programs"
+    programs.mkdir()
+    silent = programs / "Xvnc"
+    silent.write_text('#!/bin/bash\necho 77 >&"$2"\nexec sleep 60\n')
+    silent.chmod(0o755)
+
+    async with Desktop(replace(settings, search_path=str(programs), start_timeout_s=0.2)) as desktop:
+        assert await desktop.wait_settled(SETTLE_S)
+
+        assert desktop.states()["xvnc"] is ServiceState.FAILED
+        assert desktop.display is None
 
 
 async def test_where_its_folders_can_not_be_made_there_is_no_desktop_and_a_reason(settings: DesktopSettings) -> None:

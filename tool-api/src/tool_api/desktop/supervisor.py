@@ -102,7 +102,8 @@ class Desktop:
     async def rest(self) -> None:
         """Hold it still; `rests` tells whether that could be done."""
         self._awake.clear()
-        await hold_still(lambda: self._pids)
+        # Whoever needs it meanwhile has it at once.
+        await hold_still(lambda: () if self._awake.is_set() else self._pids)
 
     def wake(self) -> None:
         """Let it go on; nothing when it does."""
@@ -158,7 +159,7 @@ class Desktop:
             await self._awake.wait()
             try:
                 await start(ready)
-            except StartFailedError as error:
+            except (StartFailedError, OSError) as error:
                 logger.warning("service did not start", extra={"service": name, "reason": str(error)})
                 failures += 1
                 self.reason = str(error)
@@ -185,8 +186,9 @@ class Desktop:
         with number_pipe() as (write_fd, number):
             command = programs.xvnc_command(path, settings, write_fd)
             async with self._running(XVNC, command, programs.environment(settings), (write_fd,)) as program:
-                self._display = f":{await program.before_end(number, settings.start_timeout_s)}"
+                display = f":{await program.before_end(number, settings.start_timeout_s)}"
                 await self._greeted()
+                self._display = display
                 try:
                     await ready(program)
                 finally:
