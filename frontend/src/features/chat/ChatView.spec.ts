@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { userEvent } from '@testing-library/user-event'
-import { cleanup, render, screen } from '@testing-library/vue'
+import { cleanup, render, screen, within } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { defineComponent, h, nextTick } from 'vue'
@@ -99,6 +99,61 @@ describe('ChatView', () => {
     await vi.waitFor(() => expect(said()).not.toEqual([]))
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(said()).toMatchObject([{ text: 'Give me a tour of your computer' }])
+  })
+  describe('of an empty conversation', () => {
+    const demo = {
+      id: 'demo',
+      label: 'Demo model',
+      provider: 'demo',
+      is_demo: true,
+      is_default: true,
+      is_official: true,
+      context_window: 1,
+      notes: [],
+      vision: false,
+      thinking: 'optional' as const,
+    }
+    /** Its options can't be changed, until `isAway` is false. */
+    async function showEmpty(server: { isAway: boolean }): Promise<{ said: () => unknown[] }> {
+      const pinia = createPinia()
+      setActivePinia(pinia)
+      useModels().list = [demo]
+      usePresets().list = [aPreset('general', { is_default: true })]
+      const session = { ...SESSION, id: 's' }
+      const { calls } = startFakeServer({
+        'GET /sessions/s/state': () => json({ session, sandbox: null, last_seq: 0 }),
+        'GET /sessions/s/events': ({ path, signal }) =>
+          path.includes('format=json')
+            ? json({ items: [], last_seq: 0, has_more: false })
+            : openFakeStream(signal).response,
+        'PATCH /sessions/s': () => (server.isAway ? problem(503, 'unavailable', 'Not now.') : json(session)),
+        'POST /sessions/s/messages': () => json({ message_id: 'm', run_id: 'r', seq: 1, duplicate: false }, 202),
+      })
+      await useConversation().open('s')
+      const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/', component: ChatView }] })
+      render(ChatView, { props: { sessionId: 's' }, global: { plugins: [i18n, pinia, router] } })
+      return { said: () => calls.filter(({ path }) => path === '/sessions/s/messages') }
+    }
+    it('says why an example could not begin, which may be tried again', async () => {
+      const server = { isAway: true }
+      const { said } = await showEmpty(server)
+      const example = screen.getByRole('button', { name: /^Decide what it may do/ })
+      await userEvent.click(example)
+      expect(await screen.findByText(/does not answer/)).toBeTruthy()
+      expect(said()).toEqual([])
+      server.isAway = false
+      await userEvent.click(example)
+      await vi.waitFor(() => expect(said()).toHaveLength(1))
+    })
+    it('shows an option that was refused as it still is', async () => {
+      await showEmpty({ isAway: true })
+      await userEvent.click(screen.getByRole('button', { name: 'How the agent works here' }))
+      const asks = (name: string): HTMLInputElement =>
+        within(screen.getByRole('group', { name: 'Ask before changing anything' })).getByRole('radio', { name })
+      await userEvent.click(asks('Yes'))
+      await vi.waitFor(() => expect(asks('Yes').checked).toBe(false))
+      expect(asks('No').checked).toBe(true)
+    })
   })
   it('sends all that waited to the conversation that began with it, though another is opened meanwhile', async () => {
     const pinia = createPinia()

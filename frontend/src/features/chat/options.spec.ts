@@ -141,6 +141,23 @@ describe('useChosen', () => {
     expect(bodies).toEqual([{ model: 'never', options }])
     expect(useSessions().byId.has('s')).toBe(true)
   })
+  it('begins the next conversation with the model chosen last, and shows it in no other that has none', async () => {
+    startFakeServer({
+      'POST /sessions': () => json({ id: 's', model: 'never', options: {} } as Session),
+      'PATCH /sessions/s': () => json({ id: 's', model: 'optional', options: {} } as Session),
+    })
+    useModels().list = [model('optional'), model('never')]
+    useSessions().keep({ id: 'old', model: null, options: {} } as Session)
+    const open = ref<string | null>(null)
+    const chosen = useChosen(() => open.value)
+    await chosen.pickModel('never')
+    open.value = await chosen.create()
+    await chosen.pickModel('optional')
+    open.value = 'old'
+    expect(chosen.model.value).toBeNull()
+    open.value = null
+    expect(chosen.model.value).toBe('optional')
+  })
   it('begins with the preset that was chosen, and changes the one of a conversation', async () => {
     const server = startFakeServer({
       'POST /sessions': () =>

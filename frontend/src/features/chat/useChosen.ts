@@ -17,11 +17,12 @@ export function useChosen(sessionId: () => string | null): {
   const models = useModels()
   const presets = usePresets()
   const firstPreset = ref<string | null>(null)
+  /** The one that was chosen last, in whichever conversation: the next one begins with it. */
   const firstModel = ref<string | null>(null)
   const firstOptions = ref<ChosenOptions>({})
   const session = computed(() => sessions.byId.get(sessionId() ?? ''))
   const preset = computed(() => (sessionId() ? (session.value?.preset ?? null) : firstPreset.value))
-  const ownModel = computed(() => session.value?.model ?? firstModel.value)
+  const ownModel = computed(() => (sessionId() ? (session.value?.model ?? null) : firstModel.value))
   const model = computed(() => ownModel.value ?? presets.find(preset.value)?.model ?? null)
   const options = computed<ChosenOptions>(() => session.value?.options ?? firstOptions.value)
 
