@@ -126,7 +126,7 @@ class Conclude:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compact:
     """Before the next turn the conversation, of about `size` tokens, is to be replaced by a summary of it, which tells
-    most of `focus`."""
+    most of `focus`. A size of 0 is not known: its provider found it too long."""
 
     kind: CompactionKind
     size: int = 0

@@ -58,13 +58,14 @@ class Compactor:
     ) -> ContextCompacted:
         closed = tokens_of(conversation.turns[: conversation.closed_turns], self.count_tokens)
         kept = tokens_of(conversation.turns[conversation.closed_turns :], self.count_tokens)
+        size = wanted.size or closed + kept
         # A size that is less than its turns was counted by another measure, and so is what was saved of it.
-        scale = min(wanted.size / max(closed + kept, 1), 1)
+        scale = min(size / max(closed + kept, 1), 1)
         saved = floor((closed - self.count_tokens(summary)) * scale)
         return ContextCompacted(
             kind=wanted.kind,
-            before=wanted.size,
-            after=max(wanted.size - saved, 0),
+            before=size,
+            after=max(size - saved, 0),
             through_seq=conversation.through_seq,
             summary=summary,
             focus=wanted.focus,
