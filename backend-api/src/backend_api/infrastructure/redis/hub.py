@@ -8,12 +8,15 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from backend_api.infrastructure.redis.client import PubSub, Redis
 
 logger = logging.getLogger(__name__)
 
+SILENCE_S = 10.0
+"""A server that said nothing for so long is asked for a sign of life; after as long again without one it is lost."""
 _SUBSCRIBE_TIMEOUT_S = 1.0
 _MAX_BACKOFF_S = 2.0
 
@@ -102,19 +105,28 @@ class Hub:
             backoff = min(backoff * 2, _MAX_BACKOFF_S)
 
     async def _read(self, pubsub: PubSub, *, was_lost: bool) -> None:
+        is_asked = False
         while True:
-            message: dict[str, Any] | None = await pubsub.get_message(timeout=None)
+            message: dict[str, Any] | None = await pubsub.get_message(timeout=SILENCE_S)
             if message is None:
-                continue
-            channel = message["channel"].decode()
-            if message["type"] == "subscribe":
-                confirmed = self._confirmed.get(channel)
-                is_again = confirmed is not None and confirmed.is_set()
-                if confirmed is not None:
-                    confirmed.set()
-                if was_lost or is_again:
-                    for listener in tuple(self._listeners.get(channel, ())):
-                        listener.restored()
-            elif message["type"] == "message":
-                for listener in tuple(self._listeners.get(channel, ())):
-                    listener.heard(message["data"])
+                if is_asked:
+                    raise RedisConnectionError("The server gives no sign of life.")
+                await pubsub.ping()
+            is_asked = message is None
+            if message is not None and message["type"] in ("subscribe", "message"):
+                self._hand_on(message["channel"].decode(), message, was_lost=was_lost)
+
+    def _hand_on(self, channel: str, message: dict[str, Any], *, was_lost: bool) -> None:
+        """To those who listen to its channel: a message, or that it is subscribed to anew."""
+        listeners = tuple(self._listeners.get(channel, ()))
+        if message["type"] == "message":
+            for listener in listeners:
+                listener.heard(message["data"])
+            return
+        confirmed = self._confirmed.get(channel)
+        is_again = confirmed is not None and confirmed.is_set()
+        if confirmed is not None:
+            confirmed.set()
+        if was_lost or is_again:
+            for listener in listeners:
+                listener.restored()
