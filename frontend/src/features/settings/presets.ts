@@ -7,7 +7,7 @@ import type { PresetInfo, PresetText } from '@/api/types'
 export const usePresets = defineStore('presets', () => {
   const list = ref<PresetInfo[]>([])
   const hasAnswered = ref(false)
-  /** Whether the server has answered, be it with none: until then nothing is to be said of what is on offer. */
+  /** Whether it was asked for, also in vain: until then nothing is to be said of what is on offer. */
   const isKnown = computed(() => hasAnswered.value || list.value.length > 0)
 
   async function load(): Promise<void> {

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class AnswerCount:
-    """Those that were recorded are counted again by whoever takes the run over."""
+    """Counts in this process alone. A worker that takes the run over adds to `begun` those it finds recorded."""
 
     def __init__(self) -> None:
         self.begun = 0

@@ -106,17 +106,16 @@ class InboxMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """The right to write into a run's session: law 3. `fence` grows with every claim; a writer with an older one is
-    refused. `has_begun_before` is true where a worker held the run before, and `taken_over` where it was at work still:
-    its worker handed it over, or lost it; `asked_at` is when this process asked for the lease, in seconds of its
-    monotonic clock: it was granted no earlier, and may be believed that long. `options` are the session's own;
-    `is_named` whether the session has a title, and `is_title_due` whether that is one to be bettered; `has_settings`
-    whether its user has any; `messages` is what lies in its inbox."""
+    """The right to write into a run's session, which one worker has at a time. `fence` grows with every claim; a writer
+    with an older one is refused. `has_begun_before` is true where a worker held the run before, and `taken_over` where
+    it was at work still: its worker handed it over, or lost it; `asked_at` is when this process asked for the lease, in
+    seconds of its monotonic clock: it was granted no earlier, and may be believed that long. `options` are the
+    session's own; `is_named` whether the session has a title, and `is_title_due` whether that is one to be bettered;
+    `has_settings` whether its user has any; `messages` is what lies in its inbox."""
 
     run: Run
     worker: str
     fence: int
-    expires_at: datetime
     has_begun_before: bool
     asked_at: float
     taken_over: bool = False

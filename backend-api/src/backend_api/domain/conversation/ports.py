@@ -1,7 +1,7 @@
 """What sessions, runs and their stream need from the outside: one file, as all of them give numbers of one stream.
 
-Law 1: the store is the truth and the live channel may be emptied at any moment. Law 2: `append`, `record`, `accept`
-and `finish` give the session's next numbers without holes, atomically with the state they change.
+The store is the truth; the live channel may be emptied at any moment. Each method that stores events gives them the
+session's next numbers, without holes, in one transaction with the state it changes.
 """
 
 from __future__ import annotations
@@ -211,10 +211,12 @@ class RunLedger(Protocol):
     async def finish(
         self, lease: Lease, finished: RunFinished, *, seen_seq: int, said: Sequence[Recorded] = ()
     ) -> list[Event]:
-        """Store what was `said` last, end the run and free the session, unless a user message stands after `seen_seq`:
-        then nothing is written, and the caller goes on (`seen_seq` is ignored for any status but completed). After
-        another ending with an unseen message a new run is queued for it in the same transaction. Answers the run's
-        stored events, its end the last. Raises `LeaseLostError`."""
+        """Store what was `said` last, end the run and free the session. Answers the run's stored events, its end the
+        last. Raises `LeaseLostError`.
+
+        A run that ends by itself (`RunFinished.is_by_itself`) while a user message stands after `seen_seq` does not:
+        nothing is written, the answer is empty, and the caller goes on. Any other ending queues a run of its own, in
+        the same transaction, for a message that stands after both `seen_seq` and the run's start."""
         ...
 
     async def wait(self, lease: Lease, waits: Sequence[Wait], *, read_seq: int) -> list[Event]:

@@ -34,7 +34,8 @@ class _Kept:
 
 
 class UserCatalogues:
-    """`UserCatalogues` beside the deployment's catalogue; an async context manager that closes what is kept.
+    """The port of this name (`domain/settings/ports.py`), beside the deployment's catalogue; an async context manager
+    that closes what is kept.
 
     What is kept of a user is believed only as long as the user's settings say the same, so a change acts at the next
     run, and what goes on with the former keys is closed at its end. A user's address that is not allowed any more is
@@ -69,7 +70,7 @@ class UserCatalogues:
 
     @asynccontextmanager
     async def of(self, own: OwnSettings) -> AsyncGenerator[Catalogue]:
-        """See `UserCatalogues`."""
+        """See the port."""
         settings = self._settings_of(own)
         if settings is None:
             yield self._shared
@@ -98,7 +99,7 @@ class UserCatalogues:
             yield catalogue
 
     def deployment_roles(self, own: OwnSettings) -> Mapping[str, str]:
-        """See `UserCatalogues`."""
+        """See the port."""
         settings = self._settings_of(own)
         named = {setting.name: self._settings.roles.get(role, "") for role, setting in table.ROLE_MODELS.items()}
         return {
@@ -108,7 +109,7 @@ class UserCatalogues:
         }
 
     async def check(self, own: OwnSettings) -> None:
-        """See `UserCatalogues`."""
+        """See the port."""
         settings = self._settings_of(own)
         if settings is None:
             return

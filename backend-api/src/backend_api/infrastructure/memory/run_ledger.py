@@ -6,7 +6,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from backend_api.domain.agent.events import (
     CompactionWanted,
@@ -176,17 +176,16 @@ class MemoryRunLedger(RunEndings):
         if taken.run.attempt == 1:
             row.started_seq = len(row.events)
         row.session = replace(row.session, status=SessionStatus.RUNNING)
-        return replace(self._lease(row, taken, taken.expires_at), taken_over=taken_over), events
+        return replace(self._lease(row, taken), taken_over=taken_over), events
 
     def _user_model(self, row: SessionRow) -> str | None:
         return self._store.settings_models.get(row.session.user_id, (0, None))[1]
 
-    def _lease(self, row: SessionRow, taken: RunRow, expires_at: datetime) -> Lease:
+    def _lease(self, row: SessionRow, taken: RunRow) -> Lease:
         return Lease(
             run=taken.run,
             worker=taken.worker,
             fence=taken.fence,
-            expires_at=expires_at,
             has_begun_before=taken.run.attempt > 1,
             asked_at=time.monotonic(),
             options=session_options(row.session.model, row.session.options, row.session.preset),
@@ -207,7 +206,7 @@ class MemoryRunLedger(RunEndings):
                 return None
             taken.is_unconfirmed = False
             taken.expires_at = self._store.clock() + timedelta(seconds=lease_s)
-            return self._lease(row, taken, taken.expires_at)
+            return self._lease(row, taken)
 
     async def lapsed(self, run_ids: Sequence[RunId]) -> list[RunId]:
         """Under the lock."""

@@ -61,7 +61,6 @@ def lease_of(run: Document, session: Document, asked_at: float) -> Lease:
         run=run_from(run),
         worker=run["worker"],
         fence=run["fence"],
-        expires_at=run["lease_expires_at"],
         has_begun_before=run["attempt"] > 1,
         asked_at=asked_at,
         taken_over=run.get("taken_over", False),

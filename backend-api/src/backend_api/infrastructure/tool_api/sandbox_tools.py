@@ -37,8 +37,8 @@ MAX_LINE_BYTES = 12 * 1024 * 1024
 MAX_FRAMES_SHOWN = 100_000
 MAX_DISPLAY_BYTES = 1024 * 1024
 MAX_CHANGED = 100
+"""Files of a call: tools change one or two."""
 MAX_PATH_CHARACTERS = 4_096
-"""Of a call: tools change one file or two."""
 NOT_SHOWN = "\n[There is more output than is shown while it comes.]\n"
 # A command may be silent for as long as it runs; the longest of the tools ends itself long before.
 CALL = Bounds(body_bytes=32 * 1024 * 1024, head_s=30.0, whole_s=700.0)
