@@ -47,7 +47,9 @@ async def waiting(
     expires_s: float = 60.0,
     agent_id: str | None = None,
     arguments: dict[str, Any] | None = None,
+    asks: bool = True,
 ) -> tuple[SessionId, Lease, list[ApprovalCall]]:
+    """Of a call that does not ask by itself, the rules were changed once it was recorded."""
     session_id = await stores.session()
     accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="go"))
     lease = await stores.ledger.claim("w1", lease_s=30, model="m", run_id=accepted.run_id)
@@ -57,7 +59,7 @@ async def waiting(
     ]
     recorded = [
         ToolCalled(
-            call_id=call.call_id, name=call.name, arguments=call.arguments, phrase="", asks=True, agent_id=agent_id
+            call_id=call.call_id, name=call.name, arguments=call.arguments, phrase="", asks=asks, agent_id=agent_id
         )
         for call in calls
     ]
@@ -116,6 +118,17 @@ async def test_whatever_the_arguments_are_they_are_shown_and_decided(
     assert (await stores.waits.answer(session_id, ANNA, "a", DENY)).is_queued
     told = await stored(stores, session_id, ApprovalResolved)
     assert [one.call_ids for one in told] == [["c1"], ["c0", "c2", "c3", "c4", "c5"]]
+
+
+@pytest.mark.parametrize("asks", [True, False])
+async def test_what_was_approved_and_stopped_before_a_worker_had_it_never_began(
+    stores: ConversationStores, asks: bool
+) -> None:
+    session_id, _, _ = await waiting(stores, "c1", asks=asks)
+    await stores.waits.answer(session_id, ANNA, "a", APPROVE)
+    await stores.ledger.request_stop(session_id, ANNA)
+    (finished,) = await stored(stores, session_id, ToolFinished)
+    assert finished.preview == "Not begun. Stopped."
 
 
 async def test_what_is_denied_has_its_result_with_what_the_person_said(stores: ConversationStores) -> None:

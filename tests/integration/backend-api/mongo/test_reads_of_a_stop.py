@@ -48,7 +48,8 @@ async def test_it_reads_nothing_of_what_the_models_read(mongo_server: Server, mo
         await stores.ledger.wait(lease, [wait], read_seq=0)
         found.documents.clear()
         await stores.ledger.request_stop(session_id, ANNA)
-        assert [one["type"] for one in found.documents] == ["tool.called", "tool.called", "tool.finished"]
+        of_calls = ["tool.called", "tool.called", "tool.finished", "approval.requested"]
+        assert [one["type"] for one in found.documents] == of_calls
         assert sum(len(str(one)) for one in found.documents) < 10_000
         results = [one.payload for one in await stores.log.read(session_id, after=0, limit=20)]
         assert [one.call_id for one in results if isinstance(one, ToolFinished)] == ["done", "open"]

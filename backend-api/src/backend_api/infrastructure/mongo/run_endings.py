@@ -24,7 +24,15 @@ from backend_api.infrastructure.mongo.run_waits import over, waits_of
 from backend_api.infrastructure.mongo.transactions import in_transaction
 from backend_api.infrastructure.mongo.used_documents import NOTHING_USED, used_of
 
-_OF_CALLS = ["tool.called", "tool.started", "tool.finished", "subagent.started", "subagent.finished", "usage.updated"]
+_OF_CALLS = [
+    "tool.called",
+    "tool.started",
+    "tool.finished",
+    "approval.requested",
+    "subagent.started",
+    "subagent.finished",
+    "usage.updated",
+]
 """And of the agents that work on them."""
 _NEEDED = {"output": False}
 """What the models read is most of it, and ends nothing."""
