@@ -191,3 +191,25 @@ def test_what_an_agent_of_another_one_read_is_no_message_of_the_person() -> None
     assert Recorded(payload=payload).seen_seq == 7
     assert Recorded(payload=replace(payload, agent_id="agent_c1")).seen_seq == 0
     assert isinstance(payload, OfAgent)
+
+
+def test_answers_of_sub_agents_are_counted_and_their_summaries_are_not() -> None:
+    threads = Threads()
+    used = UsageUpdated(usage=Usage(input=1), agent_usage=Usage(input=1), agent_id="agent_a")
+    payloads: list[StoredPayload] = [
+        RunStarted(run_id="r1", message_id="m", model="m", worker="w"),
+        *(ToolCalled(call_id=one, name="task", arguments={}, phrase="", turn=1) for one in ("a", "b")),
+        used,
+        ToolCalled(call_id="c", name="look", arguments={}, phrase="", turn=1, agent_id="agent_a"),
+        ToolFinished(call_id="c", success=True, preview="seen", agent_id="agent_a"),
+        used,
+        Notice(text="It was not summed up.", code="compaction_failed", agent_id="agent_a"),
+        MessageCompleted(message_id="x", text="Done.", turn=2, agent_id="agent_a"),
+        used,
+        ToolFinished(call_id="a", success=True, preview="Done."),
+        MessageCompleted(message_id="y", text="Also done.", turn=1, agent_id="agent_b"),
+        replace(used, agent_id="agent_b"),
+    ]
+    for event in numbered(payloads):
+        threads.apply(event)
+    assert threads.main.progress("r1").turns_below == 3

@@ -20,6 +20,7 @@ from backend_api.domain.agent.events import (
     ToolStarted,
     Usage,
     UsageUpdated,
+    agent_of,
 )
 from backend_api.domain.agent.step import NO_RESULT
 
@@ -31,8 +32,8 @@ ASKED = (ApprovalRequested, QuestionAsked, PlanProposed)
 class RunProgress:
     """How far an agent has come in a run, as recorded. `open_calls` were recorded as starting and never as ended; of
     them those `needing_approval` never started, and may once they are `approved`. `attempts_without_progress` counts
-    the run's starts since a tool last gave it a result. `usage` of the main agent is the whole run's, and `turns_below`
-    counts the answers of its sub-agents."""
+    the run's starts since a tool last gave it a result. `usage` of the main agent is the whole run's, and `last_turns`
+    are the numbers of the last answers of its sub-agents, also of those that are done."""
 
     run_id: str
     last_turn: int = 0
@@ -45,11 +46,16 @@ class RunProgress:
     continuations: int = 0
     calls: int = 0
     needs_computer: bool = False
-    turns_below: int = 0
+    last_turns: dict[str, int] = field(default_factory=dict[str, int])
     since: datetime | None = None
     worked: timedelta = timedelta()
     last_at: datetime | None = None
     is_waiting: bool = False
+
+    @property
+    def turns_below(self) -> int:
+        """How many answers its sub-agents gave."""
+        return sum(self.last_turns.values())
 
     def apply(self, event: Event) -> None:
         """Add the next event of this agent in this run."""
@@ -90,12 +96,14 @@ class RunProgress:
     def apply_of_another(self, event: Event) -> None:
         """What a sub-agent of it did counts as the run's."""
         self._count_time(event)
+        agent_id, turn = agent_of(event.payload), getattr(event.payload, "turn", 0)
+        if agent_id is not None and turn:
+            self.last_turns[agent_id] = max(self.last_turns.get(agent_id, 0), turn)
         match event.payload:
             case ToolFinished() as finished if finished.preview != NO_RESULT:
                 self.attempts_without_progress = 0
             case UsageUpdated():
                 self.usage = event.payload.usage
-                self.turns_below += 1
             case _:
                 pass
 
