@@ -2,26 +2,60 @@
 
     PYTHONPATH=tests WITHOUT=budget python -m pytest -p support.without_capability tests/unit/backend-api/runs
 
-Several names are separated by commas. Processes of their own that a test starts have the whole table.
+Several names are separated by commas. Gateways, workers and stacks that a test starts as processes lack them as well:
+`-m PROGRAM` is started as `-m support.without_capability PROGRAM`, also by a stack that was started so.
 """
 
 from __future__ import annotations
 
 import os
+import runpy
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from backend_api.bootstrap import capabilities as module
 
-WITHOUT = os.environ["WITHOUT"].split(",")
+WITHOUT = os.environ["WITHOUT"]
+PROGRAMS = (
+    "backend_api.bootstrap",
+    "backend_api.bootstrap.worker",
+    "local_stack",
+    "support.forge",
+    "support.hurried_gateway",
+)
+"""Those that have the table, or start one that has."""
+_TESTS = str(Path(__file__).resolve().parents[1])
+_names = WITHOUT.split(",")
 _whole = module.capabilities
+_begin = subprocess.Popen.__init__
 
-if unknown := {*WITHOUT} - {one.name for one in _whole()}:
+if unknown := {*_names} - {one.name for one in _whole()}:
     raise SystemExit(f"WITHOUT: there is no capability called {', '.join(sorted(unknown))}")
 
 
 def _rest(*sources: Any, **bounds: Any) -> Any:
-    return tuple(one for one in _whole(*sources, **bounds) if one.name not in WITHOUT)
+    return tuple(one for one in _whole(*sources, **bounds) if one.name not in _names)
 
 
-# Plugins are imported before any test is.
+def _begin_without(self: Any, args: Any, *more: Any, env: Any = None, **given: Any) -> None:
+    words = [*args] if isinstance(args, list | tuple) else []
+    for at, (option, program) in enumerate(pairwise(words)):
+        if option == "-m" and program in PROGRAMS:
+            args = [*words[: at + 1], "support.without_capability", *words[at + 1 :]]
+            environ = dict(os.environ if env is None else env)
+            path = os.pathsep.join(filter(None, [environ.get("PYTHONPATH"), _TESTS]))
+            env = {**environ, "WITHOUT": WITHOUT, "PYTHONPATH": path}
+            break
+    _begin(self, args, *more, env=env, **given)
+
+
+# Plugins are imported before any test is, and this before the program whose process it is.
 module.capabilities = _rest
+subprocess.Popen.__init__ = _begin_without
+
+if __name__ == "__main__":
+    sys.argv = sys.argv[1:]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
