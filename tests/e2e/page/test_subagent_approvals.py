@@ -15,6 +15,7 @@ from playwright.async_api import expect
 from support.api_client import ApiClient
 from support.model_server import Answer, Call, ModelServer
 from support.page import PHONE, WIDE, chromium, say, transcript
+from support.scripted_stack import tools_of
 from support.stack import Stack, run_stack
 
 PATIENT_MS = 60_000
@@ -27,7 +28,7 @@ def respond(request: dict[str, Any]) -> Answer:
     """What each agent's model says, by what it has heard: one writes, one looks, and the main one hands both on."""
     said = sum(message["role"] == "assistant" for message in request["messages"])
     task = next(str(message["content"]) for message in request["messages"] if message["role"] == "user")
-    is_main = "Your part" not in str(request["messages"][0]["content"])
+    is_main = "task" in tools_of(request)
     if is_main and said == 0:
         tasks = [{"title": title, "task": f"{title} now"} for title in ("write it", "look at it")]
         calls = [Call(name="task", arguments=json.dumps(one), id=one["title"]) for one in tasks]

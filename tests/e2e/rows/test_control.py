@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
-from support.api_client import ApiClient
+from support.api_client import ApiClient, Json
 from support.model_server import Answer
 from support.scripted_stack import (
+    LARGE,
     PRICED,
     Scripted,
     begin,
@@ -83,6 +85,19 @@ async def test_the_steps_of_its_work_are_told_whole_each_time(scripted: Scripted
 
 
 @in_any_form
+async def test_the_steps_stand_beside_a_summary_as_they_were_told_last(scripted: Scripted, api: ApiClient) -> None:
+    session = await api.new_session(title="named")
+    steps = [{"title": "Dig", "status": "done", "result": "two metres"}, {"title": "Plant", "status": "in_progress"}]
+    scripted.answer(calls(call("plan_update", steps=steps)))
+    await api.ask(session, "plant a tree")
+    scripted.answer(Answer(status=413, message="Payload Too Large"), Answer(texts=("They want a tree.",)))
+    assert (await api.ask(session, "go on"))[-1]["status"] == "completed"
+    read = said_in(scripted.last())
+    for words in ("They want a tree.", "[done] Dig: two metres", "[in_progress] Plant"):
+        assert words in read
+
+
+@in_any_form
 async def test_calls_that_change_something_wait_for_approval_and_each_is_decided_once(
     scripted: Scripted, api: ApiClient
 ) -> None:
@@ -127,24 +142,30 @@ async def test_after_approve_all_nothing_is_asked_in_the_session_any_more(script
     assert await files_of(api, session) == ["first", "second"]
 
 
-async def test_rules_of_a_session_allow_ask_and_deny_and_the_strictest_counts(
-    scripted: Scripted, api: ApiClient
-) -> None:
-    rules = {"enable_approval": True, "allowed_tools": ["file_*"], "denied_tools": ["file_delete"]}
+async def test_what_a_session_allows_is_not_asked_and_the_rest_is(scripted: Scripted, api: ApiClient) -> None:
+    rules = {"enable_approval": True, "allowed_tools": ["file_*"], "asked_tools": ["file_delete"]}
     session = await api.new_session(title="named", options=rules)
     scripted.answer(
-        calls(call("file_write", path="a.txt", content="a"), call("file_delete", path="a.txt")),
-        calls(call("shell_exec", command="touch b.txt")),
+        calls(call("file_write", path="a.txt", content="a")),
+        calls(call("file_delete", path="a.txt"), call("shell_exec", command="touch b.txt")),
     )
     asked = await begin(api, session, "write", "approval.requested")
-    assert [one["name"] for one in asked["calls"]] == ["shell_exec"]
-    events = await api.stored_events(session)
-    assert succeeded(events) == [True, False]
+    assert [one["name"] for one in asked["calls"]] == ["file_delete", "shell_exec"]
+    assert succeeded(await api.stored_events(session)) == [True]
     sent = await api.send(session, "leave it", interrupt=True)
     events = await api.until(session, "run.finished", after=sent["seq"])
     assert events[-1]["status"] == "completed"
     assert await files_of(api, session) == ["a.txt"]
     assert "leave it" in said_in(scripted.last())
+
+
+async def test_what_a_session_denies_is_not_run_also_where_it_is_allowed(scripted: Scripted, api: ApiClient) -> None:
+    rules = {"enable_approval": True, "allowed_tools": ["file_*"], "denied_tools": ["file_delete"]}
+    session = await api.new_session(title="named", options=rules)
+    scripted.answer(calls(call("file_write", path="a.txt", content="a"), call("file_delete", path="a.txt")))
+    events = await api.ask(session, "write")
+    assert (events[-1]["status"], succeeded(events)) == ("completed", [True, False])
+    assert await files_of(api, session) == ["a.txt"]
 
 
 async def test_a_question_waits_for_its_answer_which_is_read_and_given_once(scripted: Scripted, api: ApiClient) -> None:
@@ -165,34 +186,81 @@ async def test_a_question_waits_for_its_answer_which_is_read_and_given_once(scri
     assert read.index("Friendly", read.index("Formal")) < read.index("soon, please")
 
 
-async def test_every_option_of_a_session_is_read_and_taken_back(scripted: Scripted, api: ApiClient) -> None:
-    chosen: dict[str, Any] = {
-        "enable_thinking": True,
-        "thinking_effort": "high",
-        "enable_tracing": True,
-        "enable_plan_mode": True,
-        "enable_approval": True,
-        "max_turns": 1,
-    }
-    session = await api.new_session(title="named", model=PRICED, preset="coding", options=chosen)
-    scripted.answer(calls(call("shell_exec", command="touch made")), Answer(texts=("So far.",)))
-    events = await api.ask(session, "write")
-    assert (events[-1]["status"], events[-1]["reason"]) == ("completed", "max_turns")
-    first = scripted.model.requests[0]
-    assert first["model"] == PRICED
-    assert "shell_exec" not in tools_of(first)
-    assert '"high"' in said_in(first) or '"enabled"' in said_in(first)
-    opened = of_type(events, "context.opened")[0]
-    assert (opened["preset"], opened["mode"], opened["thinking"]) == ("coding", "plan", "high")
-    assert [len(of_type(events, f"llm.{kind}")) for kind in ("request", "response")] == [2, 2]
-    back = {**dict.fromkeys(chosen), "enable_plan_mode": False}
-    await api.json("PATCH", f"/sessions/{session}", json={"model": None, "preset": None, "options": back})
-    scripted.answer(calls(call("shell_exec", command="touch made")), calls(call("utc_now")))
-    events = await api.ask(session, "write")
-    assert (events[-1]["status"], events[-1]["reason"]) == ("completed", None)
-    assert not of_type(events, "approval.requested", "llm.request")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a message led to: the result of its run, its events, how the context was opened last, the first request."""
+
+    result: Json
+    events: list[Json]
+    opened: Json
+    request: Json
+
+
+async def told(scripted: Scripted, api: ApiClient, session: str) -> Told:
+    """A message that the model answers with a call that writes."""
+    before, asked = len(await api.stored_events(session)), len(scripted.model.requests)
+    scripted.answer(calls(call("shell_exec", command="touch made")))
+    result = await api.json("POST", f"/sessions/{session}/runs", json={"text": "write"})
+    stored = await api.stored_events(session)
+    opened = of_type(stored, "context.opened")[-1]
+    return Told(result=result, events=stored[before:], opened=opened, request=scripted.model.requests[asked])
+
+
+# What is chosen at the opening of a session, what takes it back, and how it shows.
+CHOICES: dict[str, tuple[Json, Json, Callable[[Told], bool]]] = {
+    "model": ({"model": PRICED}, {"model": None}, lambda told: told.request["model"] == PRICED),
+    "preset": ({"preset": "coding"}, {"preset": None}, lambda told: told.opened["preset"] == "coding"),
+    "thinking": (
+        {"options": {"enable_thinking": True, "thinking_effort": "high"}},
+        {"options": {"enable_thinking": None, "thinking_effort": None}},
+        lambda told: told.opened["thinking"] == "high" and '"high"' in said_in(told.request),
+    ),
+    "tracing": (
+        {"options": {"enable_tracing": True}},
+        {"options": {"enable_tracing": None}},
+        lambda told: len(of_type(told.events, "llm.request", "llm.response")) == 4,
+    ),
+    "plan mode": (
+        {"options": {"enable_plan_mode": True}},
+        {"options": {"enable_plan_mode": False}},
+        lambda told: "shell_exec" not in tools_of(told.request),
+    ),
+    "approval": (
+        {"options": {"enable_approval": True}},
+        {"options": {"enable_approval": None}},
+        lambda told: told.result["status"] == "waiting",
+    ),
+    "turn limit": (
+        {"options": {"max_turns": 1}},
+        {"options": {"max_turns": None}},
+        lambda told: told.result["reason"] == "max_turns",
+    ),
+}
+
+
+@in_any_form
+@pytest.mark.parametrize("choice", CHOICES)
+async def test_every_option_of_a_session_is_read_and_taken_back(
+    scripted: Scripted, api: ApiClient, choice: str
+) -> None:
+    chosen, taken_back, is_seen = CHOICES[choice]
+    session = await api.new_session(title="named", **chosen)
+    first = await told(scripted, api, session)
+    assert is_seen(first)
+    if first.result["status"] == "waiting":
+        await api.json("POST", f"/sessions/{session}/stop", expect=202)
+        await api.until(session, "run.finished", after=first.events[-1]["seq"])
+        scripted.model.script.clear()
+    await api.json("PATCH", f"/sessions/{session}", json=taken_back)
+    second = await told(scripted, api, session)
+    assert not is_seen(second)
+    assert (second.result["status"], second.result["reason"]) == ("completed", None)
     assert await files_of(api, session) == ["made"]
-    assert scripted.last()["model"] == scripted.default
+
+
+@in_any_form
+async def test_an_option_that_there_is_not_is_refused(scripted: Scripted, api: ApiClient) -> None:
+    session = await api.new_session(title="named")
     wrong = await api.json("PATCH", f"/sessions/{session}", json={"options": {"enable_teams": True}}, expect=422)
     assert wrong["errors"][0]["field"] == "body.options.enable_teams"
 
@@ -223,15 +291,13 @@ async def test_a_preset_is_prompt_tools_and_options_and_a_plain_chat_starts_no_c
 async def test_settings_of_the_person_hold_below_what_a_session_chose(scripted: Scripted, api: ApiClient) -> None:
     settings = {one["category"] for one in await api.json("GET", "/settings")}
     assert {"models", "approvals"} <= settings
-    await api.json("PUT", "/settings/approvals/denied_tools", json={"value": ["shell_*"]})
+    path = "/settings/models/default_model"
+    await api.json("PUT", path, json={"value": PRICED})
     try:
-        wrong = await api.json("PUT", "/settings/approvals/denied_tools", json={"value": ["nonesuch"]}, expect=422)
+        wrong = await api.json("PUT", path, json={"value": "nonesuch"}, expect=422)
         assert wrong["errors"][0]["field"] == "body.value"
-        session = await api.new_session(title="named")
-        own = await api.new_session(title="named", options={"denied_tools": ["think"]})
-        for where, runs in ((session, False), (own, True)):
-            scripted.answer(calls(call("shell_exec", command="touch made")))
-            events = await api.ask(where, "write")
-            assert succeeded(events) == [runs]
+        for chosen, asked in (({}, PRICED), ({"model": LARGE}, LARGE)):
+            await api.ask(await api.new_session(title="named", **chosen), "hello")
+            assert scripted.last()["model"] == asked
     finally:
-        await api.json("DELETE", "/settings/approvals/denied_tools", expect=200)
+        await api.json("DELETE", path, expect=200)

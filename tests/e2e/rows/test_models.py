@@ -69,15 +69,10 @@ async def test_titles_summaries_and_agents_below_have_models_of_their_own(script
     scripted.answer(calls(task), Answer(texts=("Looked.",)), Answer(texts=("Done.",)))
     await api.ask(session, "look at it")
     await titled(api, session, "Of a model")
-    scripted.answer(Answer(texts=("They want it looked at.",)))
-    await api.json("POST", f"/sessions/{session}/compact", json={}, expect=202)
-    await api.until(session, "context.compacted")
-    assert [request["model"] for request in scripted.model.requests] == [
-        scripted.default,
-        HELPERS,
-        scripted.default,
-        SUMMARIES,
-    ]
+    scripted.answer(Answer(status=413, message="Payload Too Large"), Answer(texts=("They want it looked at.",)))
+    await api.ask(session, "and now")
+    asked = [request["model"] for request in scripted.model.requests]
+    assert asked == [scripted.default, HELPERS, *[scripted.default] * 2, SUMMARIES, scripted.default]
     assert [request["model"] for request in scripted.model.title_requests] == [TITLES]
 
 

@@ -27,6 +27,7 @@ from support.gateway import Gateway
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox, OnOutput
+from support.scripted_stack import tools_of
 from support.stage import working
 
 PROVIDER_KEY = "sk-planted-0123456789abcdef"
@@ -181,7 +182,7 @@ async def test_agents_below_summaries_and_what_answers_instead_pass_the_same_way
         text = json.dumps(body)
         if "Write that summary now" in text:
             return Answer(texts=("They want it looked at.",))
-        if "Your part" in text:
+        if "task" not in tools_of(body):
             return Answer(texts=("Looked.",))
         return Answer(texts=("Done.",)) if "Looked." in text else used
 

@@ -103,7 +103,7 @@ async def test_a_run_that_was_at_work_in_a_former_version_goes_on(
         entries, _ = await stores.log.read_entries(lease.run.session_id, after=9, limit=100)
         payloads = [entry.event.payload for entry in entries]
         types = [payload.type for payload in payloads]
-        assert types[-4:] == ["context.note", "message.completed", "usage.updated", "run.finished"]
+        assert types[-3:] == ["message.completed", "usage.updated", "run.finished"]
         assert [one.success for one in payloads if isinstance(one, ToolFinished)] == [False]
         assert [one.status for one in payloads if isinstance(one, RunFinished)] == ["completed"]
 
