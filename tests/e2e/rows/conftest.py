@@ -23,6 +23,7 @@ async def scripted(running: Scripted) -> AsyncGenerator[Scripted]:
     running.model.script.clear()
     running.model.requests.clear()
     running.model.title_requests.clear()
+    running.model.refusals.clear()
     yield running
     assert running.model.refusals == []
 

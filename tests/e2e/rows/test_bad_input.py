@@ -9,6 +9,7 @@ import pytest
 from support.api_client import ApiClient, Json
 from support.model_server import Answer, Call
 from support.scripted_stack import (
+    HELPERS,
     SUMMARIES,
     Scripted,
     call,
@@ -18,6 +19,7 @@ from support.scripted_stack import (
     results,
     said_in,
     succeeded,
+    tools_of,
 )
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -30,9 +32,9 @@ TOO_LONG = {
 }
 
 
-async def told(scripted: Scripted, api: ApiClient, *answers: Answer, **session: object) -> tuple[str, list[Json]]:
+async def told(scripted: Scripted, api: ApiClient, *answers: Answer) -> tuple[str, list[Json]]:
     """What a message led to that was answered so; the run was completed, and the session answers another message."""
-    made = await api.new_session(title="named", **session)
+    made = await api.new_session(title="named")
     scripted.answer(*answers)
     events = await api.ask(made, "go")
     assert events[-1]["status"] == "completed", events[-1]
@@ -107,8 +109,12 @@ async def test_calls_that_can_not_be_run_are_told_as_their_results(scripted: Scr
 
 @in_any_form
 async def test_a_tool_that_is_not_offered_is_not_run(scripted: Scripted, api: ApiClient) -> None:
-    made, events = await told(scripted, api, calls(call("shell_exec", command="touch made")), preset="chat")
-    assert succeeded(events) == [False]
+    task = call("task", title="look", task="look at it", kind="explore")
+    written = calls(call("shell_exec", command="touch made"))
+    made, events = await told(scripted, api, calls(task), written, Answer(texts=("Looked.",)))
+    (below, *_) = [request for request in scripted.model.requests if request["model"] == HELPERS]
+    assert "shell_exec" not in tools_of(below)
+    assert succeeded(events) == [True, False]
     assert not of_type(await api.stored_events(made), "sandbox.updated")
 
 

@@ -13,7 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backend_api.application.conversation.answer_wait import AnswerWait
+from backend_api.bootstrap.capabilities import APPROVAL_TIMEOUT_S, COMPACT_THRESHOLD
 from backend_api.domain.agent.approvals import Decision
+from backend_api.domain.agent.capabilities.approval import approval
+from backend_api.domain.agent.capabilities.compaction import compaction
 from backend_api.domain.agent.events import ApprovalRequested
 from backend_api.domain.agent.model import ModelInfo
 from backend_api.domain.agent.options import Options
@@ -28,6 +31,7 @@ from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox
 from support.stage import USER, Stage, until, worker_for, working
+from support.tables import having
 
 ADAPTERS: dict[Form, Callable[[ModelServer], Any]] = {
     "chat": lambda server: OpenAiChatModel(key="k", base_url=server.openai_url),
@@ -116,6 +120,7 @@ class Play:
             info=ModelInfo(id=name, label=name, provider=self.form),
             defaults=Options(enable_thinking=self.thinking, enable_approval=True),
             presets=PRESETS,
+            table=having(approval(expires_s=APPROVAL_TIMEOUT_S), compaction(threshold=COMPACT_THRESHOLD)),
             micro_compact_min_tokens=100,
         )
 

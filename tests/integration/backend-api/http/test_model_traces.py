@@ -17,7 +17,8 @@ import pytest
 from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
-from backend_api.bootstrap.capabilities import capabilities
+from backend_api.bootstrap.capabilities import COMPACT_THRESHOLD
+from backend_api.domain.agent.capabilities.compaction import compaction
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue, LlmSettings
@@ -29,6 +30,7 @@ from support.model_server import Answer, Call, ModelServer
 from support.scripted import HandlerBox, OnOutput
 from support.scripted_stack import tools_of
 from support.stage import working
+from support.tables import having
 
 PROVIDER_KEY = "sk-planted-0123456789abcdef"
 PASTED = "tr0ub4dor-and-3-horses"
@@ -72,7 +74,7 @@ async def at_work(
             notifier=ports.notifier,
             sessions=ports.sessions,
             catalogue=catalogue,
-            capabilities=capabilities(Tools(box())),
+            capabilities=having(compaction(threshold=COMPACT_THRESHOLD))(Tools(box())),
             options=RunOptions(),
             clock=lambda: datetime.now(UTC),
             new_id=lambda kind: f"{kind}_{next(ids)}",
