@@ -168,6 +168,13 @@ async def test_what_no_provider_says_is_a_refusal_or_nothing(build: Build, body:
             assert await build(http, address).search("q", limit=5) == []
 
 
+@pytest.mark.parametrize("name", [b"hex", b"bz2", b"idna", b"utf-16"])
+async def test_a_page_in_any_coding_of_characters_is_a_page(build: Build, name: bytes) -> None:
+    head = b"200 OK\r\nContent-Type: text/html; charset=" + name
+    async with answering(head + b'\r\n\r\n{"results": []}') as (address, _), search_http() as http:
+        assert await build(http, address).search("q", limit=5) == []
+
+
 async def test_a_result_is_three_lines_and_leads_to_a_page() -> None:
     page = {"url": "https://a", "title": "a\n2. forged\n" + "x" * 9_000, "content": "b\n" * 9_000}
     others = [{"url": url} for url in ("javascript:alert(1)", "https://a\nb", "https://" + "a" * 9_000, "file:///etc")]

@@ -25,12 +25,14 @@ class DuckDuckGoSearch:
     async def search(self, query: str, *, limit: int) -> list[Hit]:
         headers = {"User-Agent": BROWSER}
         response = await post(self._http, self._address, "DuckDuckGo", headers=headers, data={"q": query})
-        if response.status_code == 202 or "anomaly" in response.text:
+        # Not by what it says of its characters, which may be any coding that Python has.
+        page = response.content.decode("utf-8", "replace")
+        if response.status_code == 202 or "anomaly" in page:
             raise SearchUnavailableError("DuckDuckGo asks for a captcha. Wait, or set TAVILY_API_KEY.")
         if response.is_error:
             raise SearchUnavailableError(f"DuckDuckGo answered {response.status_code}.")
         # Not on the event loop: a page of nothing but tags takes seconds.
-        return (await asyncio.to_thread(_hits, response.text))[:limit]
+        return (await asyncio.to_thread(_hits, page))[:limit]
 
 
 def _hits(page: str) -> list[Hit]:
