@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
+import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -14,9 +17,11 @@ from backend_api.domain.agent.model import (
     ModelError,
     ModelRequest,
     ModelRequestError,
+    ModelStreamCutError,
     ModelUnavailableError,
     Part,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     UsagePart,
     UserTurn,
@@ -25,12 +30,14 @@ from backend_api.infrastructure.llm.anthropic_messages import AnthropicModel
 from backend_api.infrastructure.llm.bounds import BUSY_S, MAX_ANSWER_CHARACTERS, MAX_ANSWER_S, MOST_CALLS, Taken
 from backend_api.infrastructure.llm.openai_chat import OpenAiChatModel
 from backend_api.infrastructure.llm.openai_responses import OpenAiResponsesModel
+from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
 from backend_api.infrastructure.llm.sse import MAX_LINE_BYTES, SseOverflowError, data_lines
 from support.model_server import Answer, Call, ModelServer
 
 FORMS = ("chat", "responses", "messages")
 REQUEST = ModelRequest(model="m", system="", turns=[UserTurn(text="Hi")], tools=[], max_output_tokens=99)
 STOP: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+NESTED: dict[str, Any] = {"type": "t", "a": json.loads("[" * 800 + "]" * 800)}
 
 
 def model_of(form: str, url: str) -> Any:
@@ -78,6 +85,7 @@ def delta(**fields: Any) -> dict[str, Any]:
         ("messages", {"type": "message_start", "message": None}),
         ("messages", {"type": "message_delta", "delta": 5}),
         ("messages", {"type": "content_block_start", "index": {}, "content_block": {"type": "text"}}),
+        ("chat", {"choices": [{"delta": {"reasoning_details": [NESTED]}, "finish_reason": "stop"}]}),
     ],
 )
 async def test_an_event_of_another_form_is_a_fault_of_the_provider(form: str, event: Any) -> None:
@@ -93,6 +101,71 @@ async def test_the_id_and_the_name_of_a_call_are_short_texts(name: Any, call_id:
     (request,) = [part.request for part in parts if isinstance(part, ToolCallPart)]
     assert (type(request.name), type(request.call_id)) == (str, str)
     assert len(request.name) + len(request.call_id) <= 400
+
+
+def given(form: str, arguments: Any) -> Sequence[Any]:
+    """A call whose arguments are sent as a value, as some servers do."""
+    match form:
+        case "chat":
+            call = {"index": 0, "id": "c", "function": {"name": "look", "arguments": arguments}}
+            return [delta(tool_calls=[call]), STOP]
+        case "responses":
+            item = {"type": "function_call", "call_id": "c", "name": "look", "arguments": arguments}
+            return [{"type": "response.output_item.done", "item": item}, {"type": "response.completed"}]
+        case _:
+            block = {"type": "tool_use", "id": "c", "name": "look", "input": arguments}
+            begins = {"type": "content_block_start", "index": 0, "content_block": block}
+            return [begins, {"type": "content_block_stop", "index": 0}, {"type": "message_stop"}]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [({"n": 1}, {"n": 1}), ({"n": float("nan")}, None), ([1, 2], None), (7, None), ({"n": {"m": float("inf")}}, None)],
+)
+async def test_arguments_sent_as_a_value_are_an_object_or_none(form: str, arguments: Any, expected: Any) -> None:
+    parts = await answer_of(form, Answer(frames=given(form, arguments)))
+    assert [part.request.arguments for part in parts if isinstance(part, ToolCallPart)] == [expected]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_arguments_sent_as_a_value_count_as_others_do(form: str) -> None:
+    with pytest.raises(ModelUnavailableError, match="characters"):
+        await answer_of(form, Answer(frames=given(form, {"text": "x" * (MAX_ANSWER_CHARACTERS + 1)})))
+
+
+def sealed(form: str, text: str) -> Sequence[Any]:
+    """Thinking of which the provider wants this back."""
+    match form:
+        case "chat":
+            return [delta(reasoning_details=[{"type": "reasoning.encrypted", "data": text}]), STOP]
+        case "responses":
+            item = {"type": "reasoning", "encrypted_content": text}
+            return [{"type": "response.output_item.done", "item": item}, {"type": "response.completed"}]
+        case _:
+            signed = {"type": "signature_delta", "signature": text}
+            return [{"type": "content_block_delta", "index": 0, "delta": signed}, {"type": "message_stop"}]
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_what_is_wanted_back_of_thinking_has_a_bound_too(form: str) -> None:
+    whole = await answer_of(form, Answer(frames=sealed(form, "x" * 1_000)))
+    assert any(isinstance(part, ThinkingPart) for part in whole)
+    with pytest.raises(ModelUnavailableError, match="characters"):
+        await answer_of(form, Answer(frames=sealed(form, "x" * (MAX_ANSWER_CHARACTERS + 1))))
+
+
+async def test_a_long_detail_of_reasoning_is_not_copied_with_each_of_its_pieces() -> None:
+    details, pieces = ReasoningDetails(), 10_000
+    details.add([{"type": "reasoning.text", "index": 0, "text": "x" * 10_000_000}])
+    began = time.process_time()
+    for _ in range(pieces):
+        details.add([{"type": "reasoning.text", "index": 0, "text": "!"}])
+    (part,) = details.parts()
+    # Copied each time it took ten seconds.
+    assert time.process_time() - began < 2.0
+    assert isinstance(part, ThinkingPart)
+    assert (part.opaque or "").count("!") == pieces
 
 
 def counted(form: str, count: Any) -> Sequence[Any]:
@@ -203,6 +276,20 @@ async def test_no_cookie_is_kept(form: str) -> None:
         assert ["cookie" in headers for headers in server.headers] == [False, False]
 
 
+async def test_no_cookie_of_a_host_with_a_name_is_kept() -> None:
+    """Those of an address are kept by nobody."""
+    async with ModelServer() as server:
+        server.answer(Answer(status=400, headers={"Set-Cookie": "a=1; Path=/"}))
+        model = model_of("chat", server.url.replace("127.0.0.1", "localhost"))
+        try:
+            with pytest.raises(ModelRequestError):
+                await anext(model.stream(REQUEST))
+            assert [part async for part in model.stream(REQUEST)]
+        finally:
+            await model.aclose()
+        assert ["cookie" in headers for headers in server.headers] == [False, False]
+
+
 async def test_an_answer_that_never_ends_is_ended() -> None:
     now = 0.0
 
@@ -217,6 +304,20 @@ async def test_an_answer_that_never_ends_is_ended() -> None:
         async for _ in taken.chunks(comments()):
             pass
     assert now == MAX_ANSWER_S + 60
+
+
+async def test_who_sends_framing_alone_has_sent_nothing() -> None:
+    """Such as what stands beside the length of a chunk: the connection is alive, and no byte of an answer comes."""
+
+    async def nothing() -> AsyncGenerator[bytes]:
+        yield b"data: 1\n\n"
+        await asyncio.Event().wait()
+
+    chunks = Taken("It", silence_s=0.05).chunks(nothing())
+    assert await anext(chunks)
+    with pytest.raises(ModelUnavailableError, match="sent nothing for") as raised:
+        await asyncio.wait_for(anext(chunks), 10)
+    assert raised.value.may_retry
 
 
 async def test_who_sends_more_than_is_read_at_once_leaves_others_their_turn() -> None:
@@ -296,3 +397,35 @@ async def test_what_is_no_http_is_a_fault_of_the_provider(form: str, said: bytes
     async with saying(said) as url:
         with pytest.raises(ModelError):
             await asked(form, url)
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_what_is_compressed_more_than_once_is_not_unpacked(form: str) -> None:
+    """Empty blocks of blocks: a kilobyte that is unpacked in hours, without a byte of an answer."""
+    once = gzip.compress(b"data: {}\n\n")
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: "
+    async with saying(head + b"gzip\r\n\r\n" + once) as url:
+        with pytest.raises(ModelStreamCutError):
+            await asked(form, url)
+    async with saying(head + b"gzip, gzip\r\n\r\n" + gzip.compress(once)) as url:
+        with pytest.raises(ModelUnavailableError, match="can't be reached"):
+            await asked(form, url)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", [b"hex", b"bz2", b"idna", b"no-such", b"utf-16"])
+async def test_a_refusal_in_any_coding_of_characters_is_told(form: str, name: bytes) -> None:
+    head = b"HTTP/1.1 400 No\r\nContent-Type: text/plain; charset=" + name
+    async with saying(head + b"\r\nContent-Length: 7\r\n\r\nno more") as url:
+        with pytest.raises(ModelRequestError, match="no more"):
+            await asked(form, url)
+
+
+@pytest.mark.parametrize(
+    "wanted", ["Mon, 01 Jan 99999999999999999999 00:00:00 GMT", "Mon, 01 Jan 2024 00:00:00 +" + "9" * 20]
+)
+async def test_a_wait_until_a_time_that_cannot_be_is_none(wanted: str) -> None:
+    async with ModelServer(Answer(status=503, headers={"Retry-After": wanted})) as server:
+        with pytest.raises(ModelUnavailableError) as raised:
+            await asked("chat", server.url)
+    assert raised.value.retry_after_s is None

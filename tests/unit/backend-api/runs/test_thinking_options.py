@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from backend_api.domain.agent.answer import MAX_OPAQUE_CHARACTERS, MOST_THOUGHTS
 from backend_api.domain.agent.events import ContextOpened, MessageCompleted, ThinkingCompleted, ThinkingDelta
 from backend_api.domain.agent.model import AssistantTurn, FinishPart, TextPart, ThinkingPart
 from backend_api.domain.agent.options import Options
@@ -41,6 +42,20 @@ async def test_off_is_neither_shown_nor_kept_even_where_the_model_thinks_all_the
     assert stage.said(session) == "Said."
     assert not stage.payloads(session, ThinkingCompleted)
     assert not [delta for _, delta in stage.stream.deltas if isinstance(delta, ThinkingDelta)]
+
+
+async def test_of_thoughts_without_end_the_first_are_kept_and_none_that_is_longer_than_it_may_be() -> None:
+    piece = [ThinkingPart("hm", signature="s"), TextPart("a")]
+    long = ThinkingPart("hm", signature="s" * (MAX_OPAQUE_CHARACTERS + 1))
+    model = ScriptedModel([long, TextPart("a"), *piece * MOST_THOUGHTS, FinishPart("stop")])
+    stage = Stage()
+    async with working(worker_for(stage, model)):
+        session = await stage.open_session(enable_thinking=True)
+        await stage.until_finished(await stage.say(session, "go"))
+    first, *others = stage.payloads(session, ThinkingCompleted)
+    assert stage.said(session) == "a" * (MOST_THOUGHTS + 1)
+    assert (first.text, first.signature) == ("hm", None)
+    assert [one.signature for one in others] == ["s"] * (MOST_THOUGHTS - 1)
 
 
 async def test_the_servers_choice_holds_where_the_session_made_none_and_the_model_can() -> None:

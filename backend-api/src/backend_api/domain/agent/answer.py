@@ -28,6 +28,8 @@ from backend_api.domain.agent.usage import add_usage
 
 MAX_OPAQUE_CHARACTERS = 256 * 1024
 """Of what a provider wants back of a thought; a longer one is not kept, and so not sent back."""
+MOST_THOUGHTS = 1_000
+"""Of one answer: each is an event of its own. What is thought after them is neither shown nor kept."""
 
 
 @dataclass(slots=True)
@@ -183,6 +185,8 @@ class Answer:
         if self.thinking == "off":
             return
         if not self._is_thinking:
+            if len(self._thoughts) >= MOST_THOUGHTS:
+                return
             self._thoughts.append(_Thought(self.new_id("think"), len(self.text), len(self.continuations)))
             self._is_thinking = True
         thought = self._thoughts[-1]
@@ -190,7 +194,7 @@ class Answer:
             thought.texts.append(part.text)
             self.live.show_thinking(thought.id, part.text)
         if part.signature is not None:
-            thought.signature = part.signature
+            thought.signature = part.signature if len(part.signature) <= MAX_OPAQUE_CHARACTERS else None
             self._is_thinking = False
         if part.opaque is not None:
             thought.opaque = part.opaque if len(part.opaque) <= MAX_OPAQUE_CHARACTERS else None

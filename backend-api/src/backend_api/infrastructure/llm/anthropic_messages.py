@@ -36,6 +36,7 @@ from backend_api.infrastructure.llm.wire import (
     ask,
     called,
     cut,
+    given_arguments,
 )
 
 ANTHROPIC = ProviderApi(name="Anthropic", key_setting="ANTHROPIC_API_KEY")
@@ -97,7 +98,7 @@ class _Block:
     id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list[str])
-    given: dict[str, Any] | None = None
+    given: object = None
 
 
 @dataclass(slots=True)
@@ -168,8 +169,9 @@ class _State:
         if block is None or block.kind != "tool_use":
             return []
         raw = "".join(block.pieces)
-        arguments = block.given if block.given is not None and not raw else arguments_of(raw)
-        return [called(block.id, block.name, raw, arguments)]
+        if block.given is not None and not raw:
+            raw = given_arguments(block.given)
+        return [called(block.id, block.name, raw, arguments_of(raw))]
 
     def _count(self, usage: dict[str, Any] | None) -> list[Part]:
         if not usage:

@@ -18,9 +18,11 @@ from backend_api.domain.agent.model import ModelUnavailableError, Part, TextPart
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """Of one stream, uncompressed: a token takes some 300 as an event."""
 MAX_ANSWER_CHARACTERS = 2_000_000
-"""Of text, thinking and arguments together: several times what any model writes, and what one document holds."""
+"""Of text, thinking and arguments together: several times what any model writes. As much again may come of what a
+provider wants back of its thinking."""
 MOST_CALLS = 128
 MAX_ANSWER_S = 3_600.0
+SILENCE_S = 120.0
 HEAD_S = 180.0
 """Until its head is whole: a server that is silent for less than that may still begin."""
 MOST_REDIRECTS = 5
@@ -40,6 +42,12 @@ class BoundedClient(httpx2.AsyncClient):
     def __init__(self, **options: Any) -> None:
         super().__init__(cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())), **options)
 
+    def _init_transport(self, *arguments: Any, **options: Any) -> httpx2.AsyncBaseTransport:
+        return _without_cookies(super()._init_transport(*arguments, **options))
+
+    def _init_proxy_transport(self, *arguments: Any, **options: Any) -> httpx2.AsyncBaseTransport:
+        return _without_cookies(super()._init_proxy_transport(*arguments, **options))
+
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """See `httpx2.AsyncClient`. What is no HTTP, or too much of it, is raised by the library below as it is."""
         asked = options.pop("follow_redirects", None)
@@ -58,9 +66,35 @@ class BoundedClient(httpx2.AsyncClient):
 
     async def _send_once(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
         try:
-            return await super().send(request, follow_redirects=False, **options)
+            response = await super().send(request, follow_redirects=False, **options)
         except aiohttp.ClientError as error:
             raise httpx2.RemoteProtocolError(type(error).__name__, request=request) from error
+        if len(_codings_of(response)) > 1:
+            # A thousand times as long with each: a few bytes would be unpacked for hours, in which nobody has a turn.
+            await response.aclose()
+            raise httpx2.RemoteProtocolError("compressed more than once", request=request)
+        return response
+
+
+def _codings_of(response: httpx2.Response) -> list[str]:
+    codings = response.headers.get_list("content-encoding", split_commas=True)
+    return [coding for coding in codings if coding.strip().lower() not in ("", "identity")]
+
+
+def _without_cookies(transport: Any) -> Any:
+    """What the SDKs send requests by has a cookie jar of its own, which keeps what comes from a host with a name."""
+    if not hasattr(transport, "get_client"):
+        return transport
+
+    def session() -> aiohttp.ClientSession:
+        transport.client = None
+        made: aiohttp.ClientSession = transport.get_client()
+        connector = made.connector
+        made.detach()
+        return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+
+    transport.client = session
+    return transport
 
 
 async def _begun(response: httpx2.Response) -> httpx2.Response:
@@ -85,15 +119,18 @@ async def _begun(response: httpx2.Response) -> httpx2.Response:
 class Taken:
     """What came of one answer so far. Its methods raise `ModelUnavailableError` where that is too much."""
 
-    def __init__(self, provider: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, provider: str, clock: Callable[[], float] = time.monotonic, *, silence_s: float = SILENCE_S
+    ) -> None:
         self._provider = provider
         self._clock = clock
-        self._bytes = self._characters = self._calls = 0
+        self._silence_s = silence_s
+        self._bytes = self._characters = self._sealed = self._calls = 0
 
     async def chunks(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
         """The same ones; whoever sends more than is read at once leaves others their turn."""
         begun = yielded = self._clock()
-        async for chunk in chunks:
+        while (chunk := await self._next(chunks)) is not None:
             now = self._clock()
             self._bytes += len(chunk)
             if self._bytes > MAX_ANSWER_BYTES:
@@ -105,6 +142,18 @@ class Taken:
                 await asyncio.sleep(0)
                 yielded = self._clock()
 
+    async def _next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
+        """What is sent of framing or compression alone keeps a connection open, and is nothing."""
+        deadline = asyncio.timeout(self._silence_s)
+        try:
+            async with deadline:
+                return await anext(chunks, None)
+        except TimeoutError as error:
+            if not deadline.expired():
+                raise
+            silence = f"{self._provider} sent nothing for {self._silence_s:g} s."
+            raise ModelUnavailableError(silence, may_retry=True) from error
+
     def part(self, part: Part) -> None:
         """Count the next part, before anybody has it."""
         match part:
@@ -112,12 +161,13 @@ class Taken:
                 self._characters += len(part.text)
             case ThinkingPart():
                 self._characters += len(part.text)
+                self._sealed += len(part.signature or "") + len(part.opaque or "")
             case ToolCallPart():
                 self._characters += len(part.request.raw)
                 self._calls += 1
             case _:
                 return
-        if self._characters > MAX_ANSWER_CHARACTERS:
+        if max(self._characters, self._sealed) > MAX_ANSWER_CHARACTERS:
             raise self._too_much(f"an answer of more than {MAX_ANSWER_CHARACTERS} characters")
         if self._calls > MOST_CALLS:
             raise too_many_calls(self._provider)

@@ -116,7 +116,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         if wanted.replace(".", "", 1).isdigit():
             return _wait(float(wanted))
         return _wait((parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +25,7 @@ from backend_api.infrastructure.llm.openai_client import OPENAI, OpenAiClient, o
 from backend_api.infrastructure.llm.reasoning_details import ReasoningDetails
 from backend_api.infrastructure.llm.thinking import openai_fields
 from backend_api.infrastructure.llm.turns import body_of
-from backend_api.infrastructure.llm.wire import PartialCall, arguments_of, called, cut
+from backend_api.infrastructure.llm.wire import PartialCall, arguments_of, called, cut, given_arguments
 
 REASONS: dict[str, FinishReason] = {
     "stop": "stop",
@@ -118,7 +117,7 @@ class _State:
         if isinstance(arguments, str):
             call.pieces.append(arguments)
         elif arguments is not None:
-            call.pieces.append(json.dumps(arguments))
+            call.pieces.append(given_arguments(arguments))
 
 
 def _usage(usage: dict[str, Any]) -> Usage:

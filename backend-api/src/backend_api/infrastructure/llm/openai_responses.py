@@ -27,7 +27,7 @@ from backend_api.infrastructure.llm.responses_input import items_of
 from backend_api.infrastructure.llm.surrogates import json_of
 from backend_api.infrastructure.llm.thinking import responses_fields
 from backend_api.infrastructure.llm.turns import body_of
-from backend_api.infrastructure.llm.wire import PartialCall, arguments_of, called, cut
+from backend_api.infrastructure.llm.wire import PartialCall, arguments_of, called, cut, given_arguments
 
 MIN_OUTPUT_TOKENS = 16
 """Fewer are refused."""
@@ -116,9 +116,9 @@ class _State:
     def _called(self, call: PartialCall, given: object = None) -> Part:
         """`given` is what the call says of its arguments once it is whole; else they are what came of them."""
         self.has_called = True
-        raw = given if isinstance(given, str) and given else call.raw
-        arguments = as_object(given) or arguments_of(raw)
-        return called(call.id, call.name, raw, arguments)
+        raw = given if isinstance(given, str) else given_arguments(given) if given else ""
+        raw = raw or call.raw
+        return called(call.id, call.name, raw, arguments_of(raw))
 
     def _finish(self, response: dict[str, Any], *, is_whole: bool) -> list[Part]:
         parts: list[Part] = [self._called(call) for _, call in sorted(self.calls.items())]

@@ -18,30 +18,46 @@ _GROWING = ("text", "summary", "data")
 
 
 @dataclass(slots=True)
+class _Detail:
+    """One of them so far. Texts are put together at the end: else a long one were copied with each of its pieces."""
+
+    fields: dict[str, Any]
+    texts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def is_of(self, piece: dict[str, Any]) -> bool:
+        return all(self.fields.get(name) == piece.get(name) for name in ("type", "index"))
+
+    def grow(self, piece: dict[str, Any]) -> None:
+        for name, value in piece.items():
+            if name in _GROWING and isinstance(value, str) and isinstance(known := self.fields.get(name), str):
+                self.texts.setdefault(name, [known]).append(value)
+            elif value is not None:
+                self.fields[name] = value
+                self.texts.pop(name, None)
+
+    def whole(self) -> dict[str, Any]:
+        return self.fields | {name: "".join(texts) for name, texts in self.texts.items()}
+
+
+@dataclass(slots=True)
 class ReasoningDetails:
     """Those of one stream, put together of their pieces."""
 
-    _whole: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _details: list[_Detail] = field(default_factory=list[_Detail])
 
     def add(self, pieces: object) -> None:
         if not isinstance(pieces, list):
             return
         for piece in map(as_object, cast("list[object]", pieces)):
-            last = self._whole[-1] if self._whole else {}
-            if piece and (piece.get("type"), piece.get("index")) == (last.get("type"), last.get("index")):
-                _grow(last, piece)
+            last = self._details[-1] if self._details else None
+            if piece and last is not None and last.is_of(piece):
+                last.grow(piece)
             elif piece:
-                self._whole.append(dict(piece))
+                self._details.append(_Detail(dict(piece)))
 
     def parts(self) -> list[Part]:
         """All there are so far, each of them once."""
-        whole, self._whole = self._whole, []
-        return [ThinkingPart("", opaque=json_of({DETAILS: whole}).decode())] if whole else []
-
-
-def _grow(detail: dict[str, Any], piece: dict[str, Any]) -> None:
-    for name, value in piece.items():
-        if name in _GROWING and isinstance(value, str) and isinstance(detail.get(name), str):
-            detail[name] += value
-        elif value is not None:
-            detail[name] = value
+        details, self._details = self._details, []
+        if not details:
+            return []
+        return [ThinkingPart("", opaque=json_of({DETAILS: [detail.whole() for detail in details]}).decode())]

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, cast
 
 import httpx2
@@ -24,13 +25,12 @@ from backend_api.domain.agent.model import (
     ToolCallPart,
     ToolRequest,
 )
-from backend_api.infrastructure.llm.bounds import HEAD_S, MAX_NAME_CHARACTERS, Taken
+from backend_api.infrastructure.llm.bounds import HEAD_S, MAX_NAME_CHARACTERS, SILENCE_S, Taken
 from backend_api.infrastructure.llm.faults import as_object, fault_of
 from backend_api.infrastructure.llm.sse import SseOverflowError, data_lines
-from backend_api.infrastructure.llm.surrogates import WholeCharacters, joined, without_halves
+from backend_api.infrastructure.llm.surrogates import WholeCharacters, joined, json_of, without_halves
 
 CONNECT_S = 10.0
-SILENCE_S = 120.0
 DRAIN_S = 0.05
 TIMEOUT = httpx2.Timeout(SILENCE_S, connect=CONNECT_S, pool=CONNECT_S)
 CONNECTIONS = 500
@@ -165,13 +165,15 @@ async def ask(
                     if data == b"[DONE]":
                         is_done = True
                         continue
-                    for part in whole.parts(_parts_of(state, data, whole, provider.name)):
+                    event = parse(data, whole, provider.name)
+                    for part in whole.parts(_understood(partial(state.parts_of, event), provider.name)):
                         taken.part(part)
                         yield part
                 if is_done or state.is_over:
                     break
         await drain(chunks)
-    for part in whole.parts(state.closing_parts(is_done=is_done), is_end=True):
+    closing = _understood(partial(state.closing_parts, is_done=is_done), provider.name)
+    for part in whole.parts(closing, is_end=True):
         taken.part(part)
         yield part
 
@@ -221,10 +223,9 @@ def cut(provider: str) -> ModelStreamCutError:
     return ModelStreamCutError(f"The connection to {provider} broke in the middle of the answer.", may_retry=True)
 
 
-def _parts_of(state: StreamState, data: bytes, whole: WholeCharacters, provider: str) -> list[Part]:
-    event = parse(data, whole, provider)
+def _understood(parts: Callable[[], list[Part]], provider: str) -> list[Part]:
     try:
-        return state.parts_of(event)
+        return parts()
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise ModelUnavailableError(f"{provider} sent something of an unknown form.", may_retry=True) from error
 
@@ -254,6 +255,11 @@ def _read(raw: str) -> object:
         return from_json(without_halves(raw))
 
 
+def given_arguments(given: object) -> str:
+    """Arguments that are sent as a value, as the text that others send."""
+    return json_of(given).decode()
+
+
 def called(call_id: object, name: object, raw: str, arguments: dict[str, Any] | None) -> ToolCallPart:
     """A call whose id and name are texts, and not long ones."""
     known = [str(given or "")[:MAX_NAME_CHARACTERS] for given in (call_id, name)]
@@ -271,9 +277,11 @@ def _is_finite(value: object) -> bool:
 
 def _status_fault(response: httpx2.Response, provider: ProviderApi) -> ModelError:
     """Of an answer that is read."""
-    error: object = response.text.strip()
+    # Not by what it says of its characters, which may be any coding that Python has.
+    said = response.content.decode("utf-8", "replace")
+    error: object = said.strip()
     with suppress(ValueError, RecursionError):
-        error = json.loads(response.text)
+        error = json.loads(said)
     return fault_of(
         response.status_code,
         error,
