@@ -67,7 +67,7 @@ async def test_an_approved_plan_ends_plan_mode_with_the_decision(stores: Convers
     assert decided == PlanDecided(plan_id="p", decision="approve", by="user")
     assert isinstance(finished, ToolFinished)
     assert (finished.call_id, finished.success) == ("c", True)
-    assert updated == SessionUpdated(options=options)
+    assert updated == SessionUpdated(options=options, changed_options=["enable_plan_mode"])
 
 
 async def test_a_rejected_plan_keeps_it_and_tells_the_feedback(stores: ConversationStores) -> None:

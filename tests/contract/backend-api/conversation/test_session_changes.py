@@ -32,8 +32,8 @@ async def test_a_change_answers_and_stores_what_the_session_is_then(stores: Conv
     (event,) = changed.events
     assert (event.seq, event.run_id) == (before + 2, None)
     assert await told(stores, session_id) == [
-        SessionUpdated(options={"max_turns": 5}),
-        SessionUpdated(title="a", options=options),
+        SessionUpdated(options={"max_turns": 5}, changed_options=["max_turns"]),
+        SessionUpdated(title="a", options=options, changed_options=["enable_approval"]),
     ]
 
 

@@ -169,6 +169,22 @@ async def test_another_option_leaves_the_mode_alone_and_the_person_may_change_it
         assert offered(model)[-1] == tools, options
 
 
+async def test_another_option_ends_no_plan_mode_that_the_agent_entered_where_the_session_began_without() -> None:
+    stage, box = Stage(), Box()
+    model = ScriptedModel(calls(("enter_plan_mode", {})), PROPOSE, SAID, SAID)
+    session, run_id = await proposed(stage, model, box, enable_plan_mode=False)
+    assert (await stage.sessions.change(session, USER, {"options": {"max_turns": 9}})).events
+    await decide(stage, session, REJECT)
+    await goes_on(stage, model, box, run_id)
+    assert offered(model)[-1] == READING
+    # The same word, said now, is a change: they never said it before.
+    other, run_id = await proposed(stage, ScriptedModel(calls(("enter_plan_mode", {})), PROPOSE), box)
+    assert (await stage.sessions.change(other, USER, {"options": {"enable_plan_mode": False}})).events
+    await decide(stage, other, REJECT)
+    await goes_on(stage, model, box, run_id)
+    assert offered(model)[-1] == ALL
+
+
 async def test_who_works_for_it_only_reads_too() -> None:
     stage, box = Stage(), Box()
     given = {"title": "t", "task": "do it", "kind": "general"}

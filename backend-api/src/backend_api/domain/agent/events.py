@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 15
+VOCABULARY_VERSION = 16
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -478,7 +478,7 @@ class SubagentFinished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionUpdated:
-    """Only what changed is there."""
+    """Only what changed is there. `options` are all there are then, and `changed_options` names those that changed."""
 
     type: Literal["session.updated"] = "session.updated"
     title: str | None = None
@@ -486,6 +486,7 @@ class SessionUpdated:
     model: str | None = None
     preset: str | None = None
     options: dict[str, Any] | None = None
+    changed_options: list[str] | None = None
 
 
 SandboxState = Literal["none", "starting", "ready", "paused", "failed", "gone"]

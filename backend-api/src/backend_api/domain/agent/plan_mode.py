@@ -5,10 +5,13 @@ from __future__ import annotations
 from backend_api.domain.agent.events import Payload, PlanDecided, PlanEntered, SessionUpdated
 from backend_api.domain.agent.options import AgentMode
 
+OPTION = "enable_plan_mode"
+
 
 class ModeFold:
     """`mode` is None until the log says one: then it is that of the session's options. A person who changes
-    `enable_plan_mode` changes the mode; any other change of options leaves it alone."""
+    `enable_plan_mode` changes the mode; any other change of options leaves it alone. Logs of old don't say which
+    options changed."""
 
     def __init__(self) -> None:
         self.mode: AgentMode | None = None
@@ -21,9 +24,9 @@ class ModeFold:
                 self.mode = "plan"
             case PlanDecided(decision="approve"):
                 self.mode = "normal"
-            case SessionUpdated(options=dict() as options):
-                chosen = options.get("enable_plan_mode")
-                if chosen != self._option:
+            case SessionUpdated(options=dict() as options, changed_options=changed):
+                chosen = options.get(OPTION)
+                if chosen != self._option if changed is None else OPTION in changed:
                     self.mode = "plan" if chosen else "normal"
                 self._option = chosen
             case _:

@@ -30,7 +30,14 @@ def differing(session: Session, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != getattr(session, name)}
 
 
-def told(values: Mapping[str, Any]) -> list[SessionUpdated]:
-    """What the stream tells of fields that changed, if anything."""
+def told(values: Mapping[str, Any], session: Session) -> list[SessionUpdated]:
+    """What the stream tells of fields that changed from what the session had, if anything."""
     shown = {name: values[name] for name in _TOLD if name in values}
+    if "options" in shown:
+        shown["changed_options"] = changed_names(session.options, shown["options"])
     return [SessionUpdated(**shown)] if shown else []
+
+
+def changed_names(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Of options, also of those that were taken back."""
+    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))

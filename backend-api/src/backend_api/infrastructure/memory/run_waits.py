@@ -11,6 +11,7 @@ from backend_api.domain.agent.waits import Answer, OpenWait, Wait, WaitRefusedEr
 from backend_api.domain.conversation.entity import Lease, RunId, RunStatus, SessionId, SessionStatus
 from backend_api.domain.conversation.errors import came_too_late, nothing_waits_for
 from backend_api.domain.conversation.ports import Resolved
+from backend_api.domain.conversation.session_changes import changed_names
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.memory.store import MemoryStore, RunRow, SessionRow
 
@@ -44,8 +45,10 @@ def end_waits(
     run.resolved |= {wait.id: wait for wait in what.over}
     items = [*what.recorded]
     if what.options:
-        row.session = replace(row.session, options=row.session.options | {**what.options})
-        items.append(Recorded(payload=SessionUpdated(options=row.session.options)))
+        before, options = row.session.options, row.session.options | {**what.options}
+        row.session = replace(row.session, options=options)
+        changed = changed_names(before, options)
+        items.append(Recorded(payload=SessionUpdated(options=options, changed_options=changed)))
     if not run.waits:
         items.append(Recorded(payload=queued))
         run.run = replace(run.run, status=RunStatus.QUEUED)

@@ -78,9 +78,9 @@ class MemorySessionRepository:
 
     async def _change(self, session_id: SessionId, user_id: UserId, changes: dict[str, Any]) -> Changed:
         row = self._store.own(session_id, user_id)
-        values = differing(row.session, changes)
+        payloads = told(differing(row.session, changes), row.session)
         await self.update(session_id, user_id, changes)
-        events = self._store.store(row, None, told(values))
+        events = self._store.store(row, None, payloads)
         row.session = replace(row.session, last_seq=len(row.events))
         return Changed(session=row.session, events=events)
 

@@ -3,7 +3,7 @@ and events. Two that end the same wait write the same documents, so the second o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, NoReturn
 
@@ -34,6 +34,7 @@ from backend_api.domain.conversation.errors import (
     nothing_waits_for,
 )
 from backend_api.domain.conversation.ports import Resolved
+from backend_api.domain.conversation.session_changes import changed_names
 from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.event_documents import insert_recorded, number
@@ -129,9 +130,11 @@ async def end_waits(
     await database["runs"].update_one({"_id": run["_id"]}, {"$set": change, **over(what)}, session=transaction)
     items, moved = [*what.recorded], Document()
     if what.options:
-        moved["options"] = await _options_with(database, transaction, run["session_id"], what.options)
-        items.append(Recorded(payload=SessionUpdated(options=moved["options"])))
-        moved["options"] = {"$literal": moved["options"]}
+        before = await _options_of(database, transaction, run["session_id"])
+        options = {**before, **what.options}
+        changed = changed_names(before, options)
+        items.append(Recorded(payload=SessionUpdated(options=options, changed_options=changed)))
+        moved["options"] = {"$literal": options}
     if not what.left:
         items.append(Recorded(payload=queued))
     status = SessionStatus.WAITING if what.left else SessionStatus.QUEUED
@@ -161,11 +164,9 @@ def over(what: Ended) -> Document:
     }
 
 
-async def _options_with(
-    database: Database, transaction: AsyncClientSession, session_id: str, changed: Mapping[str, Any]
-) -> Document:
+async def _options_of(database: Database, transaction: AsyncClientSession, session_id: str) -> Document:
     found = await database["sessions"].find_one({"_id": session_id}, projection={"options": 1}, session=transaction)
-    return {**((found or {}).get("options") or {}), **changed}
+    return (found or {}).get("options") or {}
 
 
 class MongoWaits:

@@ -113,7 +113,7 @@ class MongoSessionRepository:
                 if is_given:
                     await self._sessions.update_one(owned, {"$unset": {"title_due": 1}}, session=transaction)
                 return Changed(session=present, events=[])
-            payloads = told(values) if is_told else []
+            payloads = told(values, present) if is_told else []
             due = {"title_due": {"attempts": 0, "token": "", "next": present.created_at}} if if_unnamed else {}
             stored = await self._sessions.find_one_and_update(
                 owned,
