@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 from support.gateway import Gateway
 
+CONTRACT = Path(__file__).parents[4] / "contracts" / "openapi.json"
+OF_SESSION = "/api/sessions/{session_id}"
 CALLS = [
     ("GET", "", None),
     ("PATCH", "", {"title": "mine now"}),
@@ -11,10 +17,17 @@ CALLS = [
     ("POST", "/messages", {"text": "hello"}),
     ("POST", "/runs", {"text": "hello"}),
     ("POST", "/runs/stream", {"text": "hello"}),
+    ("POST", "/runs/x/resume", None),
+    ("POST", "/questions/x", {"answers": {"q1": "yes"}}),
+    ("POST", "/approvals/x", {"decision": "approve_all"}),
+    ("POST", "/plans/x", {"decision": "approve"}),
+    ("POST", "/read", {"seq": 1}),
+    ("POST", "/compact", None),
     ("POST", "/stop", None),
     ("GET", "/events", None),
     ("GET", "/events?format=json", None),
     ("GET", "/events/1/body", None),
+    ("GET", "/events/1/request", None),
     ("GET", "/files", None),
     ("GET", "/files/content?path=a.txt", None),
     ("GET", "/files/download?path=a.txt", None),
@@ -43,6 +56,24 @@ async def test_a_foreign_session_is_not_found_on_any_route(gateway: Gateway) -> 
     untouched = (await gateway.client.get(f"/api/sessions/{session_id}", headers=anna)).json()
     assert (untouched["title"], untouched["last_seq"]) == ("", 0)
     assert not gateway.sandboxes.living
+
+
+def test_no_route_of_a_session_is_left_out() -> None:
+    paths = json.loads(CONTRACT.read_text())["paths"]
+    routes = [
+        (method.upper(), re.compile(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path.removeprefix(OF_SESSION)))))
+        for path, methods in paths.items()
+        if path.startswith(OF_SESSION)
+        for method in methods
+    ]
+    assert len(routes) > 25
+    called = [(method, path.partition("?")[0]) for method, path, _ in CALLS] + [("POST", "/files")]
+    forgotten = [
+        (method, route.pattern)
+        for method, route in routes
+        if not any(method == one and route.fullmatch(path) for one, path in called)
+    ]
+    assert forgotten == []
 
 
 async def test_an_upload_to_a_foreign_session_is_not_found(gateway: Gateway) -> None:
