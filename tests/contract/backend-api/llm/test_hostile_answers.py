@@ -320,6 +320,31 @@ async def test_who_sends_framing_alone_has_sent_nothing() -> None:
     assert raised.value.may_retry
 
 
+async def test_who_stops_waiting_is_not_told_of_silence() -> None:
+    async def nothing() -> AsyncGenerator[bytes]:
+        await asyncio.Event().wait()
+        yield b""
+
+    waiting = asyncio.ensure_future(anext(Taken("It", silence_s=30).chunks(nothing())))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+async def test_a_silence_ends_only_who_waits_for_the_next_chunk() -> None:
+    """What is done with a chunk may take its time."""
+
+    async def two() -> AsyncGenerator[bytes]:
+        yield b"1"
+        yield b"2"
+
+    chunks = Taken("It", silence_s=0.02).chunks(two())
+    first = await anext(chunks)
+    await asyncio.sleep(0.1)
+    assert [first, *[chunk async for chunk in chunks]] == [b"1", b"2"]
+
+
 async def test_who_sends_more_than_is_read_at_once_leaves_others_their_turn() -> None:
     now, turns = 0.0, 0
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import suppress
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any
+from typing import Any, Self
 
 import aiohttp
 import httpx2
@@ -116,6 +116,51 @@ async def _begun(response: httpx2.Response) -> httpx2.Response:
     )
 
 
+class _Silence:
+    """Ends a wait for the next chunk that lasts too long, with one timer for all of them, as one each took longer than
+    what is done with most chunks. What comes of framing or compression alone keeps a connection open, and is none."""
+
+    def __init__(self, provider: str, longest_s: float) -> None:
+        self._provider = provider
+        self._longest_s = longest_s
+        self._loop = asyncio.get_running_loop()
+        self._waiting: asyncio.Task[Any] | None = None
+        self._since = 0.0
+        self._cancelled_before: int | None = None
+        """How often whoever waits was cancelled before this did it, None until then."""
+
+    def __enter__(self) -> Self:
+        self._timer = self._loop.call_later(self._longest_s, self._look)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    async def next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
+        """None at the end. Raises `ModelUnavailableError`."""
+        task = self._waiting = asyncio.current_task()
+        self._since = self._loop.time()
+        try:
+            return await anext(chunks, None)
+        except asyncio.CancelledError as error:
+            if task is None or self._cancelled_before is None or task.uncancel() > self._cancelled_before:
+                raise
+            silence = f"{self._provider} sent nothing for {self._longest_s:g} s."
+            raise ModelUnavailableError(silence, may_retry=True) from error
+        finally:
+            self._waiting = None
+
+    def _look(self) -> None:
+        task, rest = self._waiting, self._longest_s
+        if task is not None:
+            rest += self._since - self._loop.time()
+        if task is not None and rest <= 0:
+            self._cancelled_before = task.cancelling()
+            task.cancel()
+        else:
+            self._timer = self._loop.call_later(rest, self._look)
+
+
 class Taken:
     """What came of one answer so far. Its methods raise `ModelUnavailableError` where that is too much."""
 
@@ -130,29 +175,18 @@ class Taken:
     async def chunks(self, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
         """The same ones; whoever sends more than is read at once leaves others their turn."""
         begun = yielded = self._clock()
-        while (chunk := await self._next(chunks)) is not None:
-            now = self._clock()
-            self._bytes += len(chunk)
-            if self._bytes > MAX_ANSWER_BYTES:
-                raise self._too_much("more than any answer takes")
-            if now - begun > MAX_ANSWER_S:
-                raise self._too_much(f"an answer that did not end within {MAX_ANSWER_S / 60:g} minutes")
-            yield chunk
-            if self._clock() - yielded > BUSY_S:
-                await asyncio.sleep(0)
-                yielded = self._clock()
-
-    async def _next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
-        """What is sent of framing or compression alone keeps a connection open, and is nothing."""
-        deadline = asyncio.timeout(self._silence_s)
-        try:
-            async with deadline:
-                return await anext(chunks, None)
-        except TimeoutError as error:
-            if not deadline.expired():
-                raise
-            silence = f"{self._provider} sent nothing for {self._silence_s:g} s."
-            raise ModelUnavailableError(silence, may_retry=True) from error
+        with _Silence(self._provider, self._silence_s) as silence:
+            while (chunk := await silence.next(chunks)) is not None:
+                now = self._clock()
+                self._bytes += len(chunk)
+                if self._bytes > MAX_ANSWER_BYTES:
+                    raise self._too_much("more than any answer takes")
+                if now - begun > MAX_ANSWER_S:
+                    raise self._too_much(f"an answer that did not end within {MAX_ANSWER_S / 60:g} minutes")
+                yield chunk
+                if self._clock() - yielded > BUSY_S:
+                    await asyncio.sleep(0)
+                    yielded = self._clock()
 
     def part(self, part: Part) -> None:
         """Count the next part, before anybody has it."""
