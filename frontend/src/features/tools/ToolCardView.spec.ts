@@ -55,6 +55,10 @@ describe('ToolCardView', () => {
       i18n.global.locale.value = 'en'
     }
   })
+  it('hides and turns nothing of what was called', () => {
+    show({ outcome: 'succeeded', arguments: { command: 'echo \u202Esl\u2069' } })
+    expect(screen.getByText('Ran echo ⟨U+202E⟩sl⟨U+2069⟩')).toBeTruthy()
+  })
   it.each([
     ['en', 'Listed the workspace'],
     ['zh', '已列出工作区'],
