@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { effectScope, nextTick, ref, watch, type EffectScope, type Ref } from 'vue'
+import { computed, effectScope, nextTick, ref, watch, type EffectScope, type Ref } from 'vue'
 import { createRouter, createWebHistory, type Router } from 'vue-router'
 import { letBackClose, useAddress, useBackCloses } from './backCloses'
 
@@ -119,6 +119,18 @@ describe('going back', () => {
     expect([here(), isCovered()]).toEqual(['/s/one?x=1', false])
     history.back()
     await vi.waitFor(() => expect(here()).toBe('/s/before'))
+  })
+  it('comes to the page again where one of two covers is heard to close later than the other', async () => {
+    const asking = ref(false)
+    const model = computed({ get: () => asking.value, set: (is) => void nextTick(() => (asking.value = is)) })
+    scope.run(() => useBackCloses(model))
+    await open(drawer)
+    asking.value = true
+    await vi.waitFor(() => expect(history.state).toMatchObject({ covered: 2 }))
+    await router.replace('/s/two')
+    await vi.waitFor(() => expect(asking.value).toBe(false))
+    await settled()
+    expect([here(), isCovered()]).toEqual(['/s/two', false])
   })
   it('is not needed where the page that is there already was chosen', async () => {
     await open(drawer)

@@ -56,7 +56,8 @@ export function letBackClose(router: Router): void {
       const wanted = depthOf() + (fresh.length > 0 ? 1 : 0)
       for (const cover of fresh) covers.set(cover, wanted)
       if (wanted < depthHere()) return leaveEntries()
-      if (wanted === depthHere()) return
+      // One that is still to hear that it is closed gets no entry anew.
+      if (fresh.length === 0 || wanted === depthHere()) return
       const { path, hash } = router.currentRoute.value
       void router.push({ path, query: namedQuery(), hash, force: true, state: { covered: wanted } })
     },
