@@ -41,7 +41,7 @@ def _rest(*sources: Any, **bounds: Any) -> Any:
 
 
 def _begin_without(self: Any, args: Any, *more: Any, env: Any = None, **given: Any) -> None:
-    words = [*args] if isinstance(args, list | tuple) else []
+    words: list[Any] = list(args) if hasattr(args, "__iter__") else []
     for at, (option, program) in enumerate(pairwise(words)):
         if option == "-m" and program in PROGRAMS:
             args = [*words[: at + 1], "support.without_capability", *words[at + 1 :]]
