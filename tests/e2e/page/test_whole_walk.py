@@ -90,6 +90,22 @@ async def reload_alike(page: Page, waits: Locator) -> None:
     assert (await waits.inner_text(), await said_by_people(page)) == before
 
 
+async def choose(page: Page, former: str, model: str) -> None:
+    await page.get_by_role("button", name=f"Model: {former}").click()
+    await page.get_by_role("menuitem", name=model).click()
+
+
+async def choose_by_keys(page: Page, former: str, model: str) -> None:
+    """The menu opens on the first one; a letter goes to the one that begins with it."""
+    button = page.get_by_role("button", name=f"Model: {former}")
+    await button.press("Enter")
+    await expect(page.get_by_role("menuitem", name=former)).to_be_focused()
+    await page.keyboard.press(model[0])
+    await expect(page.get_by_role("menuitem", name=model)).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("button", name=f"Model: {model}")).to_be_focused()
+
+
 async def said_by_people(page: Page) -> list[str]:
     return await transcript(page).get_by_role("article").all_inner_texts()
 
@@ -140,9 +156,8 @@ async def test_a_person_decides_all_along_and_each_wait_survives_a_reload(
         divider = talk.get_by_role("button", name="Summed up")
         await expect(divider).to_be_visible(timeout=PATIENT_MS)
 
-        await page.get_by_role("button", name="Model: first-model").click()
         async with page.expect_response(lambda answer: answer.request.method == "PATCH"):
-            await page.get_by_role("menuitem", name="second-model").click()
+            await (choose_by_keys if viewport == WIDE else choose)(page, "first-model", "second-model")
         await say(page, "who are you")
         await expect(talk.get_by_text("I am second-model.")).to_be_visible(timeout=PATIENT_MS)
         await picture(page, f"walk-{name}-end")
