@@ -276,6 +276,7 @@ export default {
   },
   compaction: {
     done: 'Summed up: {before} to {after} tokens',
+    wasShort: 'Summed up; it was short already',
     focused: 'Focus: {focus}',
     transcript: 'All of it stands in {path} on the computer.',
   },

@@ -276,6 +276,7 @@ const zh: typeof en = {
   },
   compaction: {
     done: '已总结：{before} 减至 {after} 个 token',
+    wasShort: '已总结；对话本来就不长',
     focused: '重点：{focus}',
     transcript: '全部内容保存在电脑上的 {path}。',
   },
