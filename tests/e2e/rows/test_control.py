@@ -84,6 +84,28 @@ async def test_the_steps_of_its_work_are_told_whole_each_time(scripted: Scripted
     assert [(step["status"], step["result"]) for step in plan["steps"]] == [("done", "two metres"), ("in_progress", "")]
 
 
+async def test_it_keeps_a_list_of_what_it_has_to_do_by_the_rules_of_one(scripted: Scripted, api: ApiClient) -> None:
+    session = await api.new_session(title="named", options={"enable_approval": True})
+    digging = {"content": "Dig", "status": "in_progress", "activeForm": "Digging"}
+    scripted.answer(
+        calls(call("todo_write", todos=[digging]), call("todo_add", content="Plant", status="in_progress")),
+        calls(call("todo_add", content="Plant"), call("todo_complete", number=1), call("todo_list")),
+    )
+    events = await api.ask(session, "plant a tree")
+    assert (events[-1]["status"], of_type(events, "approval.requested")) == ("completed", [])
+    assert succeeded(events) == [True, False, True, True, True]
+    read = await results(api, session, events)
+    assert read[1].startswith("Nothing was changed: only one todo may be in progress, and 1 and 2 would be.")
+    assert read[-1] == "The todos are:\n1. [completed] Dig\n2. [pending] Plant"
+    assert [len(event["todos"]) for event in of_type(events, "todos.updated")] == [1, 2, 2]
+    dug = {"content": "Dig", "status": "completed", "active_form": "Digging"}
+    plant = {"content": "Plant", "status": "pending", "active_form": ""}
+    assert (await api.json("GET", f"/sessions/{session}/state"))["todos"] == [dug, plant]
+    assert of_type(events, "todos.updated")[-1]["todos"] == [dug, plant]
+    other = await api.new_session(title="named")
+    assert (await api.json("GET", f"/sessions/{other}/state"))["todos"] == []
+
+
 @in_any_form
 async def test_the_steps_stand_beside_a_summary_as_they_were_told_last(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")

@@ -56,6 +56,7 @@ from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from backend_api.infrastructure.tools.task import TaskTool, task_tool
 from backend_api.infrastructure.tools.think import THINK
+from backend_api.infrastructure.tools.todos import TodoTools, todo_tools
 from backend_api.infrastructure.tools.utc_now import utc_now
 from backend_api.infrastructure.tools.web_search import SearchOfUser, web_search
 
@@ -163,6 +164,7 @@ async def open_agent(
             LocalTools(local),
             MainAgentTools(_main_agent_tools()),
             TaskTool(),
+            TodoTools(),
             sandbox,
             max_tokens=settings.max_token_budget,
             max_output_tokens=settings.max_output_tokens,
@@ -228,7 +230,8 @@ async def open_agent(
 def known_tools() -> list[ToolSpec]:
     """All that an agent may have here, also those for which something is not set."""
     local = _local_tools(lambda: datetime.now(UTC), _no_links, _NoSearch())
-    return [*(tool.spec for tool in (*local, *_main_agent_tools(), task_tool(None))), *manifest_tools()]
+    own = (*local, *_main_agent_tools(), task_tool(None), *todo_tools())
+    return [*(tool.spec for tool in own), *manifest_tools()]
 
 
 def _local_tools(

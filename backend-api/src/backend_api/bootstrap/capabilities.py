@@ -18,6 +18,7 @@ from backend_api.domain.agent.capabilities.plan_steps import PLAN_STEPS
 from backend_api.domain.agent.capabilities.preset import PRESET
 from backend_api.domain.agent.capabilities.repetition import REPETITION
 from backend_api.domain.agent.capabilities.subagent import SUBAGENT
+from backend_api.domain.agent.capabilities.todos import TODOS
 from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
 from backend_api.domain.agent.capability import Capability, ToolSource
@@ -53,6 +54,7 @@ def capabilities(
         SUBAGENT,
         PLAN_MODE,
         PLAN_STEPS,
+        TODOS,
         PICTURES,
         old_results(min_tokens=micro_compact_min_tokens),
         CURRENT_DATE,

@@ -21,6 +21,7 @@ export type WireEvent =
   | PlanProposedEvent
   | PlanDecidedEvent
   | PlanUpdatedEvent
+  | TodosUpdatedEvent
   | FilesChangedEvent
   | ContextOpenedEvent
   | ContextNoteEvent
@@ -450,6 +451,26 @@ export interface PlanStep {
   title: string
   status: 'pending' | 'in_progress' | 'done' | 'skipped'
   result: string
+}
+/**
+ * An agent's own working list, whole; at most one of it is in progress.
+ */
+export interface TodosUpdatedEvent {
+  seq: number
+  type: 'todos.updated'
+  at: string
+  session_id: string
+  run_id: string | null
+  agent_id?: string
+  todos: Todo[]
+}
+/**
+ * One thing an agent has to do; `active_form` is how it says so while it is at it, empty where it did not say.
+ */
+export interface Todo {
+  content: string
+  status: 'pending' | 'in_progress' | 'completed'
+  active_form: string
 }
 export interface FilesChangedEvent {
   seq: number

@@ -705,15 +705,22 @@ export interface StateBody {
   tasks?: {
     [k: string]: unknown
   }[]
-  todos?: {
-    [k: string]: unknown
-  }[]
+  todos: TodoBody[]
   resources?: {
     [k: string]: unknown
   }[]
   usage: UsageBody
   sandbox: SandboxBody
   last_seq: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TodoBody".
+ */
+export interface TodoBody {
+  content: string
+  status: 'pending' | 'in_progress' | 'completed'
+  active_form: string
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

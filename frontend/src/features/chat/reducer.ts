@@ -112,6 +112,8 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...state, items: state.items.map((item) => withAnswer(item, event)) }
     case 'plan.updated':
       return { ...state, steps: event.steps }
+    case 'todos.updated':
+      return { ...state, todos: event.todos }
     case 'plan.entered':
       return state
     case 'files.changed':

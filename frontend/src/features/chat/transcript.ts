@@ -6,6 +6,7 @@ import type {
   Display,
   PlanDecidedEvent,
   PlanUpdatedEvent,
+  TodosUpdatedEvent,
   QuestionAnsweredEvent,
   QuestionAskedEvent,
   Usage,
@@ -175,6 +176,8 @@ export interface Transcript {
   readonly computer: ComputerView
   /** Of the work at hand, as the agent told them last. */
   readonly steps: PlanUpdatedEvent['steps']
+  /** Its own working list, as it told it last. */
+  readonly todos: TodosUpdatedEvent['todos']
   readonly usage: Usage | null
   /** Where the conversation wants them stored. */
   readonly modelCalls: readonly ModelCall[]
@@ -220,6 +223,7 @@ export const emptyTranscript: Transcript = {
     warning: null,
   },
   steps: [],
+  todos: [],
   usage: null,
   modelCalls: [],
   contextTokens: null,

@@ -14,6 +14,8 @@ from backend_api.domain.agent.events import (
     PlanStep,
     PlanUpdated,
     SessionUpdated,
+    Todo,
+    TodosUpdated,
     ToolCalled,
     ToolFinished,
 )
@@ -113,3 +115,15 @@ async def test_the_steps_are_those_told_last_up_to_an_event(stores: Conversation
     await stores.log.append(session_id, [first, second])
     assert await stores.transcripts.plan(session_id, up_to=1) == first
     assert await stores.transcripts.plan(session_id, up_to=9) == second
+
+
+async def test_the_todos_are_those_the_main_agent_told_last_up_to_an_event(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    assert await stores.transcripts.todos(session_id, up_to=9) == []
+    dig, plant = (Todo(content=content, status="pending") for content in ("Dig", "Plant"))
+    below = TodosUpdated(todos=[plant], agent_id="agent_1")
+    await stores.log.append(session_id, [TodosUpdated(todos=[dig]), TodosUpdated(todos=[dig, plant]), below])
+    assert await stores.transcripts.todos(session_id, up_to=1) == [dig]
+    assert await stores.transcripts.todos(session_id, up_to=9) == [dig, plant]
+    await stores.log.append(session_id, [TodosUpdated(todos=[])])
+    assert await stores.transcripts.todos(session_id, up_to=9) == []

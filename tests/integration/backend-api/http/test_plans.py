@@ -1,12 +1,13 @@
-"""Decisions on plans over HTTP, and the steps in the state of a session."""
+"""Decisions on plans over HTTP, and steps and todos in the state of a session."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
-from backend_api.domain.agent.events import MessageUser, PlanStep, PlanUpdated
+from backend_api.domain.agent.events import MessageUser, PlanStep, PlanUpdated, Todo, TodosUpdated
 from backend_api.domain.agent.plans import Plan
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.waits import Wait
@@ -61,10 +62,14 @@ async def test_only_a_decision_that_fits_is_taken_and_only_once(gateway: Gateway
     assert session["options"] == {"enable_plan_mode": is_on}
 
 
-async def test_the_state_has_the_steps(gateway: Gateway) -> None:
+async def test_the_state_has_the_steps_and_the_todos(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     session_id = await proposed(gateway, anna)
     state = (await gateway.client.get(f"/api/sessions/{session_id}/state", headers=anna)).json()
     assert state["plan"] == {"steps": [{"title": "Look", "status": "done", "result": "3 files"}]}
+    todo = Todo(content="Write", status="in_progress", active_form="Writing")
+    await gateway.ports.log.append(session_id, [TodosUpdated(todos=[todo])])
+    state = (await gateway.client.get(f"/api/sessions/{session_id}/state", headers=anna)).json()
+    assert state["todos"] == [asdict(todo)]
     other = await gateway.session(anna)
     assert (await gateway.client.get(f"/api/sessions/{other}/state", headers=anna)).json()["plan"] is None

@@ -15,7 +15,7 @@ from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capabilities.pictures import BLIND
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup
 from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import ContextCompacted, PlanStep, ToolCalled, Usage
+from backend_api.domain.agent.events import ContextCompacted, PlanStep, Todo, ToolCalled, Usage
 from backend_api.domain.agent.known_plan import KnownPlan
 from backend_api.domain.agent.model import (
     FinishPart,
@@ -137,6 +137,12 @@ async def plan_steps(table: Table) -> None:
     assert "Plant" in "".join(Capabilities(table(), ANY).kept(conversation))
 
 
+async def todos(table: Table) -> None:
+    left = [Todo(content="Water", status="pending")]
+    conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, todos=left)
+    assert "Water" in "".join(Capabilities(table(), ANY).kept(conversation))
+
+
 async def pictures(table: Table) -> None:
     told = await table.told(call("shoot"), SAID)
     assert [one.note for one in told.results()] == [BLIND]
@@ -193,6 +199,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "subagent": subagent,
     "plan mode": plan_mode,
     "plan steps": plan_steps,
+    "todos": todos,
     "pictures": pictures,
     "old results": old_results,
     "current date": current_date,

@@ -15,6 +15,8 @@ from backend_api.domain.agent.events import (
     RunFinished,
     RunStarted,
     ThinkingCompleted,
+    Todo,
+    TodosUpdated,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -55,6 +57,10 @@ def called(call_id: str, turn: int = 1, **fields: Any) -> ToolCalled:
     return ToolCalled(call_id=call_id, name="look", arguments={"x": 1}, phrase="", turn=turn, **fields)
 
 
+def told(contents: list[str]) -> TodosUpdated:
+    return TodosUpdated(todos=[Todo(content=content, status="pending") for content in contents])
+
+
 def finished(call_id: str, preview: str = "ok") -> ToolFinished:
     return ToolFinished(call_id=call_id, success=True, preview=preview)
 
@@ -80,6 +86,11 @@ def test_text_thinking_and_calls_of_one_turn_are_one_turn() -> None:
     assert [turn.call_id for turn in (first, second) if isinstance(turn, ToolTurn)] == ["a", "b"]
     assert conversation.next_turn == 2
     assert not conversation.is_answered
+
+
+def test_the_working_list_is_the_one_told_last_whoever_has_the_run() -> None:
+    log = [*events(told(["Dig"])), *events(told(["Dig", "Plant"]), END, run_id="r2", start=2)]
+    assert [todo.content for todo in fold(log, run_id="r3").todos] == ["Dig", "Plant"]
 
 
 def test_every_call_has_a_result() -> None:
@@ -162,6 +173,7 @@ PAYLOADS = st.one_of(
     st.builds(called, st.sampled_from("abc"), TURNS, seen_seq=SEEN),
     st.builds(finished, st.sampled_from("abc")),
     st.builds(ThinkingCompleted, message_id=st.just("t"), text=st.just("hm"), turn=TURNS),
+    st.builds(told, st.lists(st.sampled_from(["Dig", "Plant"]), max_size=2)),
     st.just(END),
 )
 LOGS = st.lists(st.tuples(PAYLOADS, st.booleans()), max_size=25)

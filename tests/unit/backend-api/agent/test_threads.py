@@ -28,6 +28,8 @@ from backend_api.domain.agent.events import (
     StoredPayload,
     SubagentStarted,
     ThinkingCompleted,
+    Todo,
+    TodosUpdated,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -72,6 +74,8 @@ def says(agent: str | None, kind: str, number: int) -> StoredPayload:
             return ToolFinished(call_id=call, success=True, preview=f"{agent} saw {number}", agent_id=agent)
         case "note":
             return ContextNote(kind="day", text=f"{agent} is told {number}", agent_id=agent)
+        case "todos":
+            return TodosUpdated(todos=[Todo(content=f"{agent} {number}", status="pending")], agent_id=agent)
         case "opening":
             return replace(OPENED, epoch=number + 1, agent_id=agent)
         case "usage":
@@ -82,7 +86,7 @@ def says(agent: str | None, kind: str, number: int) -> StoredPayload:
             return Notice(text=f"{agent} notes", agent_id=agent)
 
 
-KINDS = st.sampled_from(["text", "think", "call", "result", "note", "opening", "usage", "notice", "person"])
+KINDS = st.sampled_from(["text", "think", "call", "result", "note", "opening", "usage", "notice", "todos", "person"])
 
 
 def log_of(steps: list[tuple[str | None, str]]) -> list[Event]:

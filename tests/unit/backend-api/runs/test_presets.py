@@ -236,7 +236,7 @@ def test_the_shipped_tools_that_need_no_computer_say_so() -> None:
     needless = {tool.name for tool in known_tools() if not tool.needs_computer}
     assert needless == {
         *("think", "utc_now", "web_search", "ask_user", "task", "compact", "plan_update"),
-        *("enter_plan_mode", "exit_plan_mode"),
+        *("enter_plan_mode", "exit_plan_mode", "todo_write", "todo_add", "todo_complete", "todo_list"),
     }
 
 

@@ -34,6 +34,7 @@ from backend_api.domain.agent.events import (
     RunFinished,
     StoredPayload,
     ThinkingCompleted,
+    Todo,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -160,6 +161,13 @@ class RunJournal:
     async def chosen(self) -> Chosen:
         await self._read()
         return self.known_choices()
+
+    def todos(self) -> Sequence[Todo]:
+        return self.todos_of(None)
+
+    def todos_of(self, agent_id: str | None) -> Sequence[Todo]:
+        """One agent's, as far as read."""
+        return self._history.threads.of(agent_id).todos
 
     async def thread(self, agent_id: str | None = None) -> Thread:
         """Of one agent, as recorded by now. Raises `DrainedError` where the run is to be given back."""

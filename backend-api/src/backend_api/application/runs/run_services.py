@@ -158,7 +158,12 @@ class RunServices:
         pictures: Pictures,
         files: _Files,
     ) -> AgentLoop:
-        setup = replace(setup, context_window=model.info.context_window, count_tokens=model.count_tokens)
+        setup = replace(
+            setup,
+            context_window=model.info.context_window,
+            count_tokens=model.count_tokens,
+            todos=journal.todos,
+        )
         tools = await tools_of(self.capabilities, setup)
         specs = offered(self.capabilities, setup, tools)
         capabilities = Capabilities(self.capabilities, replace(setup, tools=specs))

@@ -18,6 +18,7 @@ from backend_api.domain.agent.events import (
     OfAgent,
     StoredPayload,
     SubagentStarted,
+    Todo,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -78,6 +79,9 @@ class SubagentJournal:
 
     async def chosen(self) -> Chosen:
         return await self._run.chosen()
+
+    def todos(self) -> Sequence[Todo]:
+        return self._run.todos_of(self.agent_id)
 
     async def begin(self, started: SubagentStarted) -> None:
         """Record its task, unless another worker did."""

@@ -14,7 +14,7 @@ from backend_api.domain.agent.answer import Answer
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import CompactionKind, ContextCompacted, ContextNote, ContextOpened, Notice
+from backend_api.domain.agent.events import CompactionKind, ContextCompacted, ContextNote, ContextOpened, Notice, Todo
 from backend_api.domain.agent.model import CONTEXT_WINDOW
 from backend_api.domain.agent.options import JUDGED_BY, NO_OPTIONS, AgentMode, Options, merged, session_options
 from backend_api.domain.agent.presets import NO_PRESET, Preset
@@ -28,7 +28,8 @@ class Setup:
     """What an agent works with. `options` are those of all layers together, `below` those below the session's, and
     `preset` is the one among these layers;
     `tools` are empty while they are asked for; `context_window` is that of its model, in tokens, and `count_tokens`
-    counts as that does; `delegate` is how the main one gives work to another."""
+    counts as that does; `delegate` is how the main one gives work to another, and `todos` tells its own working list by
+    now, as a call begins."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -40,6 +41,7 @@ class Setup:
     mode: AgentMode = "normal"
     context_window: int = CONTEXT_WINDOW
     count_tokens: CountTokens = estimated_tokens
+    todos: Callable[[], Sequence[Todo]] = tuple
 
     def judging(self, chosen: Chosen) -> Setup:
         """As calls are judged now that the session has chosen so."""

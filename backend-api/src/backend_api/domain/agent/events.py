@@ -351,6 +351,26 @@ class PlanUpdated:
     steps: list[PlanStep]
 
 
+TodoStatus = Literal["pending", "in_progress", "completed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Todo:
+    """One thing an agent has to do; `active_form` is how it says so while it is at it, empty where it did not say."""
+
+    content: str
+    status: TodoStatus
+    active_form: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TodosUpdated(OfAgent):
+    """An agent's own working list, whole; at most one of it is in progress."""
+
+    type: Literal["todos.updated"] = "todos.updated"
+    todos: list[Todo]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesChanged:
     type: Literal["files.changed"] = "files.changed"
@@ -620,6 +640,7 @@ StoredPayload = (
     | PlanProposed
     | PlanDecided
     | PlanUpdated
+    | TodosUpdated
     | FilesChanged
     | ContextOpened
     | ContextNote

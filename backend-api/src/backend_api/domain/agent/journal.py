@@ -13,6 +13,7 @@ from backend_api.domain.agent.events import (
     MessageCompleted,
     ModelRole,
     StoredPayload,
+    Todo,
     ToolCalled,
     ToolFinished,
     Usage,
@@ -57,6 +58,10 @@ class Journal(Protocol):
 
     async def chosen(self) -> Chosen:
         """What the session chose by now."""
+        ...
+
+    def todos(self) -> Sequence[Todo]:
+        """The agent's own working list, as of the last `conversation` or `chosen`."""
         ...
 
     async def record(self, payloads: Sequence[StoredPayload]) -> None:

@@ -27,6 +27,8 @@ from backend_api.domain.agent.events import (
     SessionUpdated,
     SubagentStarted,
     ThinkingCompleted,
+    Todo,
+    TodosUpdated,
     ToolCalled,
     ToolFinished,
     UsageUpdated,
@@ -75,6 +77,8 @@ class Thread:
         self._mode = ModeFold()
         self._options: Mapping[str, Any] | None = None
         self._plan = PlanFold()
+        self.todos: Sequence[Todo] = ()
+        """The agent's own working list."""
         self._context_tokens = 0
         self._last_calls = LastCalls()
         self._seq = 0
@@ -139,6 +143,8 @@ class Thread:
             case ContextNote() as note:
                 self._notes.append(NoteTurn(text=note.text))
                 self._known[note.kind] = note.text
+            case TodosUpdated(todos=todos):
+                self.todos = todos
             case UsageUpdated() as used:
                 self._context_tokens = used.context
             case RunFinished():
@@ -200,6 +206,7 @@ class Thread:
             has_compaction_failed=self._failed_in == run_id,
             compaction_wanted=_together(self._wanted),
             plan=self._plan.known(),
+            todos=self.todos,
         )
 
     def apply_of_another(self, event: Event) -> None:

@@ -1,4 +1,4 @@
-"""Runs the calls of one turn: all recorded before any starts, readers together, writers in order."""
+"""Runs the calls of one turn: all recorded before any starts, readers together, all others in order."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Announced:
 
     @property
     def may_run_beside(self) -> bool:
-        return self.tool is not None and self.tool.spec.read_only
+        return self.tool is not None and self.tool.spec.effect == "reads"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

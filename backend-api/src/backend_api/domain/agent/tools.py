@@ -12,10 +12,11 @@ from backend_api.domain.agent.approvals import Approval
 from backend_api.domain.agent.events import StoredPayload, ToolCalled
 from backend_api.domain.agent.waits import Wait
 
-Effect = Literal["reads", "writes"]
-"""Calls that read run together, without approval, and again where a worker that died left them open. Those that write
-run in order, after an approval where the session wants it, and once: of one left open is reported that it may have
-happened."""
+Effect = Literal["reads", "notes", "writes"]
+"""Calls that read run together, without approval, and again where a worker that died left them open. Those that note
+change nothing but what the log has of the agent itself: they are like those that read, but run in order, as each goes
+on from the one before. Those that write run in order, after an approval where the session wants it, and once: of one
+left open is reported that it may have happened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

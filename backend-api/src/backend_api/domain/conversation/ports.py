@@ -20,6 +20,7 @@ from backend_api.domain.agent.events import (
     PlanUpdated,
     RunFinished,
     StoredPayload,
+    Todo,
     Usage,
 )
 from backend_api.domain.agent.recorded import Body, Recorded
@@ -130,6 +131,10 @@ class Transcripts(Protocol):
 
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
         """The agent's plan as it was last told with seq <= `up_to`, None where there was none."""
+        ...
+
+    async def todos(self, session_id: SessionId, *, up_to: int) -> list[Todo]:
+        """The main agent's own working list with seq <= `up_to`, empty where it has none."""
         ...
 
     async def usage(self, session_id: SessionId) -> Usage:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, cast
@@ -11,10 +11,14 @@ from backend_api.application.conversation.event_json import dump, payload_fields
 from backend_api.domain.agent.events import (
     Event,
     MessageUser,
+    Payload,
     PlanUpdated,
     SandboxUpdated,
     StoredPayload,
+    Todo,
+    TodosUpdated,
     Usage,
+    agent_of,
     is_for_the_person,
 )
 from backend_api.domain.agent.recorded import Body
@@ -187,14 +191,23 @@ class MemoryTranscripts:
 
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
         """The last one."""
-        row = self._store.sessions.get(session_id)
-        told = (event.payload for event in reversed((row.events if row else [])[:up_to]))
-        return next((payload for payload in told if isinstance(payload, PlanUpdated)), None)
+        return next((told for told in self._told(session_id, up_to) if isinstance(told, PlanUpdated)), None)
+
+    async def todos(self, session_id: SessionId, *, up_to: int) -> list[Todo]:
+        """Those of the last list."""
+        lists = (told.todos for told in self._told(session_id, up_to) if isinstance(told, TodosUpdated))
+        return next(lists, list[Todo]())
 
     async def usage(self, session_id: SessionId) -> Usage:
         """The sum over the runs."""
         own = [row for row in self._store.runs.values() if row.run.session_id == session_id]
         return reduce(combine, (row.usage for row in own if row.usage is not None), Usage())
+
+    def _told(self, session_id: SessionId, up_to: int) -> Iterator[Payload]:
+        """By the main agent, the last first."""
+        row = self._store.sessions.get(session_id)
+        events = reversed((row.events if row else [])[:up_to])
+        return (event.payload for event in events if agent_of(event.payload) is None)
 
 
 def _is_said(event: Event) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import reduce
 
-from backend_api.domain.agent.events import Event, PlanUpdated, Usage
+from backend_api.domain.agent.events import Event, Payload, PlanUpdated, Todo, TodosUpdated, Usage
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.mongo.database import Database
@@ -45,15 +45,24 @@ class MongoTranscripts:
 
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
         """The last one."""
-        async with store_errors():
-            wanted = {"session_id": session_id, "type": "plan.updated", "seq": {"$lte": up_to}}
-            found = await self._database["events"].find(wanted).sort("seq", -1).limit(1).to_list()
-            events = await read_events(self._database, found)
-        payload = events[0].payload if events else None
-        return payload if isinstance(payload, PlanUpdated) else None
+        told = await self._last("plan.updated", session_id, up_to)
+        return told if isinstance(told, PlanUpdated) else None
+
+    async def todos(self, session_id: SessionId, *, up_to: int) -> list[Todo]:
+        """Those of the last list."""
+        told = await self._last("todos.updated", session_id, up_to)
+        return told.todos if isinstance(told, TodosUpdated) else []
 
     async def usage(self, session_id: SessionId) -> Usage:
         """The sum over the runs."""
         async with store_errors():
             found = self._database["runs"].find({"session_id": session_id, "usage": {"$type": "string"}}, {"usage": 1})
             return reduce(combine, [Usage(**json.loads(document["usage"])) async for document in found], Usage())
+
+    async def _last(self, type_: str, session_id: SessionId, up_to: int) -> Payload | None:
+        """What the main agent told last of this type."""
+        wanted = {"session_id": session_id, "type": type_, "agent_id": None, "seq": {"$lte": up_to}}
+        async with store_errors():
+            found = await self._database["events"].find(wanted).sort("seq", -1).limit(1).to_list()
+            events = await read_events(self._database, found)
+        return events[0].payload if events else None

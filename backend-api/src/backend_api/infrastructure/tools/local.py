@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.tools import Done, Effect, Tool, ToolCall, ToolSpec, Waits
@@ -20,6 +20,8 @@ class Arguments(BaseModel):
 
 
 A = TypeVar("A", bound=Arguments)
+Line = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[^\r\n]*$")]
+"""A text without a break in it."""
 
 
 def local_tool(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field
 
 from backend_api.domain.agent.events import PlanStep, PlanUpdated, StepStatus
 from backend_api.domain.agent.tools import Done, ToolCall
-from backend_api.infrastructure.tools.local import Arguments, local_tool
+from backend_api.infrastructure.tools.local import Arguments, Line, local_tool
 
 MAX_STEPS = 30
-Line = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"^[^\r\n]*$")]
 
 
 class StepArguments(BaseModel):
@@ -47,5 +44,6 @@ PLAN_UPDATE = local_tool(
     arguments=PlanUpdateArguments,
     phrase="Updating the plan",
     run_call=_run,
+    effect="notes",
     deadline_ms=5_000,
 )

@@ -1,4 +1,4 @@
-"""Bodies of what a session is at: its messages, run, plan, usage and computer."""
+"""Bodies of what a session is at: its messages, run, plan, todos, usage and computer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from backend_api.application.conversation.event_json import event_fields, format_time
 from backend_api.application.conversation.read_state import State
-from backend_api.domain.agent.events import Event, StepStatus
+from backend_api.domain.agent.events import Event, StepStatus, TodoStatus
 from backend_api.domain.conversation.entity import Run
 from backend_api.domain.sandbox.entity import SandboxStatus
 from backend_api.interfaces.http.schemas import AnswerBody, Time
@@ -87,6 +87,12 @@ class PlanStateBody(AnswerBody):
     steps: list[PlanStepBody]
 
 
+class TodoBody(AnswerBody):
+    content: str
+    status: TodoStatus
+    active_form: str
+
+
 class StateBody(AnswerBody):
     session: SessionBody
     messages: list[dict[str, Any]]
@@ -96,7 +102,8 @@ class StateBody(AnswerBody):
     plan: PlanStateBody | None
     """What the agent is about to do and did, as `plan.updated` told last."""
     tasks: tuple[dict[str, Any], ...] = ()
-    todos: tuple[dict[str, Any], ...] = ()
+    todos: list[TodoBody]
+    """The agent's own working list, as `todos.updated` told last."""
     resources: tuple[dict[str, Any], ...] = ()
     usage: UsageBody
     sandbox: SandboxBody
@@ -111,6 +118,7 @@ class StateBody(AnswerBody):
             has_more=state.has_more,
             run=run_fields(state.run) if state.run else None,
             plan=PlanStateBody.model_validate(state.plan) if state.plan else None,
+            todos=[TodoBody.model_validate(todo) for todo in state.todos],
             usage=UsageBody.model_validate(state.usage),
             sandbox=SandboxBody.of(state.sandbox, seq=state.session.last_seq),
             last_seq=state.session.last_seq,
