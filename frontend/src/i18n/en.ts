@@ -137,6 +137,7 @@ export default {
     count: '{over} of {all} steps',
     status: { pending: 'Open', in_progress: 'At work', done: 'Done', skipped: 'Skipped' },
   },
+  todos: { label: 'To-do list of the agent', count: '{over} of {all} to-dos' },
   preset: { label: 'What the agent is to be', choose: 'Preset: {name}' },
   options: {
     title: 'How the agent works here',
@@ -190,6 +191,8 @@ export default {
       text7: 'Think about green tea',
       title8: 'Read a long answer',
       text8: 'Give me a long answer about green tea',
+      title9: 'Keep an eye on its to-do list',
+      text9: 'Make a to-do list for a tea party',
     },
     demoTalk: {
       title1: 'Be asked something',

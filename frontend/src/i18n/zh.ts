@@ -138,6 +138,7 @@ const zh: typeof en = {
     count: '{all} 步中已完成 {over} 步',
     status: { pending: '未开始', in_progress: '进行中', done: '已完成', skipped: '已跳过' },
   },
+  todos: { label: '智能体的待办清单', count: '{all} 项待办中已完成 {over} 项' },
   preset: { label: '让智能体做什么', choose: '预设：{name}' },
   options: {
     title: '智能体在这里如何工作',
@@ -191,6 +192,8 @@ const zh: typeof en = {
       text7: '想一想绿茶',
       title8: '读一篇长回答',
       text8: '写一篇关于绿茶的长文',
+      title9: '看看它的待办清单',
+      text9: '列一份茶会的待办清单',
     },
     demoTalk: {
       title1: '让它问你',

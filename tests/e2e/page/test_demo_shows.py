@@ -69,6 +69,11 @@ async def test_each_example_of_the_front_page_shows_its_part(stack: Stack) -> No
         await titled(page, "Thinking about green tea")
         await page.close()
 
+        page = await begun(browser, stack, "Keep an eye on its to-do list")
+        await expect(page.get_by_text("2 of 4 to-dos")).to_be_visible(timeout=PATIENT_MS)
+        await titled(page, "A to-do list: a tea party")
+        await page.close()
+
         page = await begun(browser, stack, "Read a long answer")
         await expect(transcript(page).get_by_text("That is all I can say about green tea.")).to_be_visible(
             timeout=PATIENT_MS

@@ -1,11 +1,12 @@
 // @vitest-environment jsdom
-import { render, screen } from '@testing-library/vue'
-import { describe, expect, it } from 'vitest'
+import { cleanup, render, screen, within } from '@testing-library/vue'
+import { afterEach, describe, expect, it } from 'vitest'
 import { i18n } from '@/i18n'
 import type { WireEvent } from '@/api/types'
-import { planOutcome, presentStep, stepsOver } from './plan'
+import { linesOver, planOutcome, presentLine, stepLine, todoLine } from './plan'
 import PlanSteps from './PlanSteps.vue'
 import { reduce } from './reducer'
+import TodoList from './TodoList.vue'
 import { emptyTranscript } from './transcript'
 
 const at = '2026-01-01T00:00:00.000Z'
@@ -21,6 +22,8 @@ const steps = [
 function after(...events: object[]) {
   return events.reduce<typeof emptyTranscript>((state, event) => reduce(state, event as WireEvent), emptyTranscript)
 }
+
+afterEach(cleanup)
 
 describe('a plan', () => {
   it('waits until it is decided, and then says what became of it', () => {
@@ -62,14 +65,58 @@ describe('the steps of a plan', () => {
     expect(after({ ...first, steps }, { ...first, seq: 2 }).steps).toEqual([])
   })
   it('say how many are over and which comes next', () => {
-    expect(stepsOver([...steps])).toBe(2)
-    expect(presentStep([...steps])?.title).toBe('Write')
-    expect(presentStep([])).toBeUndefined()
+    const lines = steps.map(stepLine)
+    expect(linesOver(lines)).toBe(2)
+    expect(presentLine(lines)?.text).toBe('Write')
+    expect(presentLine([])).toBeUndefined()
   })
   it('are read with their status and result', () => {
     render(PlanSteps, { props: { steps: [...steps] }, global: { plugins: [i18n] } })
     expect(screen.getByRole('status').textContent).toBe('2 of 3 steps')
     expect(screen.getByText('3 files')).toBeTruthy()
     expect(screen.getByText('Skipped:', { exact: false })).toBeTruthy()
+  })
+})
+
+const todos = [
+  { content: 'Dig', status: 'completed', active_form: 'Digging' },
+  { content: 'Plant', status: 'in_progress', active_form: 'Planting' },
+  { content: 'Water', status: 'pending', active_form: 'Watering' },
+] as const
+
+describe('the todos', () => {
+  const told = { ...envelope, seq: 1, type: 'todos.updated', todos }
+  function shown(list: readonly (typeof todos)[number][]) {
+    return render(TodoList, { props: { todos: [...list] }, global: { plugins: [i18n] } })
+  }
+  it('are those that were told last, beside the steps of the plan', () => {
+    expect(after(told).todos).toEqual(todos)
+    const state = after({ ...envelope, seq: 1, type: 'plan.updated', steps }, { ...told, seq: 2 })
+    expect([state.steps, state.todos]).toEqual([steps, todos])
+    expect(after(told, { ...told, seq: 2, todos: [] }).todos).toEqual([])
+  })
+  it('of an agent below are not those of the one that the person talks to', () => {
+    expect(after(told, { ...told, seq: 2, todos: [], agent_id: 'agent_1' }).todos).toEqual(todos)
+  })
+  it('say how many are completed and what is at work, in the words for that', () => {
+    shown(todos)
+    expect(screen.getByRole('status').textContent).toBe('1 of 3 to-dos')
+    expect(screen.getByText('Planting')).toBeTruthy()
+    expect(screen.queryByText('Watering')).toBeNull()
+  })
+  it('are read one by one with their status', () => {
+    shown(todos)
+    const list = screen.getByRole('list', { name: 'To-do list of the agent', hidden: true })
+    const lines = within(list).getAllByRole('listitem', { hidden: true })
+    expect(lines.map((line) => line.textContent?.trim())).toEqual(['Done: Dig', 'At work: Plant', 'Open: Water'])
+  })
+  it('say what comes next where nothing is at work, and nothing where all are completed', () => {
+    expect(todoLine(todos[2]).whileAtWork).toBe('')
+    shown([todos[0], todos[2]])
+    expect(screen.getByText('Water', { selector: 'summary *' })).toBeTruthy()
+    cleanup()
+    shown([todos[0]])
+    expect(screen.getByRole('status').textContent).toBe('1 of 1 to-dos')
+    expect(screen.queryByText('Dig', { selector: 'summary *' })).toBeNull()
   })
 })

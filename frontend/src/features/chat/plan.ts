@@ -9,14 +9,36 @@ export function planOutcome({ decision, by }: NonNullable<PlanItem['decided']>):
       : 'plan.rejected'
 }
 
-type Steps = Transcript['steps']
+type Step = Transcript['steps'][number]
 
-/** How many of the steps need nothing more. */
-export function stepsOver(steps: Steps): number {
-  return steps.filter(({ status }) => status === 'done' || status === 'skipped').length
+/** A step of a plan or a todo, as it is shown. */
+export interface WorkLine {
+  readonly text: string
+  readonly status: Step['status']
+  readonly result: string
+  /** How the agent says it while it is at it; empty where it does not. */
+  readonly whileAtWork: string
 }
 
-/** The step that is at work, else the next one; undefined where all are over. */
-export function presentStep(steps: Steps): Steps[number] | undefined {
-  return steps.find(({ status }) => status === 'in_progress') ?? steps.find(({ status }) => status === 'pending')
+export function stepLine({ title, status, result }: Step): WorkLine {
+  return { text: title, status, result, whileAtWork: '' }
+}
+
+export function todoLine({ content, status, active_form: active }: Transcript['todos'][number]): WorkLine {
+  return {
+    text: content,
+    status: status === 'completed' ? 'done' : status,
+    result: '',
+    whileAtWork: status === 'in_progress' ? active : '',
+  }
+}
+
+/** How many need nothing more. */
+export function linesOver(lines: readonly WorkLine[]): number {
+  return lines.filter(({ status }) => status === 'done' || status === 'skipped').length
+}
+
+/** The one at work, else the next one; undefined where all are over. */
+export function presentLine(lines: readonly WorkLine[]): WorkLine | undefined {
+  return lines.find(({ status }) => status === 'in_progress') ?? lines.find(({ status }) => status === 'pending')
 }

@@ -44,6 +44,10 @@ ALL = (
     "ask_user",
     "exit_plan_mode",
     "plan_update",
+    "todo_write",
+    "todo_add",
+    "todo_complete",
+    "utc_now",
 )
 
 
@@ -226,11 +230,12 @@ SHOWN = [
     ["task", "task"],
     ["think"],
     [],
+    ["todo_write", "utc_now", "todo_write", "think", "todo_complete", "todo_add"],
 ]
 
 
 @pytest.mark.parametrize("language", ["en.ts", "zh.ts"])
-@pytest.mark.parametrize("example", range(8))
+@pytest.mark.parametrize("example", range(9))
 async def test_each_example_of_the_front_page_shows_its_part_in_the_language_it_is_asked_in(
     language: str, example: int
 ) -> None:

@@ -99,6 +99,18 @@ PLANS: tuple[tuple[re.Pattern[str], Plan], ...] = (
     ),
     (
         _pattern(
+            r"^(?:please\s+)?(?:make|write|keep)\s+(?:me\s+)?a\s+to-?\s?do\s+list(?:\s+(?:for|about)\s+(?P<topic>.{1,100}))?[.!]?$"
+        ),
+        shows.todo_step,
+    ),
+    (
+        _pattern(
+            r"^请?(?:列|写|做|记)(?:一个|一份)?(?:(?:关于)?(?P<topic>.{1,100}?)的?)?待办(?:清单|列表|事项)[。.!！]?$"
+        ),
+        shows.todo_step,
+    ),
+    (
+        _pattern(
             r"^(?:please\s+)?(?:show\s+me\s+(?:what\s+you\s+can\s+do|your\s+computer|around)|"
             r"(?:(?:give|show)\s+me|take\s+me\s+on|start|begin)\s+(?:a|the)\s+(?:short\s+)?tour|(?:a\s+|the\s+)?tour\b)"
         ),

@@ -22,6 +22,10 @@ class ShownWords:
     think_done: str
     compact: str
     compact_done: str
+    todo: str
+    todo_work: tuple[tuple[str, str], ...]
+    todo_next: str
+    todo_done: str
     long: str
     titles: dict[str, str]
 
@@ -47,6 +51,17 @@ ENGLISH_SHOWN = ShownWords(
     compact_done=(
         "Done: what stands above the line is still yours to read, and I know the summary of it. The gauge beside the "
         "message shows how full my context is."
+    ),
+    todo="I write down what there is to do for {topic}, and keep the list up to date while I work.",
+    todo_work=(
+        ("Look at the clock", "Looking at the clock"),
+        ("Think about {topic}", "Thinking about {topic}"),
+        ("Tell what came of it", "Telling what came of it"),
+    ),
+    todo_next="Ask what comes next",
+    todo_done=(
+        "Two of my to-dos are done. What is left stays in the list above the message, also when our conversation is "
+        "summed up or you come back tomorrow."
     ),
     long="""\
 # A long answer about {topic}
@@ -108,6 +123,7 @@ That is all I can say about {topic}.""",
         "long": "A long answer about {about}",
         "think": "Thinking about {about}",
         "compact": "A summed-up conversation",
+        "todo": "A to-do list: {about}",
     },
 )
 
@@ -126,6 +142,10 @@ CHINESE_SHOWN = ShownWords(
     think_done="关于{topic}，我想过了，只是脚本能想的有限。在消息框下面的选项里打开“思考”，就能在回答上方展开我想的内容。",
     compact="我来总结这段对话，然后从摘要继续；原来的内容您都能看到。",
     compact_done="完成：横线以上的内容您仍然可以阅读，而我记得的是它的摘要。消息框旁边的刻度显示上下文用了多少。",
+    todo="我先列出关于{topic}要做的事，一边做一边更新这份清单。",
+    todo_work=(("看看时间", "正在看时间"), ("想一想{topic}", "正在想{topic}"), ("说说结果", "正在说结果")),
+    todo_next="问问接下来做什么",
+    todo_done="有两项已经完成。剩下的留在消息框上方的清单里，总结对话之后或者明天再来，它都还在。",
     long="""\
 # 关于{topic}的长回答
 
@@ -183,6 +203,7 @@ $$T(t) = T_0 + (T_1 - T_0) e^{-kt}$$
         "long": "关于{about}的长回答",
         "think": "想一想{about}",
         "compact": "总结过的对话",
+        "todo": "待办清单：{about}",
     },
 )
 

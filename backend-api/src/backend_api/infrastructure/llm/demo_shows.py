@@ -1,8 +1,9 @@
 """What the demo model does so that each part of the page can be tried: other agents, a picture, a long answer,
-thinking, and a conversation that is summed up."""
+thinking, a to-do list, and a conversation that is summed up."""
 
 from __future__ import annotations
 
+from backend_api.domain.agent.model import ToolRequest
 from backend_api.infrastructure.llm.demo_scene import Scene, Step, call_of, fenced, outcome
 from backend_api.infrastructure.llm.demo_show_texts import shown_words
 from backend_api.infrastructure.llm.demo_texts import TOUR_PAGE
@@ -61,6 +62,39 @@ def compact_step(scene: Scene) -> Step:
         return Step(text=words.compact_done)
     focus = _named(scene, "focus")
     return Step(text=words.compact, calls=(call_of(scene, "compact", **({"focus": focus} if focus else {})),))
+
+
+def todo_step(scene: Scene) -> Step:
+    """Keeps a list of what there is to do, and leaves a part of it."""
+    words = shown_words(scene.words)
+    topic = _named(scene, "topic") or words.topic
+    match scene.step:
+        case 0:
+            return Step(text=words.todo.format(topic=topic), calls=(_todos(scene, topic, 0),))
+        case 1:
+            return Step(text="", calls=(call_of(scene, "utc_now"),))
+        case 2:
+            thinks = call_of(scene, "think", thought=words.thought.format(topic=topic))
+            return Step(text="", calls=(_todos(scene, topic, 1), thinks))
+        case 3:
+            calls = (call_of(scene, "todo_complete", number=2), call_of(scene, "todo_add", content=words.todo_next))
+            return Step(text="", calls=calls)
+        case _:
+            return outcome(scene, words.todo_done)
+
+
+def _todos(scene: Scene, topic: str, at_work: int) -> ToolRequest:
+    """All of them; those before the one that is `at_work` are completed."""
+    work = shown_words(scene.words).todo_work
+    todos = [
+        {
+            "content": content.format(topic=topic),
+            "activeForm": active.format(topic=topic),
+            "status": "completed" if at < at_work else "in_progress" if at == at_work else "pending",
+        }
+        for at, (content, active) in enumerate(work)
+    ]
+    return call_of(scene, "todo_write", todos=todos)
 
 
 def _named(scene: Scene, group: str) -> str:
