@@ -9,7 +9,6 @@ from typing import Any
 
 from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
 from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
-from backend_api.domain.agent.capabilities.todos import TODOS
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import (
     ContextCompacted,
@@ -147,7 +146,7 @@ async def test_it_stands_in_the_summary_by_its_numbers_and_is_gone_on_with_after
     stage = Stage()
     session = await stage.open_session(title="named")
     info = replace(SCRIPTED, context_window=5_000)
-    async with working(worker_for(stage, model, Box(), info=info, table=having(TODOS))):
+    async with working(worker_for(stage, model, Box(), info=info)):
         await stage.until_finished(await stage.say(session, "plant a tree"))
     after = model.requests[3].turns[0]
     assert isinstance(after, NoteTurn)

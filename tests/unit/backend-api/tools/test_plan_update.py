@@ -21,6 +21,11 @@ async def test_each_call_tells_all_steps() -> None:
     assert "1 done, 0 in_progress, 1 pending" in done.output
 
 
+def test_of_several_calls_in_one_answer_the_last_one_is_told_last() -> None:
+    assert PLAN_UPDATE.spec.effect == "notes"
+    assert PLAN_UPDATE.spec.read_only, "so that nobody is asked, and plan mode has it"
+
+
 @pytest.mark.parametrize(
     ("steps", "fault"),
     [
