@@ -120,6 +120,24 @@ async def test_the_steps_stand_beside_a_summary_as_they_were_told_last(scripted:
 
 
 @in_any_form
+async def test_what_it_has_to_do_stands_beside_a_summary_by_its_numbers(scripted: Scripted, api: ApiClient) -> None:
+    session = await api.new_session(title="named")
+    todos = [{"content": "Buy a spade", "status": "completed"}, {"content": "Dig"}]
+    scripted.answer(calls(call("todo_write", todos=todos)))
+    await api.ask(session, "plant a tree")
+    scripted.answer(
+        Answer(status=413, message="Payload Too Large"),
+        Answer(texts=("They want a tree.",)),
+        calls(call("todo_complete", number=2)),
+    )
+    events = await api.ask(session, "go on")
+    assert (events[-1]["status"], succeeded(events)) == ("completed", [True])
+    read = said_in(scripted.last())
+    for words in ("They want a tree.", "1. [completed] Buy a spade", "2. [pending] Dig", "Completed: Dig."):
+        assert words in read
+
+
+@in_any_form
 async def test_calls_that_change_something_wait_for_approval_and_each_is_decided_once(
     scripted: Scripted, api: ApiClient
 ) -> None:
