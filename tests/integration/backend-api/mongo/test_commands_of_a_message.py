@@ -63,7 +63,7 @@ class Listener(monitoring.CommandListener):
         if self.commands is None:
             return
         name = event.command_name
-        if name == "hello":  # how a client looks after its server, by time and not by message
+        if name in ("hello", "setParameter"):  # how a client looks after its server, by time and not by message
             return
         collection = event.command.get(name)
         self.commands.append(f"{name} {collection}" if isinstance(collection, str) else name)
