@@ -21,8 +21,8 @@ from pathlib import Path
 import httpx
 import uvloop
 
-from load import paced_model, talk, talkers
-from setting import ROOT, machine
+from load import talk, talkers
+from setting import ROOT, machine, paced_model
 from support.fleet import SOURCES, Fleet, Shape, run_fleet
 
 EVERY_MS = 40

@@ -44,14 +44,14 @@ def cost(tree: Path) -> Figures:
 
 def first_token(tree: Path) -> Figures:
     return _summaries(
-        run_script(tree, tree / "bench" / "first_token.py"), r"^(first token, (?:alone|10 .+?)): (p50.+)$"
+        run_script(tree, HERE / "bench" / "first_token.py"), r"^(first token, (?:alone|10 .+?)): (p50.+)$"
     )
 
 
 def load(tree: Path) -> Figures:
     figures: Figures = {}
     for fleet in ("2", "2+2"):
-        said = run_script(tree, tree / "bench" / "load.py", "--fleet", fleet)
+        said = run_script(tree, HERE / "bench" / "load.py", "--fleet", fleet)
         figures |= _summaries(said, r"^  spread: (100 sessions, first token): (p50.+)$", f"{fleet}: ")
         ours = re.search(r"spread: .*?([\d.]+) ms of ours", said)
         figures[f"{fleet}: ms of ours a message with 250 pieces of text"] = float(ours.group(1)) if ours else 0.0

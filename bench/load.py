@@ -12,12 +12,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,7 +25,7 @@ import httpx
 import psutil
 import uvloop
 
-from setting import ROOT, machine, percentile, summary
+from setting import machine, paced_model, percentile, summary
 from support.fleet import Fleet, Shape, run_fleet
 
 EVERY_MS = 20
@@ -226,18 +223,6 @@ async def soak(
         print(f"  after {(time.monotonic() - began) / 60:.1f} min: memory (MiB): {usage.mib()}", flush=True)
 
 
-@contextmanager
-def paced_model(deltas: int, every_ms: int = EVERY_MS) -> Iterator[str]:
-    command = [sys.executable, str(ROOT / "bench" / "paced_model.py"), "--deltas", str(deltas)]
-    process = subprocess.Popen([*command, "--every-ms", str(every_ms)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        process.wait(10)
-
-
 async def run_load(options: argparse.Namespace) -> None:
     settings = {
         "LLM_PROVIDER": "openai",
@@ -254,7 +239,7 @@ async def run_load(options: argparse.Namespace) -> None:
     print(machine())
     for size in options.fleet:
         print(f"{NAMES[size]}, {options.sessions} sessions, one piece of text each {EVERY_MS} ms:")
-        with tempfile.TemporaryDirectory() as folder, paced_model(options.deltas) as url:
+        with tempfile.TemporaryDirectory() as folder, paced_model(options.deltas, EVERY_MS) as url:
             async with run_fleet(Path(folder), SHAPES[size], {**settings, "OPENAI_BASE_URL": url}) as fleet:
                 if options.pids:
                     print({member.name: member.pid for member in fleet.services}, flush=True)

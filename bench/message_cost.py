@@ -25,8 +25,8 @@ import pymongo
 import redis
 import uvloop
 
-from load import NAMES, SHAPES, Talker, Usage, paced_model, talk, talkers
-from setting import ROOT, machine
+from load import EVERY_MS, NAMES, SHAPES, Talker, Usage, talk, talkers
+from setting import ROOT, machine, paced_model
 from support.fleet import Fleet, run_fleet
 
 IDLE_S = 5.0
@@ -119,7 +119,7 @@ async def measure(fleet: Fleet, options: argparse.Namespace) -> dict[str, float]
 async def run_load(options: argparse.Namespace) -> None:
     print(machine(), ROOT)
     for size in options.fleet:
-        with tempfile.TemporaryDirectory() as folder, paced_model(options.deltas) as url:
+        with tempfile.TemporaryDirectory() as folder, paced_model(options.deltas, EVERY_MS) as url:
             async with run_fleet(Path(folder), SHAPES[size], {**SETTINGS, "OPENAI_BASE_URL": url}) as fleet:
                 if options.pids:
                     print({member.name: member.pid for member in fleet.services}, flush=True)

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(os.environ.get("BENCH_ROOT", Path(__file__).parents[1])).resolve()
+HERE = Path(__file__).resolve().parent
+ROOT = Path(os.environ.get("BENCH_ROOT", HERE.parent)).resolve()
 """The checkout that is measured."""
 for part in ("tests", "contracts/src", "service-kit/src", "backend-api/src", "sandbox-manager/src", "tool-api/src"):
     sys.path.insert(0, str(ROOT / part))
@@ -21,15 +22,14 @@ from support.stack import Stack, run_stack  # noqa: E402
 
 
 @contextmanager
-def model_server(*, deltas: int, delay_ms: float = 0.0) -> Iterator[str]:
-    """A model server in a process of its own that answers everything with `deltas` pieces; yields its address."""
-    command = [sys.executable, "-m", "support.model_server", "--deltas", str(deltas), "--delay-ms", str(delay_ms)]
-    server = subprocess.Popen(command, cwd=ROOT / "tests", stdout=subprocess.PIPE, text=True)
+def paced_model(deltas: int, every_ms: float) -> Iterator[str]:
+    """The address of a model server in a process of its own that answers everything with `deltas` pieces; the same one
+    for every checkout that is measured."""
+    command = [sys.executable, str(HERE / "paced_model.py"), "--deltas", str(deltas), "--every-ms", str(every_ms)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert server.stdout is not None
-        found = re.search(r"http://\S+", server.stdout.readline())
-        assert found is not None, "the model server did not say where it listens"
-        yield found.group(0)
+        yield server.stdout.readline().strip()
     finally:
         server.terminate()
         server.wait(10)
@@ -38,11 +38,11 @@ def model_server(*, deltas: int, delay_ms: float = 0.0) -> Iterator[str]:
 @contextmanager
 def scripted_stack(*, deltas: int, delay_ms: float = 0.0) -> Iterator[Stack]:
     """A local stack whose model is the scripted server."""
-    with model_server(deltas=deltas, delay_ms=delay_ms) as url, tempfile.TemporaryDirectory() as folder:
+    with paced_model(deltas, delay_ms) as url, tempfile.TemporaryDirectory() as folder:
         settings = {
             "LLM_PROVIDER": "openai",
             "OPENAI_API_KEY": "sk-scripted",
-            "OPENAI_BASE_URL": url if url.endswith("/v1") else f"{url}/v1",
+            "OPENAI_BASE_URL": url,
             "MODEL": "scripted",
             "MAX_TOKEN_BUDGET": "100000000",
             "RATE_LIMIT_MESSAGES_PER_MINUTE": "1000000",

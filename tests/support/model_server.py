@@ -4,7 +4,7 @@
 Anthropic does, all streaming. What they refuse is refused (`model_rules.py`). Each other request takes the next
 scripted `Answer`; after the last one `respond` answers from what was asked, or the default. One for a title stands
 aside, as it comes when nobody waits for it: it is among the `title_requests`, and answered with `title`. As a command
-(`python -m support.model_server --port 9000 --deltas 2000`) it serves one fixed answer, for benchmarks.
+(`python -m support.model_server --port 9000 --deltas 2000`) it serves one fixed answer.
 """
 
 from __future__ import annotations
