@@ -98,8 +98,9 @@ def test_a_background_process_of_an_earlier_command_survives_a_later_end(
     endpoint: RunningEndpoint, seconds: str
 ) -> None:
     endpoint.call("shell_exec", command=f"sleep {seconds} &", shell="keep")
+    # A shell that was forked becomes the command a moment later.
+    await_true(lambda: len(processes_with(f"sleep {seconds}")) == 1)
     mine = processes_with(f"sleep {seconds}")
-    assert len(mine) == 1
     endpoint.call("shell_exec", command="sleep 100", shell="keep", timeout_s=1)
     assert processes_with(f"sleep {seconds}") == mine
     endpoint.call("shell_exec", command="kill $!", shell="keep")
