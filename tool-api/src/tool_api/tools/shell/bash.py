@@ -148,7 +148,12 @@ class Bash:
         if processes.ignores(self.pid, signal.SIGINT):
             await self._kill(self._mark)
             return False
-        os.kill(self.pid, signal.SIGINT)
+        try:
+            os.kill(self.pid, signal.SIGINT)
+        except ProcessLookupError:
+            # It ended in this moment; what it started may still run.
+            await self._kill(self._mark)
+            return False
         await processes.end_processes(self.pid, self._mark, self._since_ticks)
         if await command.wait(_INTERRUPT_WAIT_S):
             # What bash managed to start between the two looks.
