@@ -129,6 +129,20 @@ async def test_a_problem_of_the_manager_gives_its_detail() -> None:
         await manager.client().ensure("s", "u")
 
 
+async def test_an_answer_that_is_none_of_the_managers_says_what_to_look_at() -> None:
+    """Such as the page a proxy before the manager answers with."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, html="<!doctype html><title>Welcome</title>")
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://manager")
+    client = SandboxManagerClient(http)
+    known = await Manager(READY).client().ensure("s", "u")
+    for call in (client.ensure("s", "u"), client.status("s"), client.renew("s"), client.token(known, list(Scope))):
+        with pytest.raises(SandboxUnavailableError, match="SANDBOX_MANAGER_URL"):
+            await call
+
+
 async def test_an_unreachable_manager_is_unavailable() -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused")

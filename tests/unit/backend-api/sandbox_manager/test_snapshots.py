@@ -57,6 +57,13 @@ async def test_a_problem_of_the_manager_keeps_its_meaning(status: int, error: ty
     assert manager.forgotten == ["s"]
 
 
+async def test_an_answer_that_is_none_of_the_managers_says_what_to_look_at() -> None:
+    snapshots = Manager(200, "Welcome").snapshots()
+    for call in (snapshots.kept("s", "u"), snapshots.create("s", "u", "one"), snapshots.restore("s", "u", "n1")):
+        with pytest.raises(SandboxUnavailableError, match="SANDBOX_MANAGER_URL"):
+            await call
+
+
 @pytest.mark.parametrize("answers_at", [3, None], ids=["there is one", "there is none"])
 async def test_a_manager_of_another_engine_is_passed_by(answers_at: int | None) -> None:
     calls: list[str] = []

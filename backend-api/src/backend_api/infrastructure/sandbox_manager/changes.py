@@ -12,6 +12,7 @@ from backend_api.domain.agent.events import Notice, SandboxState, SandboxUpdated
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.domain.sandbox.changes import ChangeCursor, DiskWarning, SandboxChange
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
+from backend_api.infrastructure.sandbox_manager.rest import parse
 from contracts.sandboxes import Sandbox as WireSandbox
 from contracts.sandboxes import SandboxList
 from contracts.sandboxes import SandboxStatus as WireStatus
@@ -75,7 +76,7 @@ class ManagerSandboxChanges:
         response = await self._http.get("/sandboxes")
         if not response.is_success:
             raise SandboxUnavailableError(_UNREACHABLE)
-        for sandbox in SandboxList.model_validate_json(response.content).items:
+        for sandbox in parse(SandboxList, response).items:
             for change in _changes_of(sandbox):
                 yield change
 

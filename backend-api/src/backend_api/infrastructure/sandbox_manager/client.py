@@ -22,6 +22,7 @@ from backend_api.infrastructure.sandbox_manager.rest import (
     REACH_FOR_S,
     UNREACHED,
     ask_manager,
+    parse,
     raise_for,
 )
 from backend_api.infrastructure.sandbox_manager.start_announcer import Announce, StartAnnouncer, unannounced
@@ -124,7 +125,7 @@ class SandboxManagerClient:
         sandbox = max(found, key=lambda one: one.generation)
         if sandbox.status is WireStatus.QUEUED:
             response = await self._send("GET", f"/sandboxes/{sandbox.id}")  # this one knows its place in the line
-            sandbox = WireSandbox.model_validate_json(response.content) if response.is_success else sandbox
+            sandbox = parse(WireSandbox, response) if response.is_success else sandbox
         return _status(sandbox)
 
     async def renew(self, session_id: str) -> SandboxStatus:
@@ -133,7 +134,7 @@ class SandboxManagerClient:
             if response.status_code in (404, 409):
                 self.forget_session(session_id)
             raise_for(response)
-            return _status(WireSandbox.model_validate_json(response.content))
+            return _status(parse(WireSandbox, response))
         raise SandboxUnavailableError("There is no computer to keep running. Start it first.")
 
     async def keep_alive(self, session_id: str) -> None:
@@ -172,7 +173,7 @@ class SandboxManagerClient:
         if response.status_code in (404, 409):
             self.forget(sandbox)
         raise_for(response)
-        token = EndpointToken.model_validate_json(response.content)
+        token = parse(EndpointToken, response)
         if token.generation != sandbox.generation:
             self.forget(sandbox)
             raise SandboxUnavailableError("The computer was rebuilt in the meantime. Try again.")
@@ -200,7 +201,7 @@ class SandboxManagerClient:
         deadline = self._clock() + START_DEADLINE_S
         response = await self._send("POST", "/sandboxes", json={"session_id": session_id, "user_id": user_id})
         raise_for(response)
-        sandbox = WireSandbox.model_validate_json(response.content)
+        sandbox = parse(WireSandbox, response)
         try:
             return await self._past_waiting(sandbox, deadline, queue_until)
         except asyncio.CancelledError:
@@ -235,7 +236,7 @@ class SandboxManagerClient:
             before = sandbox.status
             response = await self._send("GET", f"/sandboxes/{sandbox.id}", params={"wait_ms": str(wait_ms)})
             raise_for(response)
-            sandbox = WireSandbox.model_validate_json(response.content)
+            sandbox = parse(WireSandbox, response)
         waited_in_vain = before is WireStatus.QUEUED and sandbox.status is WireStatus.FAILED
         return sandbox, sandbox.status is not WireStatus.READY and sandbox.retryable and not waited_in_vain
 
@@ -243,7 +244,7 @@ class SandboxManagerClient:
         params = {"session_id": session_id}
         response = await self._send("GET", "/sandboxes", reach_for_s=reach_for_s, params=params)
         raise_for(response)
-        return SandboxList.model_validate_json(response.content).items
+        return parse(SandboxList, response).items
 
     async def _send(self, method: str, path: str, *, reach_for_s: float | None = None, **fields: Any) -> httpx.Response:
         reach_for_s = self._reach_for_s if reach_for_s is None else reach_for_s

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
 from backend_api.infrastructure.context_headers import add_context_headers
@@ -18,6 +18,11 @@ REACH_FOR_S = 15.0
 RETRY_S = 60
 PASSING = frozenset({"registry_unavailable", "sandbox_busy"})
 UNREACHED = "The service that runs the computers can't be reached. Try again in a moment."
+UNUSABLE = (
+    "The service that runs the computers answered with something else than was asked for. Try again in a moment; if "
+    "that does not help, whoever runs this installation should check that `SANDBOX_MANAGER_URL` leads to it."
+)
+AnswerT = TypeVar("AnswerT", bound=BaseModel)
 
 
 def manager_http(url: str, token: str) -> httpx.AsyncClient:
@@ -69,3 +74,12 @@ def raise_for(response: httpx.Response) -> None:
         after = response.headers.get("retry-after", "")
         raise SandboxLimitError(detail, retry_after_s=int(after) if after.isdecimal() and len(after) < 6 else RETRY_S)
     raise SandboxUnavailableError(detail)
+
+
+def parse(model: type[AnswerT], response: httpx.Response) -> AnswerT:
+    """What an answer that is a success says. Raises `SandboxUnavailableError` where it is none of the manager's, such
+    as the page of a proxy."""
+    try:
+        return model.model_validate_json(response.content)
+    except ValidationError as error:
+        raise SandboxUnavailableError(UNUSABLE) from error

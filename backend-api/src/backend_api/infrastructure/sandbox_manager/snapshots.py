@@ -10,7 +10,7 @@ import httpx
 
 from backend_api.domain.sandbox.errors import SandboxUnavailableError
 from backend_api.domain.sandbox.snapshots import KeptSnapshots, Snapshot, SnapshotNotFoundError, SnapshotRefusedError
-from backend_api.infrastructure.sandbox_manager.rest import REACH_FOR_S, UNREACHED, problem_of
+from backend_api.infrastructure.sandbox_manager.rest import REACH_FOR_S, UNREACHED, parse, problem_of
 from contracts.workspaces import Snapshot as WireSnapshot
 from contracts.workspaces import SnapshotList
 
@@ -34,7 +34,7 @@ class ManagerSnapshots:
         self._reach_for_s = reach_for_s
 
     async def kept(self, session_id: str, user_id: str) -> KeptSnapshots:
-        found = SnapshotList.model_validate_json((await self._send("GET", session_id, user_id)).content)
+        found = parse(SnapshotList, await self._send("GET", session_id, user_id))
         return KeptSnapshots(items=[_snapshot(one) for one in found.items], max_count=found.max_count)
 
     async def create(self, session_id: str, user_id: str, name: str) -> Snapshot:
@@ -72,7 +72,7 @@ class ManagerSnapshots:
 
 
 def _read(response: httpx.Response) -> Snapshot:
-    return _snapshot(WireSnapshot.model_validate_json(response.content))
+    return _snapshot(parse(WireSnapshot, response))
 
 
 def _snapshot(wire: WireSnapshot) -> Snapshot:
