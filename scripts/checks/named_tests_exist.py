@@ -1,4 +1,4 @@
-"""Every test that a page of the documentation names exists."""
+"""Every test that a page of the documentation names exists, and every folder of tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("docs/security.md", "docs/agent-tests.md")
+PAGES = (
+    "docs/security.md",
+    "docs/agent-tests.md",
+    *sorted(page.relative_to(ROOT).as_posix() for page in (ROOT / "docs/decisions").glob("*.md")),
+)
 _NAMED = re.compile(r"`([\w./-]*?)(?:::(\w+))?`")
 
 
@@ -24,6 +28,8 @@ def missing(page: str) -> list[str]:
             if not texts:
                 found.append(file)
             text = "\n".join(texts)
+        elif file.startswith("tests/") and not (ROOT / file).exists():
+            found.append(file)
         if name and not re.search(rf"^(async )?def {name}\(", text, re.MULTILINE):
             found.append(f"{file}::{name}")
     return found
