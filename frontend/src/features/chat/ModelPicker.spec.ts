@@ -2,15 +2,17 @@
 import { userEvent } from '@testing-library/user-event'
 import { cleanup, render, screen } from '@testing-library/vue'
 import { createPinia, setActivePinia } from 'pinia'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ModelInfo } from '@/api/types'
 import { useModels } from '@/features/settings'
 import { i18n } from '@/i18n'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
 import ModelPicker from './ModelPicker.vue'
 
 beforeEach(() => setActivePinia(createPinia()))
 afterEach(() => {
   cleanup()
+  vi.unstubAllGlobals()
   i18n.global.locale.value = 'en'
 })
 
@@ -39,6 +41,14 @@ describe('ModelPicker', () => {
     cleanup()
     expect(await open(real, true)).toEqual(['Model MOpenAI', 'Models and keys…'])
     expect(screen.getByText(/the rest from the next answer on/)).toBeTruthy()
+  })
+  it('asks again for the models when it is opened after they could not be had', async () => {
+    let isUp = false
+    startFakeServer({ 'GET /models': () => (isUp ? json([demo, real]) : problem(503, 'unavailable')) })
+    await useModels().load()
+    isUp = true
+    await open(demo, false)
+    expect(await screen.findByRole('menuitem', { name: /Model M/ })).toBeTruthy()
   })
   it('names the provider, unless another service speaks its protocol', async () => {
     expect((await open({ ...real, is_official: false }, false))[0]).toBe('Model MOpenAI-compatible service')
