@@ -9,7 +9,9 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, async_playwright
+from playwright.async_api import Browser, Locator, Page, async_playwright, expect
+
+from support.stack import Stack
 
 WIDE = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -73,6 +75,12 @@ def composer(page: Page) -> Locator:
 
 def transcript(page: Page) -> Locator:
     return page.get_by_role("log")
+
+
+async def opened(page: Page, stack: Stack, session: str) -> None:
+    """That conversation of the stack is shown."""
+    await page.goto(f"{stack.base_url}/s/{session}")
+    await expect(composer(page)).to_be_visible()
 
 
 async def say(page: Page, text: str) -> None:

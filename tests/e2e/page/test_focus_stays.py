@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import Locator, expect
 
 from support.api_client import ApiClient
-from support.page import PHONE, WIDE, chromium, composer, say, transcript
+from support.page import PHONE, WIDE, chromium, composer, opened, say, transcript
 from support.stack import Stack
 
 PATIENT_MS = 60_000
@@ -16,11 +16,6 @@ OPTIONS = "How the agent works here"
 async def press(button: Locator) -> None:
     await button.focus()
     await button.press("Enter")
-
-
-async def opened(page: Page, stack: Stack, session: str) -> None:
-    await page.goto(f"{stack.base_url}/s/{session}")
-    await expect(composer(page)).to_be_visible()
 
 
 @pytest.mark.timeout(180)

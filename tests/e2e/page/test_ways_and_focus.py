@@ -5,18 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from playwright.async_api import Locator, Page, Route, expect
+from playwright.async_api import Locator, Route, expect
 
 from support.api_client import ApiClient
-from support.page import PHONE, WIDE, chromium, composer, say, transcript
+from support.page import PHONE, WIDE, chromium, composer, opened, say, transcript
 from support.stack import Stack
 
 PATIENT_MS = 60_000
-
-
-async def opened(page: Page, stack: Stack, session: str) -> None:
-    await page.goto(f"{stack.base_url}/s/{session}")
-    await expect(composer(page)).to_be_visible()
 
 
 @pytest.mark.timeout(180)
