@@ -108,6 +108,13 @@ describe('an approval', () => {
       'constructor',
     ])
   })
+  it('prints whole numbers that a number of the page would round', () => {
+    const given = { call_id: 'c', name: 'shell_exec', arguments: { id: 9007199254740993n, list: [2n ** 64n] } }
+    const item = { ...asked(4), calls: [given] }
+    const { container } = render(ApprovalCard, { props: { item, sessionId: 's' }, global: { plugins: [i18n] } })
+    expect(container.textContent).toContain('9007199254740993')
+    expect(container.textContent).toContain('18446744073709551616')
+  })
   it('says whose work it is for, where another agent asks', () => {
     const props = { item: asked(4), sessionId: 's', task: 'count {the} @:files' }
     render(ApprovalCard, { props, global: { plugins: [i18n] } })

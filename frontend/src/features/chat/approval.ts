@@ -1,3 +1,4 @@
+import { printExact } from '@/api/exactNumbers'
 import { allSeen } from '@/shared/lib/unseen'
 import type { ApprovalDecision } from './transcript'
 
@@ -16,7 +17,7 @@ export function shownArguments(given: Readonly<Record<string, unknown>>): ShownA
   return Object.entries(given)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
-      const text = allSeen(typeof value === 'string' ? value : JSON.stringify(value, null, 1))
+      const text = allSeen(typeof value === 'string' ? value : printExact(value))
       return { name: allSeen(name), text, length: text.length > LONG ? text.length : null }
     })
 }

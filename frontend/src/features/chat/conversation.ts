@@ -1,6 +1,7 @@
 import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
-import { call } from '@/api/client'
+import { call, callRaw } from '@/api/client'
+import { parseEvents } from '@/api/exactNumbers'
 import { ApiError } from '@/api/problems'
 import { openStream, type StreamHandle, type StreamState } from '@/api/stream'
 import type { SandboxState, SessionState, WireEvent } from '@/api/types'
@@ -111,7 +112,8 @@ export const useConversation = defineStore('conversation', () => {
   async function loadHistory(id: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       const query = { format: 'json', after: state.lastSeq, limit: PAGE }
-      const page = await call<EventPage>('GET', `/sessions/${id}/events`, { query, signal })
+      const answer = await callRaw('GET', `/sessions/${id}/events`, { query, signal })
+      const page = parseEvents<EventPage>(await answer.text())
       if (signal.aborted) return
       const before = state.lastSeq
       state = page.items.reduce(reduce, state)
@@ -139,7 +141,7 @@ export const useConversation = defineStore('conversation', () => {
       restHiddenMs: 60_000,
       path: `/sessions/${id}/events`,
       query: () => ({ after: state.lastSeq }),
-      onMessage: (message) => take(JSON.parse(message.data) as WireEvent),
+      onMessage: (message) => take(parseEvents<WireEvent>(message.data)),
       onState: (next, error) => {
         streamState.value = next
         streamError.value = error

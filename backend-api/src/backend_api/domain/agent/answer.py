@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -40,6 +41,8 @@ class _Thought:
     texts: list[str] = field(default_factory=list[str])
     signature: str | None = None
     opaque: str | None = None
+    since: float = field(default_factory=time.perf_counter)
+    duration_ms: int | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -115,13 +118,13 @@ class Answer:
         match part:
             case TextPart():
                 if part.text:
-                    self._is_thinking = False
+                    self._end_thought()
                     self._texts.append(part.text)
                     self.live.show_text(self.message_id, part.text)
             case ThinkingPart():
                 self._add_thinking(part)
             case ToolCallPart():
-                self._is_thinking = False
+                self._end_thought()
                 self.calls.append(part.request)
             case UsagePart():
                 self.last_call = part.usage
@@ -139,7 +142,8 @@ class Answer:
         self.context_tokens = self.last_call.input + self.last_call.output
         if self.context_tokens:
             self.live.show_context(self.context_tokens, model.context_window)
-        self.last_call, self._is_thinking = Usage(), False
+        self._end_thought()
+        self.last_call = Usage()
 
     def cut_call(self, model: ModelInfo) -> Usage:
         """What its calls used, the last one cut: as far as that was told."""
@@ -157,6 +161,7 @@ class Answer:
                 message_id=thought.id,
                 text="".join(thought.texts),
                 effort=self.thinking,
+                duration_ms=thought.duration_ms,
                 turn=self.turn,
                 signature=thought.signature,
                 opaque=thought.opaque,
@@ -195,7 +200,13 @@ class Answer:
             self.live.show_thinking(thought.id, part.text)
         if part.signature is not None:
             thought.signature = part.signature if len(part.signature) <= MAX_OPAQUE_CHARACTERS else None
-            self._is_thinking = False
         if part.opaque is not None:
             thought.opaque = part.opaque if len(part.opaque) <= MAX_OPAQUE_CHARACTERS else None
+        if part.signature is not None or part.opaque is not None:
+            self._end_thought()
+
+    def _end_thought(self) -> None:
+        if self._is_thinking:
+            thought = self._thoughts[-1]
+            thought.duration_ms = round((time.perf_counter() - thought.since) * 1000)
             self._is_thinking = False

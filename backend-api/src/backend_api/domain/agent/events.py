@@ -155,7 +155,7 @@ class ThinkingDelta:
 class ThinkingCompleted(OfAgent):
     """`signature` and `opaque` go back to the provider unchanged, and are not shown; `offset` is the number of code
     points of the answer's text before it, and `continued` the number of continuations; `seen_seq` is the last message
-    the model had read."""
+    the model had read. `duration_ms` is the time from its first piece to its end, and null for one that was cut."""
 
     type: Literal["thinking.completed"] = "thinking.completed"
     message_id: str
