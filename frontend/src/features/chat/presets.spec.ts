@@ -47,6 +47,9 @@ describe('presets', () => {
     expect([presets.hasComputer('chat'), presets.hasComputer(null)]).toEqual([false, true])
     startFakeServer({ 'GET /presets': () => problem(503, 'unavailable') })
     await presets.load()
+    expect(presets.find('chat')?.id).toBe('chat')
+    startFakeServer({ 'GET /presets': () => json([]) })
+    await presets.retry()
     expect(presets.list).toEqual([])
   })
   it('speak the language of the page where they know it', () => {

@@ -1,31 +1,15 @@
 import { defineStore } from 'pinia'
-import { computed, ref } from 'vue'
+import { computed } from 'vue'
 import { call } from '@/api/client'
 import type { ModelInfo } from '@/api/types'
+import { offered } from './offered'
 
 /** Models on offer. */
 export const useModels = defineStore('models', () => {
-  const list = ref<ModelInfo[]>([])
-  const hasAnswered = ref(false)
-  const hasFailed = ref(false)
-  /** Whether it was asked for, also in vain: until then nothing is to be said of what is on offer. */
-  const isKnown = computed(() => hasAnswered.value || list.value.length > 0)
-
-  /** What was known stays where the server can't say. */
-  async function load(): Promise<void> {
-    try {
-      const answer = await call<ModelInfo[] | { items: ModelInfo[] }>('GET', '/models')
-      list.value = Array.isArray(answer) ? answer : answer.items
-      hasFailed.value = false
-    } catch {
-      hasFailed.value = true
-    }
-    hasAnswered.value = true
-  }
-  /** Asks again where the last answer did not come. */
-  async function retry(): Promise<void> {
-    if (hasFailed.value) await load()
-  }
+  const { list, hasAnswered, isKnown, load, retry } = offered(async () => {
+    const answer = await call<ModelInfo[] | { items: ModelInfo[] }>('GET', '/models')
+    return Array.isArray(answer) ? answer : answer.items
+  })
   const standard = computed(() => list.value.find((model) => model.is_default) ?? list.value[0] ?? null)
 
   function find(id: string | null | undefined): ModelInfo | null {

@@ -1,19 +1,12 @@
 import { defineStore } from 'pinia'
-import { computed, ref } from 'vue'
+import { computed } from 'vue'
 import { call } from '@/api/client'
 import type { PresetInfo, PresetText } from '@/api/types'
+import { offered } from './offered'
 
 /** Presets on offer. */
 export const usePresets = defineStore('presets', () => {
-  const list = ref<PresetInfo[]>([])
-  const hasAnswered = ref(false)
-  /** Whether it was asked for, also in vain: until then nothing is to be said of what is on offer. */
-  const isKnown = computed(() => hasAnswered.value || list.value.length > 0)
-
-  async function load(): Promise<void> {
-    list.value = await call<PresetInfo[]>('GET', '/presets').catch(() => [])
-    hasAnswered.value = true
-  }
+  const { list, hasAnswered, isKnown, load, retry } = offered(() => call<PresetInfo[]>('GET', '/presets'))
   const standard = computed(() => list.value.find((preset) => preset.is_default) ?? null)
 
   /** The one of that name, else the one that a conversation has then; null while none is known. */
@@ -25,7 +18,7 @@ export const usePresets = defineStore('presets', () => {
     return find(id)?.has_computer ?? true
   }
 
-  return { list, hasAnswered, isKnown, standard, load, find, hasComputer }
+  return { list, hasAnswered, isKnown, standard, load, retry, find, hasComputer }
 })
 
 /** What a person reads of a preset, in the language of the page as far as it is written in that. */

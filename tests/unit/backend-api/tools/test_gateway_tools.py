@@ -85,7 +85,9 @@ async def test_a_link_is_made_and_its_fault_is_a_result() -> None:
         return SignedLink(url=f"/api/files/{session_id}-{user_id}-{expires_s}", expires_at=NOON)
 
     box = LocalTools([generate_download_url(sign)])
-    assert [tool.spec.needs_computer for tool in await box.tools(ANY)] == [True]
+    (tool,) = await box.tools(ANY)
+    assert tool.spec.needs_computer
+    assert not tool.spec.read_only, "plan mode and agents that only read must not give a file away"
     assert "/api/files/s-u-60" in (await call(box, "generate_download_url", path="a", expires_s=60)).output
     missing = await call(box, "generate_download_url", path="none")
     assert (missing.success, missing.output) == (False, "There is no file none.")

@@ -56,4 +56,6 @@ def generate_download_url(sign: LinkSigner) -> Tool:
         phrase="Making a link for {path}",
         needs_computer=True,
         run_call=run_call,
+        # It changes no file, but whoever has the link reads one without a log-in.
+        effect="writes",
     )
