@@ -211,6 +211,7 @@ export default {
     loading: 'Opening the conversation…',
     missing: 'This conversation is not here',
     missingText: 'It was deleted, or belongs to another account.',
+    missingDraft: 'What you were writing is kept for your next conversation.',
     failed: 'The conversation could not be opened',
     thinkingNow: 'Thinking',
     thought: 'Thought about it',

@@ -212,6 +212,7 @@ const zh: typeof en = {
     loading: '正在打开对话…',
     missing: '找不到这个对话',
     missingText: '它已被删除，或属于其他账号。',
+    missingDraft: '你正在写的内容已保留，可在下一个对话中继续。',
     failed: '无法打开对话',
     thinkingNow: '正在思考',
     thought: '思考过程',

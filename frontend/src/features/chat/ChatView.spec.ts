@@ -11,6 +11,7 @@ import { json, openFakeStream, problem, startFakeServer } from '@/shared/testing
 import { aPreset } from '@/shared/testing/presets'
 import ChatView from './ChatView.vue'
 import { useConversation } from './conversation'
+import { keepDraft, recallDraft } from './drafts'
 
 const SESSION = {
   title: '',
@@ -48,6 +49,16 @@ describe('ChatView', () => {
   it('offers to write where a conversation may begin', async () => {
     await show(null)
     expect(field()).not.toBeNull()
+  })
+  it('keeps what was being written in a conversation that is gone for the next one, and says so', async () => {
+    keepDraft(null, null, 'begun')
+    keepDraft(null, 's', 'half a thought')
+    await show('s')
+    expect(screen.getByText('What you were writing is kept for your next conversation.')).toBeTruthy()
+    expect([recallDraft(null, null), recallDraft(null, 's')]).toEqual(['begun\n\nhalf a thought', ''])
+    cleanup()
+    await show('s')
+    expect(screen.queryByText(/^What you were writing/)).toBeNull()
   })
   it('says on the start page too that one is offline, and that a first message waits', async () => {
     vi.spyOn(navigator, 'onLine', 'get').mockReturnValue(false)

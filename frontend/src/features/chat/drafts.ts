@@ -38,6 +38,15 @@ export function trayOf(writer: string | null, sessionId: string | null): UploadT
   return tray
 }
 
+/** The conversation is gone: what was being written there is for the next one. Answers whether there was anything. */
+export function moveDraft(writer: string | null, sessionId: string): boolean {
+  const text = recallDraft(writer, sessionId)
+  if (text.trim() === '') return false
+  keepDraft(writer, null, [recallDraft(writer, null), text].filter(Boolean).join('\n\n'))
+  keepDraft(writer, sessionId, '')
+  return true
+}
+
 /** The conversation has begun: what was written and attached for it goes along. */
 export function adoptDraft(writer: string | null, sessionId: string): void {
   keepDraft(writer, sessionId, recallDraft(writer, null))
