@@ -10,6 +10,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import docker
 import httpx
@@ -84,6 +85,10 @@ def sandbox_image() -> str:
 
 def why_no_docker() -> str | None:
     """Why sandboxes can't be containers here; None when they can."""
+    address = urlsplit(os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock")
+    # The SDK leaves a socket behind that could not be connected, which fails whatever test comes next.
+    if address.scheme == "unix" and not Path(address.path).exists():
+        return f"no Docker engine answers: there is no {address.path}"
     try:
         with closing(docker.from_env()) as client:
             client.ping()  # pyright: ignore[reportUnknownMemberType] - the driver leaves it untyped
