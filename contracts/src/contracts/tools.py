@@ -32,6 +32,10 @@ MAX_OUTPUT_CHARACTERS = 1_000_000
 MAX_LISTED = 5000
 """Entries of one folder that are told of."""
 MAX_CHANGED_PATHS = 1000
+MAX_INSTRUCTIONS = 8
+"""Folders of one call whose instructions are told."""
+MAX_INSTRUCTION_CHARACTERS = 8_000
+"""Of one folder's instructions; what comes after is left out, which is said at their end."""
 
 # What is told by a sandbox is somebody else's: every text, list and number of it has a bound. The bounds lie well above
 # what the tool API says, so that none of them is ever met by an honest one.
@@ -166,13 +170,24 @@ Display = Annotated[
 ]
 
 
+class FolderInstructions(BaseModel):
+    """How work in a folder and below it is to be done, as its `AGENTS.md` (`path`) says."""
+
+    path: Path
+    text: str = Field(min_length=1, max_length=MAX_INSTRUCTION_CHARACTERS)
+
+
 class ToolResult(BaseModel):
-    """What the model reads (`output`) and what the UI shows (`display`)."""
+    """What the model reads (`output`) and what the UI shows (`display`). `instructions` are those of the folders it
+    worked in, from the workspace down."""
 
     success: bool
     output: Text
     display: Display | None = None
     changed_paths: list[Path] = Field(default_factory=list[Path], max_length=MAX_CHANGED_PATHS)
+    instructions: list[FolderInstructions] = Field(
+        default_factory=list[FolderInstructions], max_length=MAX_INSTRUCTIONS
+    )
     duration_ms: Milliseconds = 0
 
 

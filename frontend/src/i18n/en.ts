@@ -321,6 +321,7 @@ export default {
   },
   notice: {
     length: 'The answer was cut at the length limit. Ask for the rest to go on.',
+    instructions: 'Follows the instructions in {path}.',
     compaction_failed: 'The conversation could not be summed up. It goes on as it is.',
     max_turns: 'The run used up its {turns} steps. Send a message to go on.',
     model_fallback: 'The model could not be asked. {model} answers instead.',

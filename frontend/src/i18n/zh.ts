@@ -321,6 +321,7 @@ const zh: typeof en = {
   },
   notice: {
     length: '回答达到长度上限，被截断了。可以让它继续。',
+    instructions: '按照 {path} 中的说明工作。',
     compaction_failed: '无法总结这段对话，对话照原样继续。',
     max_turns: '这次运行已用完 {turns} 个步骤，发送一条消息即可继续。',
     model_fallback: '所选模型无法使用，改由 {model} 回答。',

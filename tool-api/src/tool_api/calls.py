@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from contracts.tools import MAX_OUTPUT_CHARACTERS, OutputFrame, ToolResult
+from contracts.tools import MAX_OUTPUT_CHARACTERS, FolderInstructions, OutputFrame, ToolResult
 from tool_api import measures
 from tool_api.errors import ConflictError
 from tool_api.tools.tool import AnyTool, Arguments, CallContext, failed
 
 _CANCEL_WAIT_S = 5.0
+_INSTRUCTIONS_S = 1.0
+InstructionsOf = Callable[[ToolResult], list[FolderInstructions]]
+"""Blocking; the instructions that hold for what a call worked on."""
+
+
+def no_instructions(_: ToolResult) -> list[FolderInstructions]:
+    """Of nothing."""
+    return []
 
 
 class LiveOutput:
@@ -80,8 +90,9 @@ class Call:
 class Calls:
     """The running calls by id; an async context manager that cancels them at its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, instructions_of: InstructionsOf = no_instructions) -> None:
         self._running: dict[str, Call] = {}
+        self._instructions_of = instructions_of
 
     async def __aenter__(self) -> Calls:
         return self
@@ -105,7 +116,7 @@ class Calls:
         live = LiveOutput()
         context = CallContext(call_id=call_id, deadline=time.monotonic() + limit_s, write_output=live.write)
         task = asyncio.get_running_loop().create_task(
-            _run(tool, context, arguments, limit_s, live), name=f"call {call_id}"
+            self._run(tool, context, arguments, limit_s, live), name=f"call {call_id}"
         )
         call = self._running[call_id] = Call(task=task, live=live)
 
@@ -121,6 +132,17 @@ class Calls:
         call = self._running.get(call_id)
         if call is not None:
             await call.cancel()
+
+    async def _run(
+        self, tool: AnyTool, context: CallContext, arguments: Arguments, limit_s: float, live: LiveOutput
+    ) -> ToolResult:
+        result = await _run(tool, context, arguments, limit_s, live)
+        instructions: list[FolderInstructions] = []
+        # What was done is done, and its result not held up by a folder that can't be read.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_INSTRUCTIONS_S):
+                instructions = await asyncio.to_thread(self._instructions_of, result)
+        return result.model_copy(update={"instructions": instructions}) if instructions else result
 
 
 async def _run(

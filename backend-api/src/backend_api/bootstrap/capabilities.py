@@ -9,6 +9,7 @@ from backend_api.domain.agent.capabilities.computer import COMPUTER
 from backend_api.domain.agent.capabilities.continuation import CONTINUATION
 from backend_api.domain.agent.capabilities.current_date import CURRENT_DATE
 from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
+from backend_api.domain.agent.capabilities.folder_instructions import FOLDER_INSTRUCTIONS
 from backend_api.domain.agent.capabilities.identity import IDENTITY
 from backend_api.domain.agent.capabilities.instructions import INSTRUCTIONS
 from backend_api.domain.agent.capabilities.old_results import old_results
@@ -58,6 +59,7 @@ def capabilities(
         PICTURES,
         old_results(min_tokens=micro_compact_min_tokens),
         CURRENT_DATE,
+        FOLDER_INSTRUCTIONS,
         DENIED_TOOLS,
         approval(expires_s=approval_timeout_s),
         compaction(threshold=compact_threshold),

@@ -1,9 +1,11 @@
 // @vitest-environment jsdom
 import { render } from '@testing-library/vue'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { WireEvent } from '@/api/types'
 import { i18n, setLanguage } from '@/i18n'
 import NoteLine from './NoteLine.vue'
-import type { NoteItem } from './transcript'
+import { reduce } from './reducer'
+import { emptyTranscript, type NoteItem } from './transcript'
 
 const note = (fields: Partial<NoteItem>): NoteItem => ({
   kind: 'note',
@@ -30,6 +32,13 @@ describe('a note', () => {
     setLanguage('zh')
     expect(shown(full)).toMatch(/占满允许的 10,240 MB/)
     expect(shown({ ...full, code: 'computer.disk_filling' })).toMatch(/10,240 MB.*80%/)
+  })
+  it('about instructions names their file, with every character of its path', () => {
+    const found = { type: 'instructions.found', seq: 1, at: '', session_id: 's', run_id: 'r', text: 'Tabs.' }
+    const state = reduce(emptyTranscript, { ...found, path: 'a\u202E/AGENTS.md' } as WireEvent)
+    expect(state.items.map((item) => shown(item as NoteItem))).toEqual([
+      'Follows the instructions in a⟨U+202E⟩/AGENTS.md.',
+    ])
   })
   it('of an unknown code, or of none, is said as the server says it', () => {
     setLanguage('zh')

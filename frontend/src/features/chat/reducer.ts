@@ -2,6 +2,7 @@ import type { MessageDeltaEvent, RunFinishedEvent, ThinkingDeltaEvent, ToolOutpu
 import { withModelCall } from '@/features/traces'
 import { countPoints } from '@/shared/lib/codepoints'
 import { keepTail, layPiece } from '@/shared/lib/pieces'
+import { allSeen } from '@/shared/lib/unseen'
 import { asking, finished, started, toolItem } from './calls'
 import { isAwaited, withSandboxEvent } from './computerState'
 import { isLaterThan } from './order'
@@ -137,6 +138,12 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
     }
     case 'usage.updated':
       return { ...state, usage: event.usage, contextTokens: event.context || state.contextTokens }
+    case 'instructions.found':
+      return append(state, {
+        ...note(key, 'notice', event.path),
+        code: 'instructions',
+        params: { path: allSeen(event.path) },
+      })
     case 'notice':
       return append(state, { ...note(key, 'notice', event.text), code: event.code, params: event.params })
     case 'error':

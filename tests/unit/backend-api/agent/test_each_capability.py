@@ -157,6 +157,13 @@ async def current_date(table: Table) -> None:
     assert "Today is " in (await table.told(SAID)).notes()
 
 
+async def folder_instructions(table: Table) -> None:
+    conversation = Conversation(
+        turns=[], seen_seq=1, next_turn=1, is_answered=False, instructions={"AGENTS.md": "Tabs."}
+    )
+    assert ["Tabs." in note.text for note in Capabilities(table(), ANY).notes(conversation)].count(True) == 1
+
+
 async def denied_tools(table: Table) -> None:
     assert (await table.told(call("same"), SAID, options={"denied_tools": ["same"]})).box.started == []
 
@@ -203,6 +210,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "pictures": pictures,
     "old results": old_results,
     "current date": current_date,
+    "folder instructions": folder_instructions,
     "denied tools": denied_tools,
     "approval": approval,
     "compaction": compaction,

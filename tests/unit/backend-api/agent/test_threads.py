@@ -19,6 +19,7 @@ from backend_api.domain.agent.events import (
     ContextNote,
     ContextOpened,
     Event,
+    InstructionsFound,
     MessageCompleted,
     MessageUser,
     Notice,
@@ -76,6 +77,8 @@ def says(agent: str | None, kind: str, number: int) -> StoredPayload:
             return ContextNote(kind="day", text=f"{agent} is told {number}", agent_id=agent)
         case "todos":
             return TodosUpdated(todos=[Todo(content=f"{agent} {number}", status="pending")], agent_id=agent)
+        case "found":
+            return InstructionsFound(path=f"{number % 3}", text=f"{agent} finds {number}", agent_id=agent)
         case "opening":
             return replace(OPENED, epoch=number + 1, agent_id=agent)
         case "usage":
@@ -86,7 +89,9 @@ def says(agent: str | None, kind: str, number: int) -> StoredPayload:
             return Notice(text=f"{agent} notes", agent_id=agent)
 
 
-KINDS = st.sampled_from(["text", "think", "call", "result", "note", "opening", "usage", "notice", "todos", "person"])
+KINDS = st.sampled_from(
+    ["text", "think", "call", "result", "note", "opening", "usage", "notice", "todos", "found", "person"]
+)
 
 
 def log_of(steps: list[tuple[str | None, str]]) -> list[Event]:

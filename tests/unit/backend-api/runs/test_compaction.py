@@ -88,8 +88,10 @@ async def test_above_the_threshold_it_goes_on_from_a_summary_with_its_last_step_
     before, asked, after = model.requests[1:]
     assert list(asked.turns[: len(before.turns)]) == list(before.turns), "so that what was cached of it counts"
     assert (asked.system, asked.tools) == (before.system, before.tools)
-    summary, said, step, result = after.turns
+    summary, said, step, result, day = after.turns
     assert isinstance(summary, NoteTurn)
+    assert isinstance(day, NoteTurn)
+    assert day.text.startswith("Today is "), "what it was told of it is gone with what was summed up"
     assert "They want it looked at" in summary.text
     assert said == UserTurn(text="look at it")
     assert isinstance(step, AssistantTurn)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from tool_api.access import Access
@@ -12,6 +13,7 @@ from tool_api.bootstrap.settings import Settings
 from tool_api.calls import Calls
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
+from tool_api.files.folder_instructions import instructions_for
 from tool_api.http.services import Services
 from tool_api.registry import tool_table
 from tool_api.tools.browser.controller import BrowserController
@@ -40,7 +42,8 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         shells = await stack.enter_async_context(
             Shells(settings.workspace, display=lambda: desktop.display if desktop is not None else None)
         )
-        calls = await stack.enter_async_context(Calls())
+        workspace = Workspace(settings.workspace)
+        calls = await stack.enter_async_context(Calls(partial(instructions_for, workspace)))
         disk = DiskWatch(settings.workspace, settings.sandbox_disk_bytes, settings.sandbox_max_files)
         tools = tool_table(
             shells=ShellController(
@@ -62,7 +65,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             tools=tools,
             calls=calls,
             shells=shells,
-            workspace=Workspace(settings.workspace),
+            workspace=workspace,
             desktop=desktop,
             keep_alive=KeepAliveResponder(
                 access=access,

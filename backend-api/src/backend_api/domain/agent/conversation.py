@@ -27,7 +27,8 @@ class Conversation:
     `chosen` is what the session chose by now. `context_tokens` are those that the last model call read and wrote, 0
     where that is not known, `last_calls` the last ones of tools since a person said something. The first
     `closed_turns` stand for all up to the event `through_seq`, and are what a summary replaces; it `is_compacted`
-    until the next opening, and `is_just_compacted` until the next answer. `todos` is the agent's own working list."""
+    until the next opening, and `is_just_compacted` until the next answer. `todos` is the agent's own working list, and
+    `instructions` are those of folders it came to work in, by the paths of their files."""
 
     turns: list[Turn]
     seen_seq: int
@@ -56,6 +57,7 @@ class Conversation:
     compaction_wanted: CompactionWanted | None = None
     plan: KnownPlan = NO_PLAN
     todos: Sequence[Todo] = ()
+    instructions: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def unread_from(self) -> int:

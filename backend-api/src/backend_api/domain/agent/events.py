@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 16
+VOCABULARY_VERSION = 17
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -372,6 +372,16 @@ class TodosUpdated(OfAgent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InstructionsFound(OfAgent):
+    """How work in a folder and below it is to be done, as the file at `path` says: the agent came to work there, or the
+    file was changed since."""
+
+    type: Literal["instructions.found"] = "instructions.found"
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilesChanged:
     type: Literal["files.changed"] = "files.changed"
     paths: list[str]
@@ -431,8 +441,15 @@ class ContextNote(OfAgent):
     is what it knows."""
 
     type: Literal["context.note"] = "context.note"
-    kind: Literal["day", "resume", "turns", "repetition"]
+    kind: Literal["day", "resume", "turns", "repetition", "instructions"]
     text: str
+    about: str = ""
+    """What of several of a kind it tells of, such as a file's path: each of them is known by itself."""
+
+    @property
+    def key(self) -> str:
+        """What it takes the place of, once told."""
+        return f"{self.kind} {self.about}" if self.about else self.kind
 
 
 NOTES_OF_A_RUN = ("turns", "repetition")
@@ -641,6 +658,7 @@ StoredPayload = (
     | PlanDecided
     | PlanUpdated
     | TodosUpdated
+    | InstructionsFound
     | FilesChanged
     | ContextOpened
     | ContextNote

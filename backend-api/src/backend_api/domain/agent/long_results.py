@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from backend_api.domain.agent.conversation import Conversation
 from backend_api.domain.agent.events import ToolCalled
@@ -34,11 +34,13 @@ async def not_kept(called: ToolCalled, output: str) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
     """The window of a model as the results of a step find it: the conversation before them, of which its provider said
-    that the last answer read and wrote `read` tokens, 0 where it did not tell, and `calls` that share what is left."""
+    that the last answer read and wrote `read` tokens, 0 where it did not tell, and `calls` that share what is left.
+    `instructions` are those of folders that the agent knows by now, by their files' paths."""
 
     conversation: Conversation
     calls: int
     read: int = 0
+    instructions: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

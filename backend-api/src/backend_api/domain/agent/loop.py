@@ -170,7 +170,7 @@ class AgentLoop:
             preface += [Recorded(payload=told) for told in self.capabilities.told(conversation, opened)]
             conversation = conversation.reopened(opened)
         notes = [*self.capabilities.notes(conversation), *([last.note] if last is not None else [])]
-        fresh = [note for note in notes if conversation.notes.get(note.kind) != note.text]
+        fresh = [note for note in notes if conversation.notes.get(note.key) != note.text]
         preface += [Recorded(payload=note) for note in fresh]
         sent = self.capabilities.project(conversation)
         request = ModelRequest(

@@ -19,6 +19,7 @@ from backend_api.domain.agent.events import (
     ContextNote,
     ContextOpened,
     Event,
+    InstructionsFound,
     MessageCompleted,
     MessageUser,
     Notice,
@@ -33,6 +34,7 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     UsageUpdated,
 )
+from backend_api.domain.agent.folder_instructions import remember
 from backend_api.domain.agent.known_plan import PlanFold
 from backend_api.domain.agent.model import NoteTurn, ToolTurn, Turn, UserTurn
 from backend_api.domain.agent.pictures import PICTURE_TYPES, Picture
@@ -79,6 +81,7 @@ class Thread:
         self._plan = PlanFold()
         self.todos: Sequence[Todo] = ()
         """The agent's own working list."""
+        self._instructions: dict[str, str] = {}
         self._context_tokens = 0
         self._last_calls = LastCalls()
         self._seq = 0
@@ -142,9 +145,11 @@ class Thread:
                 self._compacts_alone = event.run_id
             case ContextNote() as note:
                 self._notes.append(NoteTurn(text=note.text))
-                self._known[note.kind] = note.text
+                self._known[note.key] = note.text
             case TodosUpdated(todos=todos):
                 self.todos = todos
+            case InstructionsFound() as found:
+                remember(found, self._instructions)
             case UsageUpdated() as used:
                 self._context_tokens = used.context
             case RunFinished():
@@ -207,6 +212,7 @@ class Thread:
             compaction_wanted=_together(self._wanted),
             plan=self._plan.known(),
             todos=self.todos,
+            instructions={**self._instructions},
         )
 
     def apply_of_another(self, event: Event) -> None:
@@ -252,6 +258,8 @@ class Thread:
         last = next((turn for turn in reversed(self._closed) if isinstance(turn, UserTurn)), None)
         self._closed = [summary, *([last] if last is not None else [])]
         self._pictures, self._results, self._context_tokens = [], [], 0
+        # What it was told otherwise is gone with the turns it stood in, and told again.
+        self._known = {kind: text for kind, text in self._known.items() if kind in NOTES_OF_A_RUN}
         if self._opened is not None:
             self._opened = replace(self._opened, pictures=0, replaced=0)
         self._opened_at, self._is_compacted = 0, True

@@ -22,6 +22,7 @@ from backend_api.domain.agent.events import (
     ToolFinished,
     ToolStarted,
 )
+from backend_api.domain.agent.folder_instructions import new_instructions
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.long_results import ResultLimits, Room
 from backend_api.domain.agent.model import ToolRequest
@@ -87,7 +88,12 @@ class ToolRunner:
     async def run_calls(self, announced: Sequence[Announced], conversation: Conversation, read: int = 0) -> list[Wait]:
         """Run recorded calls of a turn that `read` and wrote so many tokens, 0 where that is not known; answers what
         those wait for that have no result yet. Raises `UnavailableError` where the place they run in can't be had."""
-        room = Room(conversation=conversation, calls=len(announced), read=read)
+        room = Room(
+            conversation=conversation,
+            calls=len(announced),
+            read=read,
+            instructions={**conversation.instructions},
+        )
         waits: list[Wait] = []
         announced = [call for call in announced if call.broken is None]
         asking = [call for call in announced if call.asks is not None]
@@ -178,6 +184,7 @@ class ToolRunner:
             case Waits():
                 await self._finish(call.called, Done(success=False, output=NOT_ASKED.format(name=call.called.name)))
             case Done() as done:
+                done = replace(done, events=[*done.events, *new_instructions(done.instructions, room.instructions)])
                 await self._finish(call.called, await self.limits.fitted(call.called, done, room))
 
     async def _judged_now(self, calls: Sequence[Announced], asking: list[Announced]) -> list[Announced]:

@@ -84,10 +84,19 @@ class ToolCall:
         return round((time.perf_counter() - self._since) * 1000) if self.has_begun else 0
 
 
+@dataclass(frozen=True, slots=True)
+class FolderInstructions:
+    """What the file at `path` says of work in its folder and below."""
+
+    path: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
     """What the tool gave (`output`) and what the UI shows; `body` is the whole kept beside (bytes, media type), and
-    its `events` are stored in the transaction of the result. The model reads the output, or what is `read` of it."""
+    its `events` are stored in the transaction of the result. The model reads the output, or what is `read` of it, and
+    afterwards the `instructions` of the folders it worked in that it does not know yet."""
 
     success: bool
     output: str
@@ -97,6 +106,7 @@ class Done:
     body_media_type: str = "text/plain"
     changed_paths: list[str] = field(default_factory=list[str])
     events: Sequence[StoredPayload] = ()
+    instructions: Sequence[FolderInstructions] = ()
     duration_ms: int = 0
 
 

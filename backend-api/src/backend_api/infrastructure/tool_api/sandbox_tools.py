@@ -15,7 +15,7 @@ import httpx
 from opentelemetry.trace import Span, SpanKind
 from pydantic import BaseModel, Field, TypeAdapter
 
-from backend_api.domain.agent.tools import Done, ToolCall
+from backend_api.domain.agent.tools import Done, FolderInstructions, ToolCall
 from backend_api.domain.sandbox.content import image_type
 from backend_api.domain.sandbox.entity import Sandbox, Scope
 from backend_api.domain.sandbox.errors import SandboxLostError, SandboxUnavailableError
@@ -182,6 +182,11 @@ def outcome_of(result: ToolResult) -> Done:
         body=image,
         body_media_type=media_type or "text/plain",
         changed_paths=[path for path in result.changed_paths if len(path) <= MAX_PATH_CHARACTERS][:MAX_CHANGED],
+        instructions=[
+            FolderInstructions(path=one.path, text=one.text)
+            for one in result.instructions
+            if len(one.path) <= MAX_PATH_CHARACTERS
+        ],
         duration_ms=result.duration_ms,
     )
 

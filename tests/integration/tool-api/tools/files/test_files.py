@@ -26,6 +26,19 @@ def test_a_written_file_reads_back_with_the_folders_it_needs(endpoint: RunningEn
     assert endpoint.call("file_read", path=f"{endpoint.workspace}/{name}/deep/note.txt").success
 
 
+def test_a_result_tells_the_instructions_of_the_folders_it_is_from(endpoint: RunningEndpoint, name: str) -> None:
+    folder = endpoint.workspace / name / "src"
+    folder.mkdir(parents=True)
+    (folder / "AGENTS.md").write_text("Tabs, 不要空格.")
+    for result in (
+        endpoint.call("file_write", path=f"{name}/src/a.py", content="x"),
+        endpoint.call("file_read", path=f"{name}/src/a.py"),
+        endpoint.call("shell_exec", command=f"cd {endpoint.workspace}/{name}/src && ls", shell=name),
+    ):
+        assert [(one.path, one.text) for one in result.instructions] == [(f"{name}/src/AGENTS.md", "Tabs, 不要空格.")]
+    assert endpoint.call("file_list", path=name).instructions == []
+
+
 def test_writing_keeps_the_mode_and_leaves_no_temporary_file(endpoint: RunningEndpoint, name: str) -> None:
     folder = endpoint.workspace / name
     folder.mkdir()
