@@ -137,6 +137,12 @@ export default {
     count: '{over} of {all} steps',
     status: { pending: 'Open', in_progress: 'At work', done: 'Done', skipped: 'Skipped' },
   },
+  tasks: {
+    label: 'Tasks of this conversation',
+    count: '{over} of {all} tasks',
+    owner: 'Assigned to {owner}',
+    blocked: 'Blocked by {ids}',
+  },
   todos: { label: 'To-do list of the agent', count: '{over} of {all} to-dos' },
   preset: { label: 'What the agent is to be', choose: 'Preset: {name}' },
   options: {

@@ -138,6 +138,12 @@ const zh: typeof en = {
     count: '{all} 步中已完成 {over} 步',
     status: { pending: '未开始', in_progress: '进行中', done: '已完成', skipped: '已跳过' },
   },
+  tasks: {
+    label: '本对话的任务',
+    count: '{all} 项任务中已完成 {over} 项',
+    owner: '负责人：{owner}',
+    blocked: '等待 {ids} 完成',
+  },
   todos: { label: '智能体的待办清单', count: '{all} 项待办中已完成 {over} 项' },
   preset: { label: '让智能体做什么', choose: '预设：{name}' },
   options: {

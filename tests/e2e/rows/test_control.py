@@ -106,6 +106,54 @@ async def test_it_keeps_a_list_of_what_it_has_to_do_by_the_rules_of_one(scripted
     assert (await api.json("GET", f"/sessions/{other}/state"))["todos"] == []
 
 
+async def test_the_parts_of_its_work_are_tasks_that_wait_for_each_other_and_stand_in_its_workspace(
+    scripted: Scripted, api: ApiClient
+) -> None:
+    session = await api.new_session(title="named", options={"enable_approval": False})
+    scripted.answer(
+        calls(call("task_create", subject="Dig", activeForm="Digging"), call("task_create", subject="Plant 树")),
+        calls(
+            call("shell_exec", command="true"),
+            call("task_update", taskId="2", addBlockedBy=["1"], owner="gardener"),
+            call("task_update", taskId="2", status="in_progress"),
+            call("task_update", taskId="1", addBlockedBy=["2"]),
+        ),
+        calls(call("task_update", taskId="1", status="completed"), call("shell_exec", command="cat .tasks/*.json")),
+        calls(call("shell_exec", command="echo '{}' > .tasks/task_1.json"), call("task_list")),
+    )
+    events = await api.ask(session, "plant a tree")
+    assert events[-1]["status"] == "completed"
+    assert succeeded(events) == [True, True, True, True, False, False, True, True, True, True]
+    read = await results(api, session, events)
+    assert read[4].startswith("Nothing was changed: task 2 is blocked by 1")
+    assert "1 -> 2 -> 1" in read[5]
+    assert read[6] == "Updated task 1. No longer blocked: 2."
+    for words in ('"subject": "Dig"', '"status": "completed"', '"subject": "Plant 树"', '"owner": "gardener"'):
+        assert words in read[7]
+    tasks = "The tasks are:\n1. [completed] Dig\n2. [pending] Plant 树 (gardener)"
+    assert read[9] == tasks, "a file is never read back"
+    dug, plant = (await api.json("GET", f"/sessions/{session}/state"))["tasks"]
+    assert (dug["status"], dug["active_form"], dug["blocks"]) == ("completed", "Digging", ["2"])
+    assert (plant["owner"], plant["blocked_by"]) == ("gardener", ["1"])
+    assert of_type(events, "tasks.updated")[-1]["tasks"] == [dug, plant]
+
+
+@in_any_form
+async def test_the_tasks_stand_beside_a_summary_and_are_gone_on_with(scripted: Scripted, api: ApiClient) -> None:
+    session = await api.new_session(title="named")
+    scripted.answer(calls(call("task_create", subject="Dig"), call("task_create", subject="Plant")))
+    await api.ask(session, "plant a tree")
+    scripted.answer(
+        Answer(status=413, message="Payload Too Large"),
+        Answer(texts=("They want a tree.",)),
+        calls(call("task_update", taskId="1", status="completed")),
+    )
+    assert (await api.ask(session, "go on"))[-1]["status"] == "completed"
+    read = said_in(scripted.last())
+    for words in ("They want a tree.", "1. [pending] Dig", "2. [pending] Plant", "Updated task 1."):
+        assert words in read
+
+
 @in_any_form
 async def test_the_steps_stand_beside_a_summary_as_they_were_told_last(scripted: Scripted, api: ApiClient) -> None:
     session = await api.new_session(title="named")

@@ -14,6 +14,7 @@ from typing import get_args
 from pydantic import SecretStr
 
 from backend_api.application.conversation.agent_files import AgentFiles
+from backend_api.application.conversation.mirror_tasks import MirrorTasks
 from backend_api.application.conversation.write_result import WriteResult
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.application.files.link_file import LinkFile
@@ -30,6 +31,7 @@ from backend_api.bootstrap.user_settings import base_urls
 from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.presets import Presets
+from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tool_runner import MAX_TOGETHER
 from backend_api.domain.agent.tools import Tool, ToolSpec
 from backend_api.domain.conversation.entity import SessionId
@@ -55,6 +57,7 @@ from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
 from backend_api.infrastructure.tools.task import TaskTool, task_tool
+from backend_api.infrastructure.tools.tasks import TaskTools, task_tools
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.todos import TodoTools, todo_tools
 from backend_api.infrastructure.tools.utc_now import utc_now
@@ -159,12 +162,14 @@ async def open_agent(
         )
         sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
         local = _local_tools(now, sign, search, own_search)
+        files = AgentFiles(ports.sandboxes, ports.workspace)
         sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools)
         table = capabilities(
             LocalTools(local),
             MainAgentTools(_main_agent_tools()),
             TaskTool(),
             TodoTools(),
+            TaskTools(MirrorTasks(files)),
             sandbox,
             max_tokens=settings.max_token_budget,
             max_output_tokens=settings.max_output_tokens,
@@ -175,7 +180,6 @@ async def open_agent(
             approval_timeout_s=settings.approval_timeout,
         )
         histories, mask = Histories(), Mask(ports.secrets)
-        files = AgentFiles(ports.sandboxes, ports.workspace)
         title_sessions = TitleSessions(
             titles=ports.titles,
             transcripts=ports.transcripts,
@@ -230,7 +234,7 @@ async def open_agent(
 def known_tools() -> list[ToolSpec]:
     """All that an agent may have here, also those for which something is not set."""
     local = _local_tools(lambda: datetime.now(UTC), _no_links, _NoSearch())
-    own = (*local, *_main_agent_tools(), task_tool(None), *todo_tools())
+    own = (*local, *_main_agent_tools(), task_tool(None), *todo_tools(), *task_tools(TaskBoard()))
     return [*(tool.spec for tool in own), *manifest_tools()]
 
 

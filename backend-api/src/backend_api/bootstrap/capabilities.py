@@ -19,6 +19,7 @@ from backend_api.domain.agent.capabilities.plan_steps import PLAN_STEPS
 from backend_api.domain.agent.capabilities.preset import PRESET
 from backend_api.domain.agent.capabilities.repetition import REPETITION
 from backend_api.domain.agent.capabilities.subagent import SUBAGENT
+from backend_api.domain.agent.capabilities.tasks import TASKS
 from backend_api.domain.agent.capabilities.todos import TODOS
 from backend_api.domain.agent.capabilities.turn_limit import TURN_LIMIT
 from backend_api.domain.agent.capabilities.verification import VERIFICATION
@@ -56,6 +57,7 @@ def capabilities(
         PLAN_MODE,
         PLAN_STEPS,
         TODOS,
+        TASKS,
         PICTURES,
         old_results(min_tokens=micro_compact_min_tokens),
         CURRENT_DATE,

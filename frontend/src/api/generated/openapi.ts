@@ -702,9 +702,7 @@ export interface StateBody {
     [k: string]: unknown
   } | null
   plan: PlanStateBody | null
-  tasks?: {
-    [k: string]: unknown
-  }[]
+  tasks: TaskBody[]
   todos: TodoBody[]
   resources?: {
     [k: string]: unknown
@@ -712,6 +710,23 @@ export interface StateBody {
   usage: UsageBody
   sandbox: SandboxBody
   last_seq: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "TaskBody".
+ */
+export interface TaskBody {
+  id: string
+  subject: string
+  description: string
+  active_form: string
+  status: 'pending' | 'in_progress' | 'completed'
+  owner: string
+  blocked_by: string[]
+  blocks: string[]
+  metadata: {
+    [k: string]: unknown
+  }
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

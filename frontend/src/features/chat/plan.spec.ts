@@ -6,6 +6,7 @@ import type { WireEvent } from '@/api/types'
 import { linesOver, planOutcome, presentLine, stepLine, todoLine } from './plan'
 import PlanSteps from './PlanSteps.vue'
 import { reduce } from './reducer'
+import TaskList from './TaskList.vue'
 import TodoList from './TodoList.vue'
 import { emptyTranscript } from './transcript'
 
@@ -75,6 +76,47 @@ describe('the steps of a plan', () => {
     expect(screen.getByRole('status').textContent).toBe('2 of 3 steps')
     expect(screen.getByText('3 files')).toBeTruthy()
     expect(screen.getByText('Skipped:', { exact: false })).toBeTruthy()
+  })
+})
+
+const tasks = [
+  {
+    id: '1',
+    subject: 'Dig',
+    status: 'in_progress',
+    active_form: 'Digging',
+    owner: 'a\u202Eb',
+    blocked_by: [],
+    blocks: ['2'],
+  },
+  { id: '2', subject: 'Plant', status: 'pending', active_form: '', owner: '', blocked_by: ['1'], blocks: [] },
+].map((task) => ({ ...task, description: '', metadata: {} }))
+
+describe('the tasks', () => {
+  const told = (seq: number, version: number, list: unknown[]) => ({
+    ...envelope,
+    seq,
+    type: 'tasks.updated',
+    version,
+    last_id: 2,
+    tasks: list,
+  })
+  it('are those of the highest version, whoever told them', () => {
+    expect(after(told(1, 1, []), told(2, 3, tasks), told(3, 2, [])).tasks.tasks).toEqual(tasks)
+    expect(after(told(1, 1, tasks), told(2, 2, [])).tasks.tasks).toEqual([])
+  })
+  it('are read with their number, status, owner and what blocks them', () => {
+    const shown = after(told(1, 1, tasks)).tasks.tasks
+    const { container } = render(TaskList, { props: { tasks: shown }, global: { plugins: [i18n] } })
+    expect(screen.getByRole('status').textContent).toBe('0 of 2 tasks')
+    expect(screen.getByText('Digging')).toBeTruthy()
+    const lines = [...container.querySelectorAll('li')].map((line) => line.textContent?.replace(/\s+/g, ' ').trim())
+    expect(lines).toEqual(['At work: #1 Dig Assigned to a⟨U+202E⟩b', 'Open: #2 Plant Blocked by #1'])
+    const over = shown.map((task) => ({ ...task, status: 'completed' as const }))
+    cleanup()
+    const later = render(TaskList, { props: { tasks: over }, global: { plugins: [i18n] } })
+    expect(later.container.textContent).toContain('2 of 2 tasks')
+    expect(later.container.textContent).not.toContain('Blocked')
   })
 })
 

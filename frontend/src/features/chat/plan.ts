@@ -33,6 +33,13 @@ export function todoLine({ content, status, active_form: active }: Transcript['t
   }
 }
 
+type Task = Transcript['tasks']['tasks'][number]
+
+/** What has to be completed before a task may begin. */
+export function openBlockers(task: Task, all: readonly Task[]): string[] {
+  return all.filter(({ id, status }) => task.blocked_by.includes(id) && status !== 'completed').map(({ id }) => id)
+}
+
 /** How many need nothing more. */
 export function linesOver(lines: readonly WorkLine[]): number {
   return lines.filter(({ status }) => status === 'done' || status === 'skipped').length

@@ -113,6 +113,9 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
       return { ...state, items: state.items.map((item) => withAnswer(item, event)) }
     case 'plan.updated':
       return { ...state, steps: event.steps }
+    case 'tasks.updated':
+      // Of agents that work at once, one change may be stored after a later one.
+      return event.version > state.tasks.version ? { ...state, tasks: event } : state
     case 'todos.updated':
       return { ...state, todos: event.todos }
     case 'plan.entered':

@@ -6,6 +6,7 @@ import type {
   Display,
   PlanDecidedEvent,
   PlanUpdatedEvent,
+  TasksUpdatedEvent,
   TodosUpdatedEvent,
   QuestionAnsweredEvent,
   QuestionAskedEvent,
@@ -178,6 +179,8 @@ export interface Transcript {
   readonly steps: PlanUpdatedEvent['steps']
   /** Its own working list, as it told it last. */
   readonly todos: TodosUpdatedEvent['todos']
+  /** The session's, which its agents share. */
+  readonly tasks: Pick<TasksUpdatedEvent, 'version' | 'tasks'>
   readonly usage: Usage | null
   /** Where the conversation wants them stored. */
   readonly modelCalls: readonly ModelCall[]
@@ -224,6 +227,7 @@ export const emptyTranscript: Transcript = {
   },
   steps: [],
   todos: [],
+  tasks: { version: 0, tasks: [] },
   usage: null,
   modelCalls: [],
   contextTokens: null,

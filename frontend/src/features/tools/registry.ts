@@ -82,6 +82,7 @@ const plain: readonly ToolView[] = [
   { names: /^think$/, icon: Brain, component: PlainView, target: () => '' },
   { names: /^ask_user$/, icon: MessageCircleQuestionMark, component: PlainView, target: () => '' },
   { names: /plan/, icon: ListChecks, component: PlainView, target: () => '' },
+  { names: /^task_/, icon: ListTodo, component: PlainView, target: argument('subject') },
   { names: /^todo_/, icon: ListTodo, component: PlainView, target: argument('content') },
   { names: /^task$/, icon: Bot, component: PlainView, target: () => '' },
   { names: /^utc_now$/, icon: Clock, component: PlainView, target: () => '' },

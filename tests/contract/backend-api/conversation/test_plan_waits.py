@@ -14,6 +14,8 @@ from backend_api.domain.agent.events import (
     PlanStep,
     PlanUpdated,
     SessionUpdated,
+    Task,
+    TasksUpdated,
     Todo,
     TodosUpdated,
     ToolCalled,
@@ -115,6 +117,17 @@ async def test_the_steps_are_those_told_last_up_to_an_event(stores: Conversation
     await stores.log.append(session_id, [first, second])
     assert await stores.transcripts.plan(session_id, up_to=1) == first
     assert await stores.transcripts.plan(session_id, up_to=9) == second
+
+
+async def test_the_tasks_are_those_of_the_highest_version_up_to_an_event(stores: ConversationStores) -> None:
+    session_id = await stores.session()
+    assert await stores.transcripts.tasks(session_id, up_to=9) == []
+    dig, plant = Task(id="1", subject="Dig"), Task(id="2", subject="Plant", blocked_by=["1"], metadata={"n": 1})
+    lists = [(1, [dig]), (3, [dig, plant]), (2, [plant])]
+    told = [TasksUpdated(version=version, last_id=2, tasks=tasks) for version, tasks in lists]
+    await stores.log.append(session_id, told)
+    assert await stores.transcripts.tasks(session_id, up_to=1) == [dig]
+    assert await stores.transcripts.tasks(session_id, up_to=9) == [dig, plant]
 
 
 async def test_the_todos_are_those_the_main_agent_told_last_up_to_an_event(stores: ConversationStores) -> None:

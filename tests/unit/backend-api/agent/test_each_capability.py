@@ -15,7 +15,7 @@ from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capabilities.pictures import BLIND
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup
 from backend_api.domain.agent.conversation import Conversation
-from backend_api.domain.agent.events import ContextCompacted, PlanStep, Todo, ToolCalled, Usage
+from backend_api.domain.agent.events import ContextCompacted, PlanStep, Task, Todo, ToolCalled, Usage
 from backend_api.domain.agent.known_plan import KnownPlan
 from backend_api.domain.agent.model import (
     FinishPart,
@@ -143,6 +143,12 @@ async def todos(table: Table) -> None:
     assert "Water" in "".join(Capabilities(table(), ANY).kept(conversation))
 
 
+async def tasks(table: Table) -> None:
+    left = [Task(id="1", subject="Rake")]
+    conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, tasks=left)
+    assert "Rake" in "".join(Capabilities(table(), ANY).kept(conversation))
+
+
 async def pictures(table: Table) -> None:
     told = await table.told(call("shoot"), SAID)
     assert [one.note for one in told.results()] == [BLIND]
@@ -207,6 +213,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "plan mode": plan_mode,
     "plan steps": plan_steps,
     "todos": todos,
+    "tasks": tasks,
     "pictures": pictures,
     "old results": old_results,
     "current date": current_date,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from backend_api.domain.conversation.entity import SessionId
@@ -31,21 +31,27 @@ class AgentFiles:
         self, session_id: SessionId, user_id: UserId, folder: str, name: str, chunks: AsyncIterator[bytes]
     ) -> str | None:
         """The file's path in the workspace, None where there is none."""
-        path = f"{folder}/{name}"
+        written = await self.write_all(session_id, user_id, folder, [Upload(name=name, chunks=chunks)])
+        # The model is told the path in words of ours, so it is ours: what the sandbox says may be anything.
+        return f"{folder}/{name}" if written else None
+
+    async def write_all(self, session_id: SessionId, user_id: UserId, folder: str, uploads: Sequence[Upload]) -> bool:
+        """Whether all of them are there now; else none is."""
+        names = [upload.name for upload in uploads]
         try:
             async with asyncio.timeout(self.within_s):
                 if (await self.sandboxes.status(session_id)).status not in _LIVING:
-                    return None
+                    return False
                 sandbox = await self.sandboxes.ensure(session_id, user_id)
-                paths = await self.workspace.upload(sandbox, folder, _one(Upload(name=name, chunks=chunks)))
+                paths = await self.workspace.upload(sandbox, folder, _each(uploads))
         except (DomainError, TimeoutError) as error:
             reason = error.detail if isinstance(error, DomainError) else f"not written within {self.within_s:g} s"
-            fields = {"session_id": session_id, "path": path, "reason": reason}
-            logger.warning("a file for the agent could not be written", extra=fields)
-            return None
-        # The model is told the path in words of ours, so it is ours: what the sandbox says may be anything.
-        return path if path in paths else None
+            fields = {"session_id": session_id, "folder": folder, "names": names[:5], "reason": reason}
+            logger.warning("files for the agent could not be written", extra=fields)
+            return False
+        return {f"{folder}/{name}" for name in names} <= {*paths}
 
 
-async def _one(upload: Upload) -> AsyncIterator[Upload]:
-    yield upload
+async def _each(uploads: Sequence[Upload]) -> AsyncIterator[Upload]:
+    for upload in uploads:
+        yield upload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backend_api.domain.agent.events import Event, PlanUpdated, Todo, Usage
+from backend_api.domain.agent.events import Event, PlanUpdated, Task, Todo, Usage
 from backend_api.domain.conversation.entity import Run, Session, SessionId
 from backend_api.domain.conversation.ports import RunLedger, SessionRepository, Transcripts
 from backend_api.domain.errors import UnavailableError
@@ -27,6 +27,7 @@ class State:
     """Whether older messages stand before them."""
     run: Run | None
     plan: PlanUpdated | None
+    tasks: list[Task]
     todos: list[Todo]
     usage: Usage
     sandbox: SandboxStatus
@@ -48,6 +49,7 @@ class ReadState:
         has_more = await self._is_more_before(messages, session_id)
         usage = await self.transcripts.usage(session_id)
         plan = await self.transcripts.plan(session_id, up_to=last)
+        tasks = await self.transcripts.tasks(session_id, up_to=last)
         todos = await self.transcripts.todos(session_id, up_to=last)
         run = await self.ledger.get(session.active_run_id) if session.active_run_id else None
         try:
@@ -60,6 +62,7 @@ class ReadState:
             has_more=has_more,
             run=run,
             plan=plan,
+            tasks=tasks,
             todos=todos,
             usage=usage,
             sandbox=sandbox,

@@ -44,6 +44,7 @@ from backend_api.domain.agent.model_traces import TracedSoFar
 from backend_api.domain.agent.open_agents import OpenAgents
 from backend_api.domain.agent.recorded import Body, Recorded
 from backend_api.domain.agent.shortening import shorten
+from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.thread import MAX_RESULT_CHARACTERS, Thread
 from backend_api.domain.agent.threads import subagent_of
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall, Waits
@@ -135,6 +136,7 @@ class RunJournal:
         self.writing = asyncio.Lock()
         self._reading = asyncio.Lock()
         self._history = history or History(lease.run.session_id)
+        self.tasks = TaskBoard(lambda: self._history.threads.main.tasks)
         self._open_calls: dict[str, ToolCalled] = {}
         self._unbegun_calls: set[str] = set()
         self._agents = OpenAgents()

@@ -163,6 +163,7 @@ class RunServices:
             context_window=model.info.context_window,
             count_tokens=model.count_tokens,
             todos=journal.todos,
+            tasks=journal.tasks,
         )
         tools = await tools_of(self.capabilities, setup)
         specs = offered(self.capabilities, setup, tools)

@@ -25,6 +25,7 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.threads import subagent_of
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
 from backend_api.domain.agent.usage import combine
@@ -82,6 +83,10 @@ class SubagentJournal:
 
     def todos(self) -> Sequence[Todo]:
         return self._run.todos_of(self.agent_id)
+
+    @property
+    def tasks(self) -> TaskBoard:
+        return self._run.tasks
 
     async def begin(self, started: SubagentStarted) -> None:
         """Record its task, unless another worker did."""

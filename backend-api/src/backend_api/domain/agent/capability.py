@@ -6,7 +6,7 @@ A capability keeps nothing: what it must remember is in the log, so that another
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from backend_api.domain.agent.options import JUDGED_BY, NO_OPTIONS, AgentMode, O
 from backend_api.domain.agent.presets import NO_PRESET, Preset
 from backend_api.domain.agent.sizes import CountTokens, estimated_tokens
 from backend_api.domain.agent.subagents import AgentKind, Delegate, may_have
+from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tools import Tool, ToolSpec
 
 
@@ -28,8 +29,8 @@ class Setup:
     """What an agent works with. `options` are those of all layers together, `below` those below the session's, and
     `preset` is the one among these layers;
     `tools` are empty while they are asked for; `context_window` is that of its model, in tokens, and `count_tokens`
-    counts as that does; `delegate` is how the main one gives work to another, and `todos` tells its own working list by
-    now, as a call begins."""
+    counts as that does; `delegate` is how the main one gives work to another, `todos` tells its own working list by
+    now, as a call begins, and `tasks` are the session's."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -42,6 +43,7 @@ class Setup:
     context_window: int = CONTEXT_WINDOW
     count_tokens: CountTokens = estimated_tokens
     todos: Callable[[], Sequence[Todo]] = tuple
+    tasks: TaskBoard = field(default_factory=TaskBoard)
 
     def judging(self, chosen: Chosen) -> Setup:
         """As calls are judged now that the session has chosen so."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from backend_api.domain.agent.calls_made import CallMade
 from backend_api.domain.agent.chosen import NOTHING_CHOSEN, Chosen
-from backend_api.domain.agent.events import CompactionWanted, ContextOpened, Todo, Usage
+from backend_api.domain.agent.events import CompactionWanted, ContextOpened, Task, Todo, Usage
 from backend_api.domain.agent.known_plan import NO_PLAN, KnownPlan
 from backend_api.domain.agent.model import AssistantTurn, ToolTurn, Turn
 from backend_api.domain.agent.options import AgentMode
@@ -27,8 +27,8 @@ class Conversation:
     `chosen` is what the session chose by now. `context_tokens` are those that the last model call read and wrote, 0
     where that is not known, `last_calls` the last ones of tools since a person said something. The first
     `closed_turns` stand for all up to the event `through_seq`, and are what a summary replaces; it `is_compacted`
-    until the next opening, and `is_just_compacted` until the next answer. `todos` is the agent's own working list, and
-    `instructions` are those of folders it came to work in, by the paths of their files."""
+    until the next opening, and `is_just_compacted` until the next answer. `todos` is the agent's own working list,
+    `tasks` are the session's, and `instructions` those of folders it came to work in, by the paths of their files."""
 
     turns: list[Turn]
     seen_seq: int
@@ -57,6 +57,7 @@ class Conversation:
     compaction_wanted: CompactionWanted | None = None
     plan: KnownPlan = NO_PLAN
     todos: Sequence[Todo] = ()
+    tasks: Sequence[Task] = ()
     instructions: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property

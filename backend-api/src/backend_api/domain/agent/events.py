@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 17
+VOCABULARY_VERSION = 18
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -371,6 +371,36 @@ class TodosUpdated(OfAgent):
     todos: list[Todo]
 
 
+TaskStatus = Literal["pending", "in_progress", "completed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A part of the session's work. `blocked_by` are the ids of those that must be completed first, `blocks` the other
+    way round; `owner` is who works on it, empty where nobody said so."""
+
+    id: str
+    subject: str
+    description: str = ""
+    active_form: str = ""
+    status: TaskStatus = "pending"
+    owner: str = ""
+    blocked_by: list[str] = field(default_factory=list[str])
+    blocks: list[str] = field(default_factory=list[str])
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksUpdated:
+    """The tasks of the session, whole: its agents share them. Of two, the one of the higher `version` is the newer one,
+    whichever was stored first; `last_id` is the highest number that was given, also to one that is deleted."""
+
+    type: Literal["tasks.updated"] = "tasks.updated"
+    version: int
+    last_id: int
+    tasks: list[Task]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstructionsFound(OfAgent):
     """How work in a folder and below it is to be done, as the file at `path` says: the agent came to work there, or the
@@ -658,6 +688,7 @@ StoredPayload = (
     | PlanDecided
     | PlanUpdated
     | TodosUpdated
+    | TasksUpdated
     | InstructionsFound
     | FilesChanged
     | ContextOpened

@@ -20,6 +20,7 @@ from backend_api.domain.agent.events import (
     UsageUpdated,
 )
 from backend_api.domain.agent.recorded import Recorded
+from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tools import Done, OpenCall, ToolCall
 from backend_api.domain.agent.waits import Wait
 
@@ -62,6 +63,11 @@ class Journal(Protocol):
 
     def todos(self) -> Sequence[Todo]:
         """The agent's own working list, as of the last `conversation` or `chosen`."""
+        ...
+
+    @property
+    def tasks(self) -> TaskBoard:
+        """The session's tasks, which all agents of the run change in one place."""
         ...
 
     async def record(self, payloads: Sequence[StoredPayload]) -> None:

@@ -27,6 +27,7 @@ from backend_api.domain.agent.events import (
     RunQueued,
     SessionUpdated,
     SubagentStarted,
+    TasksUpdated,
     ThinkingCompleted,
     Todo,
     TodosUpdated,
@@ -42,6 +43,7 @@ from backend_api.domain.agent.plan_mode import ModeFold
 from backend_api.domain.agent.run_progress import RunProgress
 from backend_api.domain.agent.shortening import shorten
 from backend_api.domain.agent.step import Step
+from backend_api.domain.agent.tasks import NO_TASKS
 
 MAX_RESULT_CHARACTERS = 16_000
 SUMMARY = """\
@@ -81,6 +83,8 @@ class Thread:
         self._plan = PlanFold()
         self.todos: Sequence[Todo] = ()
         """The agent's own working list."""
+        self.tasks = NO_TASKS
+        """The session's; of those, sub-agents are told by the main agent's thread."""
         self._instructions: dict[str, str] = {}
         self._context_tokens = 0
         self._last_calls = LastCalls()
@@ -148,6 +152,8 @@ class Thread:
                 self._known[note.key] = note.text
             case TodosUpdated(todos=todos):
                 self.todos = todos
+            case TasksUpdated() as tasks:
+                self.tasks = max(self.tasks, tasks, key=lambda told: told.version)
             case InstructionsFound() as found:
                 remember(found, self._instructions)
             case UsageUpdated() as used:
@@ -212,6 +218,7 @@ class Thread:
             compaction_wanted=_together(self._wanted),
             plan=self._plan.known(),
             todos=self.todos,
+            tasks=self.tasks.tasks,
             instructions={**self._instructions},
         )
 

@@ -20,6 +20,7 @@ from backend_api.domain.agent.events import (
     PlanUpdated,
     RunFinished,
     StoredPayload,
+    Task,
     Todo,
     Usage,
 )
@@ -131,6 +132,10 @@ class Transcripts(Protocol):
 
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
         """The agent's plan as it was last told with seq <= `up_to`, None where there was none."""
+        ...
+
+    async def tasks(self, session_id: SessionId, *, up_to: int) -> list[Task]:
+        """The session's tasks with seq <= `up_to`."""
         ...
 
     async def todos(self, session_id: SessionId, *, up_to: int) -> list[Todo]:

@@ -15,6 +15,8 @@ from backend_api.domain.agent.events import (
     PlanUpdated,
     SandboxUpdated,
     StoredPayload,
+    Task,
+    TasksUpdated,
     Todo,
     TodosUpdated,
     Usage,
@@ -22,6 +24,7 @@ from backend_api.domain.agent.events import (
     is_for_the_person,
 )
 from backend_api.domain.agent.recorded import Body
+from backend_api.domain.agent.tasks import NO_TASKS
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import Session, SessionId
 from backend_api.domain.conversation.errors import EventBodyNotFoundError, SessionNotFoundError, SessionQuotaError
@@ -192,6 +195,11 @@ class MemoryTranscripts:
     async def plan(self, session_id: SessionId, *, up_to: int) -> PlanUpdated | None:
         """The last one."""
         return next((told for told in self._told(session_id, up_to) if isinstance(told, PlanUpdated)), None)
+
+    async def tasks(self, session_id: SessionId, *, up_to: int) -> list[Task]:
+        """Those of the highest version."""
+        lists = [told for told in self._told(session_id, up_to) if isinstance(told, TasksUpdated)]
+        return max(lists, key=lambda told: told.version, default=NO_TASKS).tasks
 
     async def todos(self, session_id: SessionId, *, up_to: int) -> list[Todo]:
         """Those of the last list."""

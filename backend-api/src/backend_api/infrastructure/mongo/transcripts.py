@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from functools import reduce
 
-from backend_api.domain.agent.events import Event, Payload, PlanUpdated, Todo, TodosUpdated, Usage
+from backend_api.domain.agent.events import Event, Payload, PlanUpdated, Task, TasksUpdated, Todo, TodosUpdated, Usage
+from backend_api.domain.agent.tasks import NO_TASKS
 from backend_api.domain.agent.usage import combine
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.mongo.database import Database
@@ -13,6 +14,8 @@ from backend_api.infrastructure.mongo.event_documents import read_events, read_u
 from backend_api.infrastructure.mongo.transactions import store_errors
 
 _SAID = ("message.user", "message.completed")
+_AT_ONCE = 64
+"""Changes of tasks that may be stored in another order than they were made in: as many as calls work at once."""
 
 
 class MongoTranscripts:
@@ -48,6 +51,12 @@ class MongoTranscripts:
         told = await self._last("plan.updated", session_id, up_to)
         return told if isinstance(told, PlanUpdated) else None
 
+    async def tasks(self, session_id: SessionId, *, up_to: int) -> list[Task]:
+        """Those of the highest version."""
+        told = await self._told("tasks.updated", session_id, up_to, _AT_ONCE)
+        lists = [one for one in told if isinstance(one, TasksUpdated)]
+        return max(lists, key=lambda one: one.version, default=NO_TASKS).tasks
+
     async def todos(self, session_id: SessionId, *, up_to: int) -> list[Todo]:
         """Those of the last list."""
         told = await self._last("todos.updated", session_id, up_to)
@@ -61,8 +70,11 @@ class MongoTranscripts:
 
     async def _last(self, type_: str, session_id: SessionId, up_to: int) -> Payload | None:
         """What the main agent told last of this type."""
+        told = await self._told(type_, session_id, up_to, 1)
+        return told[0] if told else None
+
+    async def _told(self, type_: str, session_id: SessionId, up_to: int, limit: int) -> list[Payload]:
         wanted = {"session_id": session_id, "type": type_, "agent_id": None, "seq": {"$lte": up_to}}
         async with store_errors():
-            found = await self._database["events"].find(wanted).sort("seq", -1).limit(1).to_list()
-            events = await read_events(self._database, found)
-        return events[0].payload if events else None
+            found = await self._database["events"].find(wanted).sort("seq", -1).limit(limit).to_list()
+            return [event.payload for event in await read_events(self._database, found)]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from backend_api.application.conversation.event_json import event_fields, format_time
 from backend_api.application.conversation.read_state import State
-from backend_api.domain.agent.events import Event, StepStatus, TodoStatus
+from backend_api.domain.agent.events import Event, StepStatus, TaskStatus, TodoStatus
 from backend_api.domain.conversation.entity import Run
 from backend_api.domain.sandbox.entity import SandboxStatus
 from backend_api.interfaces.http.schemas import AnswerBody, Time
@@ -93,6 +93,18 @@ class TodoBody(AnswerBody):
     active_form: str
 
 
+class TaskBody(AnswerBody):
+    id: str
+    subject: str
+    description: str
+    active_form: str
+    status: TaskStatus
+    owner: str
+    blocked_by: list[str]
+    blocks: list[str]
+    metadata: dict[str, Any]
+
+
 class StateBody(AnswerBody):
     session: SessionBody
     messages: list[dict[str, Any]]
@@ -101,7 +113,8 @@ class StateBody(AnswerBody):
     run: dict[str, Any] | None
     plan: PlanStateBody | None
     """What the agent is about to do and did, as `plan.updated` told last."""
-    tasks: tuple[dict[str, Any], ...] = ()
+    tasks: list[TaskBody]
+    """The session's, which its agents share, as `tasks.updated` told last."""
     todos: list[TodoBody]
     """The agent's own working list, as `todos.updated` told last."""
     resources: tuple[dict[str, Any], ...] = ()
@@ -118,6 +131,7 @@ class StateBody(AnswerBody):
             has_more=state.has_more,
             run=run_fields(state.run) if state.run else None,
             plan=PlanStateBody.model_validate(state.plan) if state.plan else None,
+            tasks=[TaskBody.model_validate(task) for task in state.tasks],
             todos=[TodoBody.model_validate(todo) for todo in state.todos],
             usage=UsageBody.model_validate(state.usage),
             sandbox=SandboxBody.of(state.sandbox, seq=state.session.last_seq),

@@ -1,0 +1,45 @@
+"""The tasks of a session as files in its workspace, for what looks at them there. They are never read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+
+from backend_api.application.conversation.agent_files import AgentFiles
+from backend_api.domain.agent.events import TasksUpdated
+from backend_api.domain.agent.tasks import TaskBoard, as_json
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.ports import Upload
+
+FOLDER = ".tasks"
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorTasks:
+    """`.tasks/task_{id}.json` of each task that is not there as it is now; one that is deleted says so. See
+    `AgentFiles`: what can't be written is written with a later change."""
+
+    files: AgentFiles
+
+    async def __call__(self, session_id: str, user_id: str, board: TaskBoard, told: TasksUpdated) -> None:
+        """As `told` has them."""
+        present = {task.id: task for task in told.tasks}
+        changed = {task.id: as_json(task) for task in told.tasks if board.mirrored.get(task.id) != task}
+        gone = {
+            known.id: as_json(known) | {"status": "deleted"}
+            for known in board.mirrored.values()
+            if known.id not in present
+        }
+        uploads = [_file(task_id, fields) for task_id, fields in {**changed, **gone}.items()]
+        if uploads and await self.files.write_all(SessionId(session_id), UserId(user_id), FOLDER, uploads):
+            board.mirrored = present
+
+
+def _file(task_id: str, fields: Mapping[str, object]) -> Upload:
+    return Upload(name=f"task_{task_id}.json", chunks=_chunks(json.dumps(fields, ensure_ascii=False, indent=2)))
+
+
+async def _chunks(text: str) -> AsyncIterator[bytes]:
+    yield text.encode("utf-8", "replace") + b"\n"

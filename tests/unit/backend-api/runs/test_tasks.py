@@ -1,0 +1,213 @@
+"""The tasks of a session in its runs: shared by its agents, once, and there for whoever goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from backend_api.application.conversation.agent_files import AgentFiles
+from backend_api.application.conversation.mirror_tasks import MirrorTasks
+from backend_api.domain.agent.capability import Setup
+from backend_api.domain.agent.events import (
+    ContextCompacted,
+    Task,
+    TasksUpdated,
+    ToolCalled,
+    ToolFinished,
+    Usage,
+)
+from backend_api.domain.agent.model import (
+    FinishPart,
+    TextPart,
+    ToolCallPart,
+    ToolRequest,
+    ToolTurn,
+    UsagePart,
+)
+from backend_api.domain.agent.tasks import TaskBoard, with_task, without_task
+from backend_api.domain.agent.tools import Tool
+from backend_api.domain.conversation.entity import SessionId
+from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
+from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.tools.task import TaskTool
+from backend_api.infrastructure.tools.tasks import TaskTools
+from support.acting import Acting, DiesAfter, call, hand_on, looking
+from support.backend_stores import ANNA
+from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel
+from support.stage import Stage, worker_for, working
+
+STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
+DONE: Script = [TextPart("Done."), STOP]
+LIST: tuple[str, dict[str, Any]] = ("task_list", {})
+
+
+class Box(HandlerBox):
+    """Those of tasks, `task`, and one that looks."""
+
+    async def tools(self, setup: Setup) -> Sequence[Tool]:
+        own = [*await TaskTools().tools(setup), *await TaskTool().tools(setup)]
+        return [*own, *await looking().tools(setup), *await super().tools(setup)]
+
+
+def calls(*wanted: tuple[str, dict[str, Any]], used: int = 0) -> Script:
+    usage = [UsagePart(Usage(input=used, output=1))] if used else []
+    requests = [ToolRequest(call_id=f"x{at}", name=name, arguments=given) for at, (name, given) in enumerate(wanted)]
+    return [*usage, *map(ToolCallPart, requests), CALLS]
+
+
+def create(subject: str) -> tuple[str, dict[str, Any]]:
+    return "task_create", {"subject": subject}
+
+
+def update(task_id: str, **given: Any) -> tuple[str, dict[str, Any]]:
+    return "task_update", {"taskId": task_id, **given}
+
+
+def results(model: ScriptedModel) -> list[str]:
+    return [turn.output for turn in model.requests[-1].turns if isinstance(turn, ToolTurn)]
+
+
+def last(stage: Stage, session: SessionId) -> list[tuple[str, str, str]]:
+    told = max(stage.payloads(session, TasksUpdated), key=lambda one: one.version)
+    return [(task.id, task.subject, task.status) for task in told.tasks]
+
+
+async def test_calls_of_one_answer_each_go_on_from_the_one_before() -> None:
+    stage = Stage()
+    model = ScriptedModel(
+        calls(create("Dig"), create("Plant"), update("2", addBlockedBy=["1"]), update("2", status="in_progress"), LIST),
+        calls(update("1", status="completed"), update("7"), LIST, ("task_get", {"taskId": "2"})),
+        DONE,
+    )
+    async with working(worker_for(stage, model, Box())):
+        session = await stage.open_session(title="named")
+        await stage.until_finished(await stage.say(session, "plant a tree"))
+    read = results(model)
+    assert read[:2] == ["Created task 1: Dig", "Created task 2: Plant"]
+    assert read[3].startswith("Nothing was changed: task 2 is blocked by 1, to be completed first.")
+    assert read[4] == "The tasks are:\n1. [pending] Dig\n2. [pending] Plant - blocked by 1"
+    assert read[5] == "Updated task 1. No longer blocked: 2."
+    assert read[6] == "Nothing was changed: there is no task '7'. Tasks: 1, 2."
+    assert read[7] == "The tasks are:\n1. [completed] Dig\n2. [pending] Plant"
+    whole = json.loads(read[8])
+    assert (whole["blockedBy"], whole["openBlockers"], whole["activeForm"]) == (["1"], [], "")
+    assert [one.version for one in stage.payloads(session, TasksUpdated)] == [1, 2, 3, 4]
+
+
+async def test_whoever_takes_the_run_over_after_any_event_comes_to_the_same_tasks() -> None:
+    script = [calls(create("Dig"), create("Plant")), calls(update("1", status="completed")), DONE]
+    stage, model = Stage(), ScriptedModel(*script)
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, Box())):
+        await stage.until_finished(await stage.say(session, "go"))
+    whole = last(stage, session)
+    end = max(event.seq or 0 for event in stage.events(session) if isinstance(event.payload, TasksUpdated))
+    for cut_at in range(3, end + 1):
+        store = MemoryStore()
+        ledger = DiesAfter(store, cut_at)
+        other = Stage(store, ledger=ledger)
+        session = await other.open_session(title="named")
+        async with working(worker_for(other, ScriptedModel(*script), Box())):
+            run = await other.say(session, "go")
+            async with asyncio.timeout(10):
+                await ledger.has_died.wait()
+            other.lapse(run)
+            left = script[len({told.turn for told in other.payloads(session, ToolCalled)}) :]
+            async with working(worker_for(other, ScriptedModel(*left), Box(), name="worker_2")):
+                assert (await other.until_finished(run)).status == "completed"
+        assert last(other, session) == whole, f"each change once, cut at {cut_at}"
+
+
+async def test_agents_below_share_them_and_none_loses_what_another_changed() -> None:
+    names = [f"part {number}" for number in range(6)]
+
+    def child(task: str, number: int) -> list[Any]:
+        if number == 0:
+            return [call("task_create", subject=task), CALLS]
+        return [call("task_list"), CALLS] if number == 1 else [TextPart("Found."), STOP]
+
+    def main(number: int) -> list[Any]:
+        if number == 0:
+            return [call("task_create", subject="all of it"), CALLS]
+        if number == 1:
+            return hand_on(*names, kind="explore")(0)
+        return [call("task_list"), CALLS] if number == 2 else [TextPart("Done."), STOP]
+
+    stage, model = Stage(), Acting(main, child)
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, Box())):
+        await stage.until_finished(await stage.say(session, "go"))
+    read = [turn.output for turn in model.of(None)[-1].turns if isinstance(turn, ToolTurn)][-1]
+    assert sorted(line.partition("] ")[2] for line in read.splitlines()[1:]) == ["all of it", *names]
+    assert [task_id for task_id, *_ in last(stage, session)] == [str(number) for number in range(1, 8)]
+    seen = [turn.output for turn in model.of(names[0])[-1].turns if isinstance(turn, ToolTurn)]
+    assert "1. [pending] all of it" in seen[-1]
+
+
+async def test_they_stand_in_the_summary_as_they_were_recorded() -> None:
+    summary: Script = [UsagePart(Usage(input=720, output=10)), TextPart("They want a tree."), STOP]
+    model = ScriptedModel(
+        calls(create("Dig"), update("1", owner="me"), used=300),
+        calls(("look", {"what": "it"}), used=3_500),
+        summary,
+        calls(LIST, used=300),
+        DONE,
+    )
+    stage = Stage()
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, model, Box(), info=replace(SCRIPTED, context_window=5_000))):
+        await stage.until_finished(await stage.say(session, "plant a tree"))
+    (compacted,) = stage.payloads(session, ContextCompacted)
+    assert compacted.summary.endswith("They want a tree.\n\nThe tasks are:\n1. [pending] Dig (me)")
+    assert results(model)[-1] == "The tasks are:\n1. [pending] Dig (me)"
+
+
+async def test_arguments_that_do_not_fit_are_told_by_name_and_change_nothing() -> None:
+    stage = Stage()
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        create(""),
+        create("two\nlines"),
+        update("1", status="half"),
+        update("1", metadata={"n": float("nan")}),
+        update("1", metadata={"n": 10**400}),
+        update("1", metadata={"in": {"depth": 1}}),
+        ("task_create", {"subject": "a", "owner": "b"}),
+        ("task_get", {}),
+    ]
+    model = ScriptedModel(calls(create("Dig"), *wrong), DONE)
+    async with working(worker_for(stage, model, Box())):
+        session = await stage.open_session(title="named")
+        assert (await stage.until_finished(await stage.say(session, "go"))).status == "completed"
+    assert [one.success for one in stage.payloads(session, ToolFinished)] == [True, *[False] * len(wrong)]
+    assert len(stage.payloads(session, TasksUpdated)) == 1
+
+
+async def test_each_stands_in_a_file_as_it_is_as_soon_as_there_is_a_computer() -> None:
+    sandboxes, workspace, board, session = MemorySandboxes(), MemoryWorkspace(), TaskBoard(), SessionId("s")
+    mirror = MirrorTasks(AgentFiles(sandboxes, workspace))
+    first = board.change(lambda known: with_task(known, Task(id="", subject="Dig \u4f60")))
+    await mirror(session, ANNA, board, first)
+    assert (await sandboxes.status(session)).status not in ("ready", "starting"), "none is started for it"
+    sandbox = await sandboxes.ensure(session, ANNA)
+
+    async def read(task_id: str) -> dict[str, Any]:
+        async with workspace.download(sandbox, f".tasks/task_{task_id}.json") as download:
+            return json.loads(b"".join([chunk async for chunk in download.chunks]))
+
+    await mirror(session, ANNA, board, board.change(lambda known: with_task(known, Task(id="", subject="Plant"))))
+    assert [(await read(task_id))["subject"] for task_id in ("1", "2")] == ["Dig \u4f60", "Plant"]
+    await mirror(session, ANNA, board, board.change(lambda known: without_task(known, "1")))
+    assert [(await read(task_id))["status"] for task_id in ("1", "2")] == ["deleted", "pending"]
+
+
+async def test_a_file_that_can_not_be_written_is_written_with_the_next_change() -> None:
+    sandboxes, board, session = MemorySandboxes(), TaskBoard(), SessionId("s")
+    await sandboxes.ensure(session, ANNA)
+    told = board.change(lambda known: with_task(known, Task(id="", subject="Dig")))
+    await MirrorTasks(AgentFiles(sandboxes, MemoryWorkspace(max_bytes=10)))(session, ANNA, board, told)
+    assert board.mirrored == {}
+    await MirrorTasks(AgentFiles(sandboxes, MemoryWorkspace()))(session, ANNA, board, told)
+    assert list(board.mirrored) == ["1"]
