@@ -86,7 +86,7 @@ class Acting:
 
 
 def hand_on(*tasks: str, kind: str = "general") -> Callable[[int], list[Any]]:
-    calls = [call("task", title=task, task=task, kind=kind) for task in tasks]
+    calls = [call("task", description=task, prompt=task, agent_type=kind) for task in tasks]
     return lambda number: [USED, *calls, CALLS] if number == 0 else [USED, TextPart("All done."), STOP]
 
 

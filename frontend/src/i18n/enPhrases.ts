@@ -308,11 +308,11 @@ export const enPhrases: ToolPhrases = {
   },
   task: {
     about: 'Hands a part of the work to a sub-agent',
-    asking: 'Delegate: {title}',
-    running: 'Delegating: {title}',
-    succeeded: 'Delegated: {title}',
-    failed: 'Tried to delegate: {title}',
-    cut: 'Stopped delegating: {title}',
+    asking: 'Delegate: {description}',
+    running: 'Delegating: {description}',
+    succeeded: 'Delegated: {description}',
+    failed: 'Tried to delegate: {description}',
+    cut: 'Stopped delegating: {description}',
   },
   utc_now: {
     about: 'Looks at the clock',

@@ -307,11 +307,11 @@ export const zhPhrases: ToolPhrases = {
   },
   task: {
     about: '把一部分工作交给子智能体',
-    asking: '委派：{title}',
-    running: '正在委派：{title}',
-    succeeded: '已委派：{title}',
-    failed: '尝试委派：{title}',
-    cut: '已停止委派：{title}',
+    asking: '委派：{description}',
+    running: '正在委派：{description}',
+    succeeded: '已委派：{description}',
+    failed: '尝试委派：{description}',
+    cut: '已停止委派：{description}',
   },
   utc_now: {
     about: '查看当前时间',

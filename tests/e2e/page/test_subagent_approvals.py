@@ -30,8 +30,8 @@ def respond(request: dict[str, Any]) -> Answer:
     task = next(str(message["content"]) for message in request["messages"] if message["role"] == "user")
     is_main = "task" in tools_of(request)
     if is_main and said == 0:
-        tasks = [{"title": title, "task": f"{title} now"} for title in ("write it", "look at it")]
-        calls = [Call(name="task", arguments=json.dumps(one), id=one["title"]) for one in tasks]
+        tasks = [{"description": title, "prompt": f"{title} now"} for title in ("write it", "look at it")]
+        calls = [Call(name="task", arguments=json.dumps(one), id=one["description"]) for one in tasks]
         return Answer(texts=(), calls=tuple(calls))
     if not is_main and said == 0:
         command = json.dumps({"command": COMMAND})

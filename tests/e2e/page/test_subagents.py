@@ -14,7 +14,7 @@ from support.page import WIDE, chromium, say, transcript
 from support.stack import run_stack
 
 PATIENT_MS = 60_000
-TASK = json.dumps({"title": "count the files", "task": "Count the files.", "kind": "explore"})
+TASK = json.dumps({"description": "count the files", "prompt": "Count the files.", "agent_type": "explore"})
 
 
 @pytest.mark.timeout(240)

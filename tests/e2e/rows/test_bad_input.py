@@ -109,7 +109,7 @@ async def test_calls_that_can_not_be_run_are_told_as_their_results(scripted: Scr
 
 @in_any_form
 async def test_a_tool_that_is_not_offered_is_not_run(scripted: Scripted, api: ApiClient) -> None:
-    task = call("task", title="look", task="look at it", kind="explore")
+    task = call("task", description="look", prompt="look at it", agent_type="explore")
     written = calls(call("shell_exec", command="touch made"))
     made, events = await told(scripted, api, calls(task), written, Answer(texts=("Looked.",)))
     (below, *_) = [request for request in scripted.model.requests if request["model"] == HELPERS]

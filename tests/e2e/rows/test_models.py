@@ -65,7 +65,7 @@ async def test_another_model_answers_where_the_chosen_one_fails_before_its_first
 async def test_titles_summaries_and_agents_below_have_models_of_their_own(scripted: Scripted, api: ApiClient) -> None:
     scripted.model.title = Answer(texts=("Of a model",))
     session = await api.new_session()
-    task = call("task", title="look", task="look at it", kind="general")
+    task = call("task", description="look", prompt="look at it", agent_type="general")
     scripted.answer(calls(task), Answer(texts=("Looked.",)), Answer(texts=("Done.",)))
     await api.ask(session, "look at it")
     await titled(api, session, "Of a model")

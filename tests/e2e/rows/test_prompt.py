@@ -8,7 +8,7 @@ import pytest
 
 from support.api_client import ApiClient
 from support.model_server import Answer
-from support.scripted_stack import HELPERS, Scripted, call, calls, in_any_form, of_type, said_in
+from support.scripted_stack import HELPERS, Scripted, call, calls, in_any_form, of_type, said_in, tools_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -43,13 +43,45 @@ async def test_an_agent_below_is_told_whom_it_works_for_and_the_main_one_is_not(
     scripted: Scripted, api: ApiClient
 ) -> None:
     session = await api.new_session(title="named")
-    task = call("task", title="look", task="look at it", kind="general")
+    task = call("task", description="look", prompt="look at it", agent_type="general")
     scripted.answer(calls(task), Answer(texts=("Looked.",)))
     await api.ask(session, "look at it")
     main, below, _ = scripted.model.requests
     assert below["model"] == HELPERS
     assert "You work on one task for another agent" in said_in(below)
     assert "You work on one task for another agent" not in said_in(main)
+
+
+async def test_an_agent_below_has_the_tools_of_its_kind_and_is_told_its_part(
+    scripted: Scripted, api: ApiClient
+) -> None:
+    kinds = {"general": "", "explore": "look and report", "code": "its tests", "plan": "numbered steps"}
+    session = await api.new_session(title="named")
+    for kind, words in {**kinds, "research": "its source"}.items():
+        scripted.model.requests.clear()
+        scripted.answer(
+            calls(call("task", description="look", prompt="look at it", agent_type=kind)),
+            calls(call("shell_exec", command="touch made")),
+            Answer(texts=("Looked.",)),
+        )
+        events = await api.ask(session, "look at it")
+        below, told = scripted.model.requests[1], scripted.model.requests[2]
+        tools = set(tools_of(below))
+        assert ("file_write" in tools, "shell_exec" in tools) == {
+            "explore": (False, False),
+            "plan": (False, False),
+            "research": (True, False),
+        }.get(kind, (True, True)), kind
+        assert not {"task", "ask_user", "exit_plan_mode"} & tools
+        assert words in said_in(below)
+        if "shell_exec" not in tools:
+            assert "There is no tool named 'shell_exec'" in said_in(told)
+        assert of_type(events, "subagent.started")[0]["kind"] == kind
+    scripted.answer(calls(call("task", description="look", prompt="look at it", agent_type="baker")))
+    events = await api.ask(session, "look at it")
+    assert of_type(events, "subagent.started") == []
+    assert "agent_type" in said_in(scripted.last())
+    assert "'research'" in said_in(scripted.last())
 
 
 async def test_it_follows_the_instructions_of_the_folders_it_works_in_and_no_others(

@@ -84,7 +84,7 @@ const plain: readonly ToolView[] = [
   { names: /plan/, icon: ListChecks, component: PlainView, target: () => '' },
   { names: /^task_/, icon: ListTodo, component: PlainView, target: argument('subject') },
   { names: /^todo_/, icon: ListTodo, component: PlainView, target: argument('content') },
-  { names: /^task$/, icon: Bot, component: PlainView, target: () => '' },
+  { names: /^task$/, icon: Bot, component: PlainView, target: argument('agent_type') },
   { names: /^utc_now$/, icon: Clock, component: PlainView, target: () => '' },
   { names: /^(fetch|web)/, icon: Globe, component: PlainView, target: argument('url') },
 ]

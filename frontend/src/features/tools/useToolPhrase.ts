@@ -31,7 +31,11 @@ export function useToolPhrase(): (call: Call) => string {
     const outcome = is === 'refused' ? 'asking' : is
     const key = `phrase.${name}.${outcome}`
     const told =
-      name === 'file_list' && isWorkspace(given['path']) ? { ...given, path: t('anyPhrase.workspace') } : given
+      name === 'file_list' && isWorkspace(given['path'])
+        ? { ...given, path: t('anyPhrase.workspace') }
+        : name === 'task'
+          ? { description: given['title'], ...given } // its name in conversations of before
+          : given
     if (/^\w+$/.test(name) && te(key, 'en'))
       return t(key, Object.fromEntries(Object.entries(told).map(([slot, value]) => [slot, oneLine(value)]))).trim()
     return outcome === 'running' ? phrase || name : t(`anyPhrase.${outcome}`, { name })

@@ -177,7 +177,9 @@ async def test_what_a_model_is_asked_and_answers_is_told_without_any_secret(
 @pytest.mark.parametrize("form", FORMS)
 async def test_agents_below_summaries_and_what_answers_instead_pass_the_same_way(gateway: Gateway, form: Form) -> None:
     anna = await gateway.user("anna")
-    task = Call(name="task", arguments=json.dumps({"title": "it", "task": "look at it", "kind": "general"}))
+    task = Call(
+        name="task", arguments=json.dumps({"description": "it", "prompt": "look at it", "agent_type": "general"})
+    )
     used = Answer(texts=(), calls=[task])
 
     def respond(body: dict[str, Any]) -> Answer:

@@ -276,7 +276,7 @@ async def test_parts_of_the_page_can_be_tried_by_a_word(asked: str, tools: list[
 
 async def test_what_is_handed_on_is_what_was_asked_for_and_a_focus_is_too() -> None:
     _, (task,) = await play("Ask another agent to list the files.")
-    assert task.arguments == {"title": "list the files", "task": "list the files", "kind": "general"}
+    assert task.arguments == {"description": "list the files", "prompt": "list the files", "agent_type": "general"}
     _, (compact,) = await play("sum up our conversation about the otters")
     assert compact.arguments == {"focus": "the otters"}
 

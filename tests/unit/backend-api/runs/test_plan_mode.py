@@ -187,7 +187,7 @@ async def test_another_option_ends_no_plan_mode_that_the_agent_entered_where_the
 
 async def test_who_works_for_it_only_reads_too() -> None:
     stage, box = Stage(), Box()
-    given = {"title": "t", "task": "do it", "kind": "general"}
+    given = {"description": "t", "prompt": "do it", "agent_type": "general"}
     model = ScriptedModel(calls(("task", given)), calls(("write", {})), SAID, SAID)
     async with working(worker_for(stage, model, box)):
         session = await stage.open_session(enable_plan_mode=True)
@@ -226,7 +226,7 @@ async def test_who_works_for_it_changes_nothing_either_once_it_is_on() -> None:
     async def turn_on() -> None:
         await stage.sessions.change(session, USER, {"options": {"enable_plan_mode": True}})
 
-    given = {"title": "t", "task": "do it", "kind": "general"}
+    given = {"description": "t", "prompt": "do it", "agent_type": "general"}
     model = ScriptedModel(calls(("task", given)), [turn_on, *calls(("write", {}))], SAID, SAID)
     async with working(worker_for(stage, model, box)):
         session = await stage.open_session()

@@ -92,7 +92,7 @@ async def test_only_its_tools_are_offered_and_run() -> None:
 
 async def test_an_agent_below_has_the_same_preset() -> None:
     stage, box = Stage(), Box()
-    model = ScriptedModel(call("task", title="Look", task="look"), call("write"), SAID, SAID)
+    model = ScriptedModel(call("task", description="Look", prompt="look"), call("write"), SAID, SAID)
     async with working(worker_for(stage, model, box, presets=PRESETS)):
         session = await opened_with(stage, "reader")
         await stage.until_finished(await stage.say(session, "go"))

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capability import Capabilities, Setup
 from backend_api.domain.agent.events import (
@@ -15,6 +17,7 @@ from backend_api.domain.agent.events import (
     MessageDelta,
     RunFinished,
     SubagentFinished,
+    SubagentKind,
     SubagentStarted,
     ToolCalled,
     ToolFinished,
@@ -22,7 +25,9 @@ from backend_api.domain.agent.events import (
     agent_of,
 )
 from backend_api.domain.agent.model import (
+    FinishPart,
     ModelRequestError,
+    TextPart,
     ToolTurn,
     Turn,
 )
@@ -34,12 +39,15 @@ from support.acting import (
     DiesAfter,
     Tools,
     asked,
+    call,
     hand_on,
     look_and_tell,
     looking,
 )
 from support.scripted import ANY, HandlerBox
 from support.stage import Stage, until, worker_for, working
+
+STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
 
 
 async def play(stage: Stage, model: Acting, box: HandlerBox | None = None) -> tuple[SessionId, RunFinished]:
@@ -103,14 +111,36 @@ async def test_several_work_at_once_and_never_read_each_other() -> None:
     assert "one" not in repr(model.of("two")[-1].turns)
 
 
-async def test_it_has_neither_task_nor_questions_and_one_that_explores_only_what_reads() -> None:
+OF_KINDS: dict[SubagentKind, set[str]] = {
+    "general": {"look", "change", "file_read", "file_write"},
+    "explore": {"look", "file_read"},
+    "plan": {"look", "file_read"},
+    "code": {"look", "change", "file_read", "file_write"},
+    "research": {"file_read", "file_write"},
+}
+
+
+@pytest.mark.parametrize("kind", OF_KINDS)
+async def test_it_has_neither_task_nor_questions_and_of_the_rest_what_its_kind_has(kind: SubagentKind) -> None:
     box = looking()
-    box.add("change", lambda *_: asyncio.sleep(0, Done(success=True, output="")))
-    for kind, names in (("general", {"look", "change"}), ("explore", {"look"})):
-        stage, model = Stage(), Acting(hand_on("it", kind=kind), look_and_tell)
-        await play(stage, model, box)
-        assert {tool.name for tool in model.of("it")[0].tools} == names
-        assert "task" in {tool.name for tool in model.of(None)[0].tools}
+    for name, reads in (("change", False), ("file_read", True), ("file_write", False)):
+        box.add(name, lambda *_: asyncio.sleep(0, Done(success=True, output="")), read_only=reads)
+    stage, model = Stage(), Acting(hand_on("it", kind=kind), look_and_tell)
+    await play(stage, model, box)
+    assert {tool.name for tool in model.of("it")[0].tools} == OF_KINDS[kind]
+    assert "task" in {tool.name for tool in model.of(None)[0].tools}
+
+
+async def test_a_call_by_the_names_of_before_is_the_same_one() -> None:
+    given = {"title": "Look", "task": "look at it", "kind": "explore"}
+
+    def main(number: int) -> list[Any]:
+        return [call("task", **given), CALLS] if number == 0 else [TextPart("Done."), STOP]
+
+    stage, model = Stage(), Acting(main, look_and_tell)
+    session, _ = await play(stage, model)
+    (started,) = stage.payloads(session, SubagentStarted)
+    assert (started.kind, started.task) == ("explore", "look at it")
 
 
 async def test_a_stop_ends_it_and_closes_what_it_has_at_work_before_the_call_it_works_on() -> None:
@@ -289,6 +319,9 @@ async def test_a_run_that_is_given_back_goes_on_inside_it() -> None:
 
 def test_only_the_main_agent_is_told_nothing_of_its_part() -> None:
     table = capabilities()
-    prompts = {kind: Capabilities(table, replace(ANY, kind=kind)).system_prompt() for kind in ("main", "general")}
+    prompts = {kind: Capabilities(table, replace(ANY, kind=kind)).system_prompt() for kind in ("main", *OF_KINDS)}
     assert "Your part" not in prompts["main"]
-    assert "Your part" in prompts["general"]
+    assert all("Your part" in prompts[kind] for kind in OF_KINDS)
+    said = {"explore": "look and report", "code": "its tests", "plan": "numbered steps", "research": "its source"}
+    for kind, words in said.items():
+        assert [one for one, prompt in prompts.items() if words in prompt] == [kind]

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 18
+VOCABULARY_VERSION = 19
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -516,7 +516,7 @@ class ContextCompacted(OfAgent):
     transcript: str | None = None
 
 
-SubagentKind = Literal["general", "explore"]
+SubagentKind = Literal["general", "explore", "code", "plan", "research"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from backend_api.domain.agent.events import SubagentKind
@@ -26,8 +27,17 @@ Delegate = Callable[[ToolCall, Assignment], Awaitable[Done | Waits]]
 was cut, or that waited, it goes on where that agent was."""
 
 
+READS_ONLY: frozenset[AgentKind] = frozenset({"explore", "plan"})
+TOOLS_OF: Mapping[AgentKind, tuple[str, ...]] = {
+    "research": ("web_*", "browser_*", "file_*", "think", "utc_now", "todo_*", "task_*"),
+}
+"""Names and globs for kinds that have not all tools."""
+
+
 def may_have(kind: AgentKind, tool: ToolSpec) -> bool:
     """Whether an agent of this kind is given a tool."""
     if tool.asks_person:
         return kind == "main"
-    return kind != "explore" or tool.read_only
+    if kind in READS_ONLY and not tool.read_only:
+        return False
+    return any(fnmatchcase(tool.name, glob) for glob in TOOLS_OF.get(kind, ("*",)))

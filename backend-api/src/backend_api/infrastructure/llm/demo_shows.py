@@ -18,7 +18,7 @@ def agents_step(scene: Scene) -> Step:
         return outcome(scene, words.agents_done)
     wanted = _named(scene, "task")
     tasks = [wanted] if wanted else [*words.agents_tasks]
-    calls = tuple(call_of(scene, "task", title=task[:80], task=task, kind="general") for task in tasks)
+    calls = tuple(call_of(scene, "task", description=task[:80], prompt=task, agent_type="general") for task in tasks)
     return Step(text=words.agents.format(count=len(tasks)), calls=calls)
 
 

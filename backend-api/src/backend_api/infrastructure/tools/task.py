@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import SubagentKind
@@ -16,14 +16,29 @@ WITHIN_S = 1_800.0
 _DESCRIPTION = """\
 Give a part of the work to another agent with a context of its own; its last answer is the result. It knows nothing of \
 this conversation, so its task says all it needs and what you want back. Good for a search that reads much and finds \
-little, and for parts that don't depend on each other: call it several times in one answer and they work at once. \
-Kind `explore` only looks; `general` has your tools, but this one and those that ask the person."""
+little, and for parts that don't depend on each other: call it several times in one answer and they work at once.
+Which agent (`agent_type`): `general` has your tools, but this one and those that ask the person; `explore` only \
+looks, and reports; `plan` only looks, and answers with a plan; `code` changes code, and checks what it did; \
+`research` finds out on the web and in files, and answers with its sources."""
 
 
 class TaskArguments(Arguments):
-    title: str = Field(min_length=1, max_length=80, description="The task in a few words, for the person.")
-    task: str = Field(min_length=1, max_length=20_000, description="What to do, with all it needs to know.")
-    kind: SubagentKind = Field(default="general", description="`explore` for what changes nothing.")
+    # The second names are those of calls that were recorded before; such a one may still be open.
+    description: str = Field(
+        validation_alias=AliasChoices("description", "title"),
+        min_length=1,
+        max_length=80,
+        description="The task in a few words, for the person.",
+    )
+    prompt: str = Field(
+        validation_alias=AliasChoices("prompt", "task"),
+        min_length=1,
+        max_length=20_000,
+        description="What to do, with all it needs to know.",
+    )
+    agent_type: SubagentKind = Field(
+        default="general", validation_alias=AliasChoices("agent_type", "kind"), description="Which agent does it."
+    )
 
 
 class TaskTool:
@@ -40,7 +55,7 @@ def task_tool(delegate: Delegate | None) -> Tool:
     async def run_call(call: ToolCall, arguments: TaskArguments) -> Done | Waits:
         if delegate is None:
             return Done(success=False, output="There is no other agent to give it to.")
-        return await delegate(call, Assignment(kind=arguments.kind, task=arguments.task, within_s=WITHIN_S))
+        return await delegate(call, Assignment(kind=arguments.agent_type, task=arguments.prompt, within_s=WITHIN_S))
 
     # The call itself changes nothing: what the agent calls is judged and put in order call by call. A worker that
     # takes the run over calls it again, and the agent goes on where it was.
@@ -48,7 +63,7 @@ def task_tool(delegate: Delegate | None) -> Tool:
         name="task",
         description=_DESCRIPTION,
         arguments=TaskArguments,
-        phrase="Handing on: {title}",
+        phrase="Handing on: {description}",
         run_call=run_call,
         effect="reads",
         deadline_ms=round(WITHIN_S * 1_000),
