@@ -14,6 +14,7 @@ from typing import get_args
 from pydantic import SecretStr
 
 from backend_api.application.conversation.agent_files import AgentFiles
+from backend_api.application.conversation.mirror_tasks import WITHIN_S as MIRROR_WITHIN_S
 from backend_api.application.conversation.mirror_tasks import MirrorTasks
 from backend_api.application.conversation.write_result import WriteResult
 from backend_api.application.conversation.write_transcript import WriteTranscript
@@ -169,7 +170,7 @@ async def open_agent(
             MainAgentTools(_main_agent_tools()),
             TaskTool(),
             TodoTools(),
-            TaskTools(MirrorTasks(files)),
+            TaskTools(MirrorTasks(AgentFiles(ports.sandboxes, ports.workspace, within_s=MIRROR_WITHIN_S))),
             sandbox,
             max_tokens=settings.max_token_budget,
             max_output_tokens=settings.max_output_tokens,

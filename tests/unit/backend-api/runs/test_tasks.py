@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from backend_api.application.conversation.agent_files import AgentFiles
-from backend_api.application.conversation.mirror_tasks import MirrorTasks
+from backend_api.application.conversation.mirror_tasks import MAX_FILES, MirrorTasks
 from backend_api.domain.agent.capability import Setup
 from backend_api.domain.agent.events import (
     ContextCompacted,
@@ -201,6 +201,25 @@ async def test_each_stands_in_a_file_as_it_is_as_soon_as_there_is_a_computer() -
     assert [(await read(task_id))["subject"] for task_id in ("1", "2")] == ["Dig \u4f60", "Plant"]
     await mirror(session, ANNA, board, board.change(lambda known: without_task(known, "1")))
     assert [(await read(task_id))["status"] for task_id in ("1", "2")] == ["deleted", "pending"]
+
+
+async def test_more_files_than_an_upload_takes_are_written_by_and_by() -> None:
+    sandboxes, workspace, board, session = MemorySandboxes(), MemoryWorkspace(), TaskBoard(), SessionId("s")
+    mirror = MirrorTasks(AgentFiles(sandboxes, workspace))
+    sandbox = await sandboxes.ensure(session, ANNA)
+    for _ in range(MAX_FILES):
+        told = board.change(lambda known: with_task(known, Task(id="", subject="part")))
+    await mirror(session, ANNA, board, told)
+    assert len(board.mirrored) == MAX_FILES
+    for number in range(MAX_FILES):
+        told = board.change(lambda known, one=str(number + 1): without_task(known, one))
+    for _ in range(2):
+        told = board.change(lambda known: with_task(known, Task(id="", subject="new")))
+    await mirror(session, ANNA, board, told)
+    await mirror(session, ANNA, board, told)
+    assert sorted(board.mirrored) == ["101", "102"]
+    async with workspace.download(sandbox, ".tasks/task_100.json") as download:
+        assert json.loads(b"".join([chunk async for chunk in download.chunks]))["status"] == "deleted"
 
 
 async def test_a_file_that_can_not_be_written_is_written_with_the_next_change() -> None:

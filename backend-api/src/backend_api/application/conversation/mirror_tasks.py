@@ -14,6 +14,10 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.sandbox.ports import Upload
 
 FOLDER = ".tasks"
+WITHIN_S = 5.0
+"""What a change may wait for its files."""
+MAX_FILES = 100
+"""Of one upload; the rest is written with the next change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +29,14 @@ class MirrorTasks:
 
     async def __call__(self, session_id: str, user_id: str, board: TaskBoard, told: TasksUpdated) -> None:
         """As `told` has them."""
-        present = {task.id: task for task in told.tasks}
-        changed = {task.id: as_json(task) for task in told.tasks if board.mirrored.get(task.id) != task}
-        gone = {
-            known.id: as_json(known) | {"status": "deleted"}
-            for known in board.mirrored.values()
-            if known.id not in present
-        }
-        uploads = [_file(task_id, fields) for task_id, fields in {**changed, **gone}.items()]
+        present, mirrored = {task.id: task for task in told.tasks}, board.mirrored
+        changed = {task.id: as_json(task) for task in told.tasks if mirrored.get(task.id) != task}
+        gone = {task.id: as_json(task) | {"status": "deleted"} for task in mirrored.values() if task.id not in present}
+        files = dict([*changed.items(), *gone.items()][:MAX_FILES])
+        uploads = [_file(task_id, fields) for task_id, fields in files.items()]
         if uploads and await self.files.write_all(SessionId(session_id), UserId(user_id), FOLDER, uploads):
-            board.mirrored = present
+            left = {task_id: task for task_id, task in mirrored.items() if task_id not in files}
+            board.mirrored = left | {task_id: present[task_id] for task_id in files if task_id in present}
 
 
 def _file(task_id: str, fields: Mapping[str, object]) -> Upload:
