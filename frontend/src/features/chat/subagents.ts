@@ -42,9 +42,10 @@ function withEvent(inner: Inner, event: WireEvent, isAwaited: boolean): Inner {
   }
 }
 
-/** What an agent is given, in a few words. */
+/** What an agent is given, in a few words; conversations of before have another name for it. */
 export function titleOf({ arguments: given, phrase }: ToolItem): string {
-  return typeof given['title'] === 'string' ? given['title'] : phrase
+  const title = given['description'] ?? given['title']
+  return typeof title === 'string' ? title : phrase
 }
 
 function withInnerCall(inner: Inner, callId: string, change: (item: ToolItem) => ToolItem): Inner {
