@@ -30,6 +30,10 @@ describe('whole numbers beyond 2^53', () => {
     const given = { text: 'say "1234567890123456789" \\', near: 1234567890123456.5, far: 1e300, safe: 9007199254740991 }
     expect(parseEvents<Asked>(asked(JSON.stringify(given))).calls[0]?.arguments).toEqual(given)
   })
+  it('are none where they are the digits of a fraction or an exponent', () => {
+    const given = '{"small":0.0000010000000000000002,"less":-1.2345678901234567,"far":1.0000000000000002e-16}'
+    expect(parseEvents<Asked>(asked(given)).calls[0]?.arguments).toEqual(JSON.parse(given))
+  })
   it('change nothing of any other JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {

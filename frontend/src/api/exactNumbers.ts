@@ -1,7 +1,8 @@
 /** What JavaScript's numbers can't hold: whole ones from 2^53 on. A person who decides about a call reads them exactly. */
 const UNSAFE = /\d{16}/
-/** Of JSON, in this order: a string, in which digits are text; or a whole number of 16 digits or more. */
-const STRING_OR_WHOLE = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g
+/** A string of JSON, in which digits are text, or a number, as one piece: digits of a fraction are no whole number. */
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const LONG_WHOLE = /^-?\d{16,}$/
 
 type Json = Record<string, unknown>
 
@@ -17,7 +18,7 @@ function newMark(): string {
 export function parseEvents<T>(text: string): T {
   if (!UNSAFE.test(text) || !text.includes('"approval.requested"')) return JSON.parse(text) as T
   const mark = newMark()
-  const marked = text.replace(STRING_OR_WHOLE, (found) => (found.startsWith('"') ? found : `"${mark}${found}"`))
+  const marked = text.replace(STRING_OR_NUMBER, (found) => (LONG_WHOLE.test(found) ? `"${mark}${found}"` : found))
   const parsed = JSON.parse(marked) as Json
   const events = Array.isArray(parsed['items']) ? (parsed['items'] as Json[]) : [parsed]
   for (const event of events) restore(event, mark, event['type'] === 'approval.requested')
