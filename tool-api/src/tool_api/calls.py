@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +12,8 @@ from contracts.tools import MAX_OUTPUT_CHARACTERS, FolderInstructions, OutputFra
 from tool_api import measures
 from tool_api.errors import ConflictError
 from tool_api.tools.tool import AnyTool, Arguments, CallContext, failed
+
+logger = logging.getLogger(__name__)
 
 _CANCEL_WAIT_S = 5.0
 _INSTRUCTIONS_S = 1.0
@@ -137,11 +139,13 @@ class Calls:
         self, tool: AnyTool, context: CallContext, arguments: Arguments, limit_s: float, live: LiveOutput
     ) -> ToolResult:
         result = await _run(tool, context, arguments, limit_s, live)
-        instructions: list[FolderInstructions] = []
-        # What was done is done, and its result not held up by a folder that can't be read.
-        with contextlib.suppress(TimeoutError):
+        try:
             async with asyncio.timeout(_INSTRUCTIONS_S):
                 instructions = await asyncio.to_thread(self._instructions_of, result)
+        except Exception:
+            # What was done is done, whatever is wrong with a folder.
+            logger.exception("the instructions of a call's folders could not be read", extra={"tool": tool.name})
+            return result
         return result.model_copy(update={"instructions": instructions}) if instructions else result
 
 

@@ -70,6 +70,13 @@ def test_what_is_no_text_file_of_the_workspace_is_passed_over(root: Path) -> Non
         assert names(root, read(f"{name}/file")) == ["AGENTS.md"], name
 
 
+def test_a_path_that_leads_nowhere_spoils_nothing(root: Path) -> None:
+    for path in ("half \ud83d/file", "nul\0/file", "/" * 5_000 + "file", "deep/" * 3_000, "x" * 9_000, "~/file"):
+        result = ToolResult.model_construct(success=True, output="", changed_paths=["project/a"])
+        result.display = FileDisplay.model_construct(path=path, operation="read")
+        assert "project/AGENTS.md" in names(root, result), path[:20]
+
+
 def test_a_long_one_is_cut_and_says_so(root: Path) -> None:
     (root / "AGENTS.md").write_text("\U0001f600" * (MAX_INSTRUCTION_CHARACTERS + 1))
     (text,) = (text for _, text in told(root, read("a")))

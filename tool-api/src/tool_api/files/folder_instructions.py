@@ -50,7 +50,7 @@ def _read(workspace: Workspace, folder: str) -> FolderInstructions | None:
     try:
         with workspace.locate(path) as place, os.fdopen(place.open(), "rb") as file:
             content = file.read(_MAX_BYTES + 1)
-    except (OSError, PathForbiddenError):
+    except (OSError, UnicodeError, PathForbiddenError):
         return None
     text = content.decode("utf-8", "replace").strip()
     if not text or "\0" in text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
@@ -167,8 +168,9 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
     async def tell(call: ToolCall, arguments: ListArguments) -> Done:
         return Done(success=True, output=listed(board.known().tasks))
 
+    note = partial(local_tool, effect="notes", deadline_ms=DEADLINE_MS)
     return [
-        local_tool(
+        note(
             name="task_create",
             description=(
                 "Add a task to those of this session, for work of several parts that depend on each other or that "
@@ -178,19 +180,15 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
             arguments=CreateArguments,
             phrase="Adding a task: {subject}",
             run_call=create,
-            effect="notes",
-            deadline_ms=DEADLINE_MS,
         ),
-        local_tool(
+        note(
             name="task_get",
             description="Read one task of the session with all that is known of it.",
             arguments=GetArguments,
             phrase="Looking at task {taskId}",
             run_call=get,
-            effect="notes",
-            deadline_ms=DEADLINE_MS,
         ),
-        local_tool(
+        note(
             name="task_update",
             description=(
                 "Change a task of the session: how far it is, who works on it, and what has to be completed before "
@@ -199,17 +197,13 @@ def task_tools(board: TaskBoard, mirror: Mirror = no_mirror) -> list[Tool]:
             arguments=UpdateArguments,
             phrase="Updating task {taskId}",
             run_call=update,
-            effect="notes",
-            deadline_ms=DEADLINE_MS,
         ),
-        local_tool(
+        note(
             name="task_list",
             description="Read all tasks of the session: how far each is, who works on it, what blocks it.",
             arguments=ListArguments,
             phrase="Looking at the tasks",
             run_call=tell,
-            effect="notes",
-            deadline_ms=DEADLINE_MS,
         ),
     ]
 

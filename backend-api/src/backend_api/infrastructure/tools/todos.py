@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -83,8 +84,9 @@ def todo_tools(known: Callable[[], Sequence[Todo]] = tuple) -> list[Tool]:
     async def tell(call: ToolCall, arguments: ListArguments) -> Done:
         return Done(success=True, output=numbered(known()))
 
+    note = partial(local_tool, effect="notes", deadline_ms=DEADLINE_MS)
     return [
-        local_tool(
+        note(
             name="todo_write",
             description=(
                 "Write your list of what there is to do, in place of the one before. Use it for work of many parts, "
@@ -94,35 +96,27 @@ def todo_tools(known: Callable[[], Sequence[Todo]] = tuple) -> list[Tool]:
             arguments=WriteArguments,
             phrase="Writing the to-do list",
             run_call=write,
-            effect="notes",
-            deadline_ms=DEADLINE_MS,
         ),
-        local_tool(
+        note(
             name="todo_add",
             description="Put one more at the end of your list of what there is to do.",
             arguments=AddArguments,
             phrase="Adding to the to-do list: {content}",
             run_call=add,
-            effect="notes",
-            deadline_ms=DEADLINE_MS,
         ),
-        local_tool(
+        note(
             name="todo_complete",
             description="Mark one of your todos as completed, as soon as it is and you have checked it.",
             arguments=CompleteArguments,
             phrase="Completing todo {number}",
             run_call=complete,
-            effect="notes",
-            deadline_ms=DEADLINE_MS,
         ),
-        local_tool(
+        note(
             name="todo_list",
             description="Read your list of what there is to do, with the numbers of all.",
             arguments=ListArguments,
             phrase="Looking at the to-do list",
             run_call=tell,
-            effect="notes",
-            deadline_ms=DEADLINE_MS,
         ),
     ]
 
