@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import Event, Usage
+from backend_api.domain.agent.capability import Setup, ToolSource
+from backend_api.domain.agent.events import Event, ToolCalled, Usage
 from backend_api.domain.agent.model import (
     AssistantTurn,
     FinishPart,
@@ -23,11 +23,12 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.agent.tools import Done, Tool, ToolCall
-from backend_api.domain.conversation.entity import InboxMessage, Lease, RunId
+from backend_api.domain.conversation.entity import InboxMessage, Lease, RunId, SessionId
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.tools.task import TaskTool
-from support.scripted import HandlerBox, OnOutput
+from support.scripted import HandlerBox, OnOutput, Script, ScriptedModel
+from support.stage import Stage, worker_for, working
 
 STOP, CALLS = FinishPart("stop"), FinishPart("tool_calls")
 USED = UsagePart(Usage(input=10, output=1))
@@ -154,3 +155,20 @@ class DiesAfter(MemoryRunLedger):
             self.has_died.set()
             await asyncio.Event().wait()
         return events
+
+
+async def taken_over_at(cut_at: int, script: Sequence[Script], box: ToolSource) -> tuple[Stage, SessionId]:
+    """A run that answers by the script, whose worker dies after that many events, and which another one ends."""
+    store = MemoryStore()
+    ledger = DiesAfter(store, cut_at)
+    stage = Stage(store, ledger=ledger)
+    session = await stage.open_session(title="named")
+    async with working(worker_for(stage, ScriptedModel(*script), box)):
+        run = await stage.say(session, "go")
+        async with asyncio.timeout(10):
+            await ledger.has_died.wait()
+        stage.lapse(run)
+        left = script[len({told.turn for told in stage.payloads(session, ToolCalled)}) :]
+        async with working(worker_for(stage, ScriptedModel(*left), box, name="worker_2")):
+            assert (await stage.until_finished(run)).status == "completed"
+    return stage, session

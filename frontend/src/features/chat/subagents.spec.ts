@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { WireEvent } from '@/api/types'
 import { reduce } from './reducer'
+import { titleOf } from './subagents'
 import { emptyTranscript, type ToolItem, type Transcript } from './transcript'
 
 type Loose = { type: WireEvent['type'] } & Record<string, unknown>
@@ -93,6 +94,14 @@ describe('an agent that works on a call', () => {
       'I look',
       ['look', 'succeeded'],
       'Found.',
+    ])
+  })
+  it('is named by what it was given, also in a conversation of before', () => {
+    const given = (fields: object) => titleOf({ arguments: fields, phrase: 'Handing on' } as ToolItem)
+    expect([given({ description: 'count' }), given({ title: 'count' }), given({})]).toEqual([
+      'count',
+      'count',
+      'Handing on',
     ])
   })
   it('shows what its calls write', () => {

@@ -1,4 +1,5 @@
 import type { WireEvent } from '@/api/types'
+import { givenTask } from '@/features/tools'
 import { finished, isOpenCall, started, toolItem } from './calls'
 import type { Item, ToolItem } from './transcript'
 import { approvalItem, outcomeByPerson, withDecision } from './waits'
@@ -42,9 +43,9 @@ function withEvent(inner: Inner, event: WireEvent, isAwaited: boolean): Inner {
   }
 }
 
-/** What an agent is given, in a few words; conversations of before have another name for it. */
+/** What an agent is given, in a few words. */
 export function titleOf({ arguments: given, phrase }: ToolItem): string {
-  const title = given['description'] ?? given['title']
+  const title = givenTask(given)
   return typeof title === 'string' ? title : phrase
 }
 

@@ -1,4 +1,4 @@
 export type { ToolCard } from './body/card'
 export { default as ToolCardView } from './ToolCardView.vue'
 export { useToolAbout } from './useToolAbout'
-export { useToolPhrase } from './useToolPhrase'
+export { givenTask, useToolPhrase } from './useToolPhrase'

@@ -35,4 +35,8 @@ describe('what a call did', () => {
     expect(phraseOf(call)).toBe(said)
     i18n.global.locale.value = 'en'
   })
+  it.each(['description', 'title'])('names what was handed on by its %s', (name) => {
+    const call = { name: 'task', arguments: { [name]: 'count' }, phrase: '', outcome: 'succeeded' } as const
+    expect(phraseOf(call)).toBe('Delegated: count')
+  })
 })

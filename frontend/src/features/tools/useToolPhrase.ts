@@ -15,6 +15,11 @@ function oneLine(value: unknown): string {
   return points.length > LONGEST_VALUE ? `${points.slice(0, LONGEST_VALUE - 1).join('')}…` : points.join('')
 }
 
+/** What the call `task` gives another agent, in a few words; conversations of before have it by another name. */
+export function givenTask(given: Readonly<Record<string, unknown>>): unknown {
+  return given['description'] ?? given['title']
+}
+
 /** Whether a path is the workspace itself, of which a phrase speaks by name. */
 export function isWorkspace(path: unknown): boolean {
   return path === undefined || path === '' || path === '.' || path === './'
@@ -34,7 +39,7 @@ export function useToolPhrase(): (call: Call) => string {
       name === 'file_list' && isWorkspace(given['path'])
         ? { ...given, path: t('anyPhrase.workspace') }
         : name === 'task'
-          ? { description: given['title'], ...given } // its name in conversations of before
+          ? { ...given, description: givenTask(given) }
           : given
     if (/^\w+$/.test(name) && te(key, 'en'))
       return t(key, Object.fromEntries(Object.entries(told).map(([slot, value]) => [slot, oneLine(value)]))).trim()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +14,6 @@ from backend_api.domain.agent.events import (
     ContextCompacted,
     Task,
     TasksUpdated,
-    ToolCalled,
     ToolFinished,
     Usage,
 )
@@ -31,10 +29,9 @@ from backend_api.domain.agent.tasks import TaskBoard, with_task, without_task
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
-from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.tools.task import TaskTool
 from backend_api.infrastructure.tools.tasks import TaskTools
-from support.acting import Acting, DiesAfter, call, hand_on, looking
+from support.acting import Acting, call, hand_on, looking, taken_over_at
 from support.backend_stores import ANNA
 from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
@@ -106,18 +103,7 @@ async def test_whoever_takes_the_run_over_after_any_event_comes_to_the_same_task
     whole = last(stage, session)
     end = max(event.seq or 0 for event in stage.events(session) if isinstance(event.payload, TasksUpdated))
     for cut_at in range(3, end + 1):
-        store = MemoryStore()
-        ledger = DiesAfter(store, cut_at)
-        other = Stage(store, ledger=ledger)
-        session = await other.open_session(title="named")
-        async with working(worker_for(other, ScriptedModel(*script), Box())):
-            run = await other.say(session, "go")
-            async with asyncio.timeout(10):
-                await ledger.has_died.wait()
-            other.lapse(run)
-            left = script[len({told.turn for told in other.payloads(session, ToolCalled)}) :]
-            async with working(worker_for(other, ScriptedModel(*left), Box(), name="worker_2")):
-                assert (await other.until_finished(run)).status == "completed"
+        other, session = await taken_over_at(cut_at, script, Box())
         assert last(other, session) == whole, f"each change once, cut at {cut_at}"
 
 

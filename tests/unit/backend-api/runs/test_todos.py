@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +13,6 @@ from backend_api.domain.agent.events import (
     ContextCompacted,
     Todo,
     TodosUpdated,
-    ToolCalled,
     ToolFinished,
     Usage,
     agent_of,
@@ -30,10 +28,9 @@ from backend_api.domain.agent.model import (
 )
 from backend_api.domain.agent.tools import Tool
 from backend_api.domain.conversation.entity import SessionId
-from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.tools.task import TaskTool
 from backend_api.infrastructure.tools.todos import TodoTools
-from support.acting import Acting, DiesAfter, call, hand_on, looking
+from support.acting import Acting, call, hand_on, looking, taken_over_at
 from support.scripted import SCRIPTED, HandlerBox, Script, ScriptedModel
 from support.stage import Stage, worker_for, working
 from support.tables import having
@@ -117,18 +114,7 @@ async def test_whoever_takes_the_run_over_after_any_event_comes_to_the_same_list
     whole = lists(stage, session)
     last = max(event.seq or 0 for event in stage.events(session) if isinstance(event.payload, TodosUpdated))
     for cut_at in range(3, last + 1):
-        store = MemoryStore()
-        ledger = DiesAfter(store, cut_at)
-        other = Stage(store, ledger=ledger)
-        session = await other.open_session(title="named")
-        async with working(worker_for(other, ScriptedModel(*script), Box())):
-            run = await other.say(session, "go")
-            async with asyncio.timeout(10):
-                await ledger.has_died.wait()
-            other.lapse(run)
-            left = script[len({told.turn for told in other.payloads(session, ToolCalled)}) :]
-            async with working(worker_for(other, ScriptedModel(*left), Box(), name="worker_2")):
-                assert (await other.until_finished(run)).status == "completed"
+        other, session = await taken_over_at(cut_at, script, Box())
         assert lists(other, session) == whole, f"each change once, cut at {cut_at}"
 
 
