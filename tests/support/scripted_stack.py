@@ -50,6 +50,38 @@ max_turns = 7
 +++
 You answer in verse.
 """
+_TOOLS_FILE = """
+import asyncio
+
+from backend_api.domain.agent.tools import Done
+from backend_api.infrastructure.tools.custom_tools import custom_tool
+from backend_api.infrastructure.tools.local import Arguments
+
+
+class OrderArguments(Arguments):
+    number: int
+
+
+async def look_up(call, arguments):
+    return Done(success=True, output=f"Order {arguments.number} is shipped.")
+
+
+async def cancel(call, arguments):
+    if arguments.number == 2:
+        await asyncio.sleep(3600)
+    if arguments.number == 3:
+        return f"Order {arguments.number}"
+    raise OSError(f"order {arguments.number}: password hunter2")
+
+
+def tool(name, run_call, **more):
+    return custom_tool(
+        name=name, description="Orders.", arguments=OrderArguments, phrase="Order {number}", run_call=run_call, **more
+    )
+
+
+TOOLS = [tool("order_status", look_up, effect="reads"), tool("order_cancel", cancel, deadline_ms=100)]
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +122,10 @@ def model_settings(model: ModelServer, form: Form) -> dict[str, str]:
 @asynccontextmanager
 async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
     """For the length of the block."""
-    presets, models = folder / "presets", folder / "models.toml"
+    presets, tools, models = folder / "presets", folder / "tools", folder / "models.toml"
     presets.mkdir(parents=True)
+    tools.mkdir()
+    (tools / "orders.py").write_text(_TOOLS_FILE)
     (presets / "poet.md").write_text(_PRESET)
     models.write_text(_MODELS_FILE)
     async with ModelServer(SAID) as model:
@@ -104,6 +138,7 @@ async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
             "FALLBACK_MODEL": INSTEAD,
             "MODELS_FILE": str(models),
             "PROMPTS_DIR": str(presets),
+            "TOOLS_DIR": str(tools),
             "MICRO_COMPACT_MIN_TOKENS": "1000",
             "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
             "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",

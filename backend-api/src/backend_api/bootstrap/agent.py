@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -85,6 +85,7 @@ class AgentPorts:
     transcripts: Transcripts
     effective_settings: OpenEffectiveSettings
     kept_calls: KeptCalls
+    custom_tools: Sequence[Tool] = ()
     secrets: tuple[str, ...] = ()
     """What must not be read in anything that is kept of model calls."""
 
@@ -172,6 +173,7 @@ async def open_agent(
             TodoTools(),
             TaskTools(MirrorTasks(AgentFiles(ports.sandboxes, ports.workspace, within_s=MIRROR_WITHIN_S))),
             sandbox,
+            LocalTools(ports.custom_tools),
             max_tokens=settings.max_token_budget,
             max_output_tokens=settings.max_output_tokens,
             max_cost=settings.max_run_cost,
@@ -233,7 +235,7 @@ async def open_agent(
 
 
 def known_tools() -> list[ToolSpec]:
-    """All that an agent may have here, also those for which something is not set."""
+    """All of the product that an agent may have here, also those for which something is not set."""
     local = _local_tools(lambda: datetime.now(UTC), _no_links, _NoSearch())
     own = (*local, *_main_agent_tools(), task_tool(None), *todo_tools(), *task_tools(TaskBoard()))
     return [*(tool.spec for tool in own), *manifest_tools()]

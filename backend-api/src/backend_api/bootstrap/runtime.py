@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -26,6 +26,7 @@ from backend_api.bootstrap.settings import Settings, SettingsError, sealing_secr
 from backend_api.bootstrap.stores import Stores, open_stores
 from backend_api.bootstrap.user_settings import UserSettingsParts, base_urls, deployment_values
 from backend_api.domain.agent.presets import Presets
+from backend_api.domain.agent.tools import Tool
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
 from backend_api.infrastructure.metrics import ProcessMetrics
@@ -43,6 +44,7 @@ from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.search.registry import uses_own_key
 from backend_api.infrastructure.security.secret_box import AesSecretBox
 from backend_api.infrastructure.security.tokens import JwtFileLinks
+from backend_api.infrastructure.tools.custom_tools import read_custom_tools
 from backend_api.interfaces.http.use_cases import Probe
 
 
@@ -54,6 +56,7 @@ class Plan:
     secret: str
     catalogue: Catalogue
     presets: Presets
+    custom_tools: Sequence[Tool]
     box: AesSecretBox
     links: JwtFileLinks
     clock: DatabaseClock
@@ -89,13 +92,22 @@ def plan(settings: Settings) -> Plan:
     secret, box = signing_secret(settings), AesSecretBox(sealing_secrets(settings))
     try:
         catalogue = build_catalogue(settings)
-        presets = build_presets(settings, catalogue.models(), known_tools())
+        product = known_tools()
+        custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
+        presets = build_presets(settings, catalogue.models(), [*product, *(tool.spec for tool in custom)])
     except ValueError as error:
         raise SettingsError(str(error)) from error
     clock = DatabaseClock()
     links = JwtFileLinks(secret, algorithm=settings.jwt_algorithm, clock=clock)
     return Plan(
-        settings=settings, secret=secret, catalogue=catalogue, presets=presets, box=box, links=links, clock=clock
+        settings=settings,
+        secret=secret,
+        catalogue=catalogue,
+        presets=presets,
+        custom_tools=custom,
+        box=box,
+        links=links,
+        clock=clock,
     )
 
 
@@ -142,6 +154,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 transcripts=MongoTranscripts(database),
                 secrets=(*secrets_of(settings), planned.secret),
                 effective_settings=own.open_effective_settings,
+                custom_tools=planned.custom_tools,
                 kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
             )
             async with (
