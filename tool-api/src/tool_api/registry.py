@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from tool_api.tools.browser.controller import BrowserController
+from tool_api.tools.browser.downloads import Downloads
+from tool_api.tools.browser.driver import BrowserDriver
+from tool_api.tools.browser.tab_controller import Restart
 from tool_api.tools.browser.tabs import Tabs
 from tool_api.tools.browser.tools import browser_tools
 from tool_api.tools.files.controller import FileController
@@ -17,8 +19,10 @@ from tool_api.tools.tool import AnyTool
 from tool_api.workspace import Workspace
 
 
-def tool_table(*, shells: ShellController, files: FileController, browser: BrowserController) -> Mapping[str, AnyTool]:
-    """All tools by name.
+def tool_table(
+    *, shells: ShellController, files: FileController, browser: BrowserDriver, workspace: Workspace, restart: Restart
+) -> Mapping[str, AnyTool]:
+    """All tools by name; `restart` starts the browser anew.
 
     Raises:
         ValueError: two tools share a name.
@@ -26,7 +30,7 @@ def tool_table(*, shells: ShellController, files: FileController, browser: Brows
     tools = (
         *shell_tools(shells),
         *file_tools(files),
-        *browser_tools(browser),
+        *browser_tools(browser, workspace, restart),
     )
     table = {tool.name: tool for tool in tools}
     if len(table) != len(tools):
@@ -40,9 +44,19 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
     return tool_table(
         shells=ShellController(shells=Shells(root), default_timeout_s=60, allowed=frozenset()),
         files=FileController(workspace=Workspace(root)),
-        browser=BrowserController(Tabs(_no_browser, root), lambda: False),
+        browser=BrowserDriver(Tabs(_no_browser, Downloads(Workspace(root), _any_room)), lambda: False),
+        workspace=Workspace(root),
+        restart=_nothing,
     )
 
 
 async def _no_browser(_: float) -> None:
     return None
+
+
+async def _any_room(_: int) -> int | None:
+    return None
+
+
+async def _nothing() -> None:
+    return

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tool_api.errors import InvalidUploadError
+from tool_api.file_names import safe_name
 from tool_api.files.download import disposition
 from tool_api.files.listing import language_of
-from tool_api.files.upload import safe_name
 
 
 @given(st.text())

@@ -16,7 +16,8 @@ from tool_api.desktop.supervisor import Desktop
 from tool_api.files.folder_instructions import instructions_for
 from tool_api.http.services import Services
 from tool_api.registry import tool_table
-from tool_api.tools.browser.controller import BrowserController
+from tool_api.tools.browser.downloads import Downloads
+from tool_api.tools.browser.driver import BrowserDriver
 from tool_api.tools.browser.tabs import Tabs
 from tool_api.tools.files.controller import FileController
 from tool_api.tools.shell.controller import ShellController
@@ -26,7 +27,6 @@ from tool_api.upkeep.keep_alive import KeepAliveResponder
 from tool_api.upkeep.watchdog import Watchdog
 from tool_api.workspace import Workspace
 
-DOWNLOADS = "downloads"
 TEMPORARY = Path("/tmp")
 
 
@@ -37,14 +37,15 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
         desktop = None
         if settings.sandbox_desktop:
             desktop = await stack.enter_async_context(Desktop(DesktopSettings(workspace=settings.workspace)))
-        tabs = Tabs(desktop.cdp_address if desktop is not None else _no_browser, settings.workspace / DOWNLOADS)
+        workspace = Workspace(settings.workspace)
+        disk = DiskWatch(settings.workspace, settings.sandbox_disk_bytes, settings.sandbox_max_files)
+        address = desktop.cdp_address if desktop is not None else _no_browser
+        tabs = Tabs(address, Downloads(workspace, disk.room))
         stack.push_async_callback(tabs.close)
         shells = await stack.enter_async_context(
             Shells(settings.workspace, display=lambda: desktop.display if desktop is not None else None)
         )
-        workspace = Workspace(settings.workspace)
         calls = await stack.enter_async_context(Calls(partial(instructions_for, workspace)))
-        disk = DiskWatch(settings.workspace, settings.sandbox_disk_bytes, settings.sandbox_max_files)
         tools = tool_table(
             shells=ShellController(
                 shells=shells,
@@ -53,7 +54,9 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 notice=lambda: disk.notice,
             ),
             files=FileController(workspace=Workspace(settings.workspace, TEMPORARY), room=disk.demand),
-            browser=BrowserController(tabs, lambda: desktop is not None and desktop.has_browser),
+            browser=BrowserDriver(tabs, lambda: desktop is not None and desktop.has_browser),
+            workspace=workspace,
+            restart=desktop.restart_browser if desktop is not None else _nothing,
         )
         access = Access(
             sandbox_id=settings.sandbox_id,
@@ -80,3 +83,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
 
 async def _no_browser(_: float) -> None:
     return None
+
+
+async def _nothing() -> None:
+    return

@@ -47,6 +47,7 @@ class Desktop:
         self._task: asyncio.Task[None] | None = None
         self._display: str | None = None
         self._cdp: str | None = None
+        self._chrome: Program | None = None
         self._pids: set[int] = set()
         self._awake = asyncio.Event()
         self._awake.set()
@@ -92,6 +93,13 @@ class Desktop:
         self.wake()
         await self._wait_for(lambda: self._cdp is not None or not self.has_browser, timeout_s)
         return self._cdp
+
+    async def restart_browser(self) -> None:
+        """End Chrome, hung or not; it is started anew as one that ended by itself."""
+        self.wake()
+        if (chrome := self._chrome) is not None:
+            self._cdp = None
+            await chrome.end(self._settings.stop_grace_s)
 
     @property
     def rests(self) -> bool:
@@ -225,10 +233,11 @@ class Desktop:
         environment = programs.environment(settings, self._display)
         async with self._running(BROWSER, programs.browser_command(path, settings), environment) as program:
             self._cdp = await program.said(_cdp_address, settings.start_timeout_s)
+            self._chrome = program
             try:
                 await ready(program)
             finally:
-                self._cdp = None
+                self._cdp = self._chrome = None
 
     @asynccontextmanager
     async def _running(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tool_api.errors import DiskFullError, InvalidUploadError, TooLargeError
+from tool_api.file_names import safe_name
 from tool_api.files.placement import place_all
 from tool_api.upkeep.disk import DiskWatch
 from tool_api.workspace import Located, Workspace
@@ -21,30 +21,6 @@ from tool_api.workspace import Located, Workspace
 FIELD = "files"
 MAX_FILES = 100
 _MAX_HEADER_BYTES = 16 * 1024
-_MAX_NAME_BYTES = 255
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
-
-
-def safe_name(given: str) -> str:
-    """The last part of a file name as a browser gave it.
-
-    Raises:
-        InvalidUploadError: nothing usable is left of it.
-    """
-    name = _UNSAFE.sub("", given.replace("\\", "/").rsplit("/", 1)[-1]).strip()
-    stem = name.rpartition(".")[0]
-    suffix = name[len(stem) :]
-    # What a name ends with is kept as long as there is room for it.
-    room = _MAX_NAME_BYTES - len(suffix.encode())
-    name = _cut(stem, room) + suffix if room >= 0 else _cut(suffix, _MAX_NAME_BYTES)
-    if name in ("", ".", ".."):
-        raise InvalidUploadError("An uploaded file needs a name.")
-    return name
-
-
-def _cut(text: str, size: int) -> str:
-    """The beginning of a text that is at most so many bytes of UTF-8."""
-    return text.encode()[:size].decode("utf-8", "ignore")
 
 
 @dataclass(slots=True)

@@ -7,10 +7,8 @@ import base64
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from collections.abc import AsyncIterator
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,14 +16,7 @@ import psutil
 import pytest
 import pytest_asyncio
 
-from contracts.tools import BrowserDisplay, ToolResult
-from support.desktops import desktop_settings
-from tool_api.desktop.settings import DesktopSettings
-from tool_api.desktop.supervisor import Desktop
-from tool_api.tools.browser.controller import BrowserController
-from tool_api.tools.browser.tabs import Tabs
-from tool_api.tools.browser.tools import browser_tools
-from tool_api.tools.tool import CallContext
+from support.browsers import Browser, display_of, index_of, open_browser, until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -69,64 +60,10 @@ class Pages(BaseHTTPRequestHandler):
         return
 
 
-@asynccontextmanager
-async def pages() -> AsyncIterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        await asyncio.to_thread(server.shutdown)
-        server.server_close()
-        thread.join(5)
-
-
-class Browser:
-    """The tools as the endpoint calls them."""
-
-    def __init__(self, controller: BrowserController, site: str, settings: DesktopSettings, desktop: Desktop) -> None:
-        self.site, self.settings, self.desktop = site, settings, desktop
-        self._tools = {tool.name: tool for tool in browser_tools(controller)}
-
-    async def call(self, name: str, deadline_s: float = 60, **arguments: object) -> ToolResult:
-        async def ignore(_: str) -> None:
-            return
-
-        tool = self._tools[f"browser_{name}"]
-        context = CallContext(call_id="c", deadline=time.monotonic() + deadline_s, write_output=ignore)
-        return await tool.handler(context, tool.arguments.model_validate(arguments))
-
-    async def open(self, path: str) -> ToolResult:
-        return await self.call("navigate", url=self.site + path)
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> AsyncIterator[Browser]:
-    with desktop_settings() as settings:
-        async with Desktop(settings) as desktop, pages() as site:
-            assert await desktop.wait_settled(40), desktop.reason
-            tabs = Tabs(desktop.cdp_address, settings.workspace / "downloads")
-            try:
-                yield Browser(BrowserController(tabs, lambda: desktop.has_browser), site, settings, desktop)
-            finally:
-                await tabs.close()
-
-
-def index_of(result: ToolResult, label: str) -> int:
-    line = next(line for line in result.output.splitlines() if line.startswith("[") and label in line)
-    return int(line[1 : line.index("]")])
-
-
-def display_of(result: ToolResult) -> BrowserDisplay:
-    assert isinstance(result.display, BrowserDisplay)
-    return result.display
-
-
-async def until(condition: Callable[[], object], timeout_s: float = 20) -> None:
-    async with asyncio.timeout(timeout_s):
-        while not condition():
-            await asyncio.sleep(0.02)
+    async with open_browser(Pages) as opened:
+        yield opened
 
 
 async def test_a_page_is_opened_and_described_with_a_picture(browser: Browser) -> None:

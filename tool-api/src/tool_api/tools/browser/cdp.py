@@ -14,7 +14,8 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import WebSocketException
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.frames import CloseCode
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,10 @@ class CdpConnection:
         self._on_event = on_event
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Payload]] = {}
+        self._sessions: dict[int, str] = {}
         self.closed = False
+        self.was_overrun = False
+        """It ended as Chrome sent a message larger than was agreed to."""
 
     async def send(
         self, method: str, parameters: Payload | None = None, *, session: str | None = None, timeout_s: float = 10.0
@@ -56,7 +60,7 @@ class CdpConnection:
         self._waiting[number] = answer
         message: Payload = {"id": number, "method": method, "params": parameters or {}}
         if session is not None:
-            message["sessionId"] = session
+            message["sessionId"] = self._sessions[number] = session
         try:
             async with asyncio.timeout(timeout_s):
                 await self._socket.send(json.dumps(message))
@@ -65,13 +69,22 @@ class CdpConnection:
             raise CdpClosedError("the connection to the browser is closed") from error
         finally:
             self._waiting.pop(number, None)
+            self._sessions.pop(number, None)
+
+    def _forget(self, session: str) -> None:
+        """The tab of a session is gone: nothing it was asked is ever answered."""
+        for number, asked in self._sessions.items():
+            if asked == session and not self._waiting[number].done():
+                self._waiting[number].set_exception(CdpClosedError("the tab is closed"))
 
     async def listen(self) -> None:
         """Hand out answers and events until the connection ends."""
         try:
             async for raw in self._socket:
                 self._take(cast("Payload", json.loads(raw)))
-        except WebSocketException:
+        except WebSocketException as error:
+            sent = error.sent if isinstance(error, ConnectionClosed) else None
+            self.was_overrun = sent is not None and sent.code == CloseCode.MESSAGE_TOO_BIG
             logger.info("connection to the browser ended")
         finally:
             self.closed = True
@@ -81,6 +94,8 @@ class CdpConnection:
 
     def _take(self, message: Payload) -> None:
         if (number := message.get("id")) is None:
+            if message["method"] == "Target.detachedFromTarget":
+                self._forget(str(message.get("params", {}).get("sessionId")))
             self._on_event(message["method"], message.get("params", {}), message.get("sessionId"))
             return
         answer = self._waiting.get(number)
@@ -95,11 +110,13 @@ class CdpConnection:
 
 
 @asynccontextmanager
-async def connected(address: str, on_event: OnEvent) -> AsyncGenerator[CdpConnection]:
+async def connected(
+    address: str, on_event: OnEvent, largest_bytes: int = LARGEST_MESSAGE_BYTES
+) -> AsyncGenerator[CdpConnection]:
     """A connection for as long as the block lasts. Raises `CdpClosedError` where none can be had."""
     try:
         socket = await connect(
-            address, max_size=LARGEST_MESSAGE_BYTES, compression=None, ping_interval=None, proxy=None, open_timeout=5
+            address, max_size=largest_bytes, compression=None, ping_interval=None, proxy=None, open_timeout=5
         )
     except (OSError, TimeoutError, WebSocketException) as error:
         raise CdpClosedError("the browser does not answer") from error

@@ -79,9 +79,14 @@
       elements = [];
       const lines = [];
       let left = 0;
+      let foreign = 0;
       for (const element of walk(document)) {
-        if (!element.matches(INTERACTIVE) || (element.tagName === "OPTION" && element.closest("select"))) continue;
-        if (!shown(element)) continue;
+        // By the prototype: a form's fields stand in the place of its own methods.
+        const matches = (selector) => Element.prototype.matches.call(element, selector);
+        if (matches("iframe") && !element.contentDocument && shown(element)) foreign += 1;
+        if (!matches(INTERACTIVE) || (matches("option") && element.closest("select"))) continue;
+        // Fields for files are mostly hidden behind something nicer.
+        if (!matches("input[type=file]") && !shown(element)) continue;
         if (elements.length >= limits.elements) { left += 1; continue; }
         lines.push(describe(element, elements.length));
         elements.push(element);
@@ -89,7 +94,7 @@
       const text = (document.body?.innerText || "").replace(/[ \t]+/g, " ").replace(/\n\s*\n+/g, "\n\n").trim();
       const scroller = document.scrollingElement;
       return {
-        url: location.href, title: document.title, lines, left,
+        url: location.href.slice(0, 2000), title: String(document.title).slice(0, 300), lines, left, foreign,
         text: text.slice(0, limits.text), textLength: text.length,
         width: innerWidth, height: innerHeight,
         above: Math.round(scroller?.scrollTop || 0),
@@ -119,16 +124,34 @@
       return active === element || element.contains(active);
     },
 
-    choose(index, text) {
+    element: (index) => elements[index],
+
+    fileField: (index) => (elements[index]?.isConnected
+      ? elements[index].tagName === "INPUT" && elements[index].type === "file" : null),
+
+    // Where a link leads that a server answers; others, as of scripts, are to be clicked.
+    linkOf(index) {
+      const href = elements[index]?.closest("a[href]")?.href;
+      return href && /^(https?|file):/.test(href) && !href.startsWith(location.href.split("#")[0] + "#") ? href : null;
+    },
+
+    choose(index, texts) {
       const element = elements[index];
-      const wanted = text.trim().toLowerCase();
-      const options = [...element.options];
-      const found = options.find((one) => one.text.trim().toLowerCase() === wanted || one.value.toLowerCase() === wanted)
-        || options.find((one) => one.text.toLowerCase().includes(wanted));
-      if (!found) return null;
-      element.value = found.value;
+      if (!(element instanceof element.ownerDocument.defaultView.HTMLSelectElement)) return null;
+      if (texts.length > 1 && !element.multiple) return { single: true };
+      const options = [...element.options].filter((one) => !one.disabled && !one.closest("optgroup")?.disabled);
+      const chosen = [];
+      for (const text of texts) {
+        const wanted = text.trim().toLowerCase();
+        const found =
+          options.find((one) => one.text.trim().toLowerCase() === wanted || one.value.toLowerCase() === wanted)
+          || (wanted && options.find((one) => one.text.toLowerCase().includes(wanted)));
+        if (!found) return { missing: text, options: options.slice(0, 40).map((one) => clean(one.text, 60)) };
+        chosen.push(found);
+      }
+      for (const one of element.options) one.selected = chosen.includes(one);
       for (const name of ["input", "change"]) element.dispatchEvent(new Event(name, { bubbles: true }));
-      return found.text;
+      return { chosen: chosen.map((one) => clean(one.text, 100)) };
     },
 
     async settled(limitMs) {

@@ -19,6 +19,7 @@ class PageView:
     title: str
     lines: Sequence[str]
     left: int
+    foreign: int
     text: str
     text_length: int
     width: int
@@ -34,6 +35,7 @@ class PageView:
             title=str(found["title"])[:300],
             lines=[str(line)[:600] for line in found["lines"][:MAX_ELEMENTS]],
             left=int(found["left"]),
+            foreign=int(found["foreign"]),
             text=str(found["text"])[:MAX_TEXT],
             text_length=int(found["textLength"]),
             width=int(found["width"]),
@@ -53,6 +55,8 @@ def describe(view: PageView, said: str, notes: Sequence[str]) -> str:
     if view.lines:
         more = [f"({view.left} more elements are not listed)"] if view.left else []
         parts += ["", "Elements to use by index:", *view.lines, *more]
+    if view.foreign:
+        parts += ["", f"Frames of other sites, {view.foreign} here, are not listed: use what is in them by x and y."]
     if view.text:
         cut = (
             f" (the first {len(view.text)} of {view.text_length} characters)"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tool_api.tools.browser.cdp import CdpConnection, CdpError, Payload
 
 SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
 WORLD = "sandbox-view"
+PREPARE_S = 3.0
 LARGEST_PICTURE_BYTES = 150 * 1024
 PICTURES: tuple[tuple[int, float], ...] = ((70, 1.0), (45, 1.0), (25, 1.0), (40, 0.5))
 
@@ -23,8 +26,11 @@ class StaleViewError(Exception):
 class Tab:
     """Made by `Tabs` when Chrome announces a page."""
 
-    def __init__(self, connection: CdpConnection, session: str, target: str) -> None:
+    def __init__(self, connection: CdpConnection, session: str, target: str, number: int) -> None:
         self.session = session
+        self.number = number
+        self._chooser: asyncio.Future[int] | None = None
+        self._paused: asyncio.Queue[Payload] | None = None
         self.target = target
         self._frame = target
         self._connection = connection
@@ -37,15 +43,52 @@ class Tab:
         return await self._connection.send(method, parameters, session=self.session, timeout_s=timeout_s)
 
     async def prepare(self) -> None:
-        """Ask for the page's events."""
-        await self.send("Page.enable")
+        """Ask for the page's events before its scripts run: a dialog shown earlier would hold it for ever."""
+        try:
+            await self.send("Page.enable", timeout_s=PREPARE_S)
+        finally:
+            await self.send("Runtime.runIfWaitingForDebugger", timeout_s=PREPARE_S)
+
+    @asynccontextmanager
+    async def file_choosers(self) -> AsyncGenerator[asyncio.Future[int]]:
+        """The number of the field that asks for files, in place of a dialog of the desktop no tool could use."""
+        chooser = self._chooser = asyncio.get_running_loop().create_future()
+        await self.send("Page.setInterceptFileChooserDialog", {"enabled": True})
+        try:
+            yield chooser
+        finally:
+            self._chooser = None
+            with suppress(CdpError, TimeoutError):
+                await self.send("Page.setInterceptFileChooserDialog", {"enabled": False}, timeout_s=2)
 
     async def answer_dialog(self, *, accept: bool) -> None:
         """Close the dialog that holds the page."""
         await self.send("Page.handleJavaScriptDialog", {"accept": accept})
 
+    @asynccontextmanager
+    async def paused_responses(self) -> AsyncGenerator[asyncio.Queue[Payload]]:
+        """Answers to the tab's navigations, each held until it is said what becomes of it."""
+        paused = self._paused = asyncio.Queue()
+        pattern = {"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}
+        await self.send("Fetch.enable", {"patterns": [pattern]})
+        try:
+            yield paused
+        finally:
+            self._paused = None
+            with suppress(CdpError, TimeoutError):
+                await self.send("Fetch.disable", timeout_s=2)
+
     def on_event(self, method: str, parameters: Payload) -> None:
-        """Follow whether the page is loading."""
+        """Follow whether the page is loading, and what it asks for."""
+        if method == "Page.fileChooserOpened":
+            number = parameters.get("backendNodeId")
+            if self._chooser is not None and not self._chooser.done() and isinstance(number, int):
+                self._chooser.set_result(number)
+            return
+        if method == "Fetch.requestPaused":
+            if self._paused is not None:
+                self._paused.put_nowait(parameters)
+            return
         if parameters.get("frameId") != self._frame:
             return
         if method == "Page.frameStartedLoading":
@@ -92,6 +135,13 @@ class Tab:
         self._world = world
         return await self._evaluate(world, f"globalThis.view.{expression}", timeout_s)
 
+    async def handle_of(self, index: int) -> str | None:
+        """Chrome's own handle of an element of the latest view. Raises as `call`."""
+        if self._world is None:
+            raise StaleViewError
+        answer = await self._run(self._world, f"globalThis.view.element({index})", 5.0, by_value=False)
+        return answer.get("objectId")
+
     async def settle(self, limit_s: float) -> bool:
         """Wait until the page has loaded and stands still; False when the time was over first."""
         deadline = time.monotonic() + limit_s
@@ -128,10 +178,13 @@ class Tab:
         return None
 
     async def _evaluate(self, world: int, expression: str, timeout_s: float) -> Any:
+        return (await self._run(world, expression, timeout_s)).get("value")
+
+    async def _run(self, world: int, expression: str, timeout_s: float, *, by_value: bool = True) -> Payload:
         try:
             answer = await self.send(
                 "Runtime.evaluate",
-                {"expression": expression, "contextId": world, "returnByValue": True, "awaitPromise": True},
+                {"expression": expression, "contextId": world, "returnByValue": by_value, "awaitPromise": True},
                 timeout_s=timeout_s,
             )
         except CdpError as error:
@@ -140,4 +193,4 @@ class Tab:
             raise
         if (failure := answer.get("exceptionDetails")) is not None:
             raise CdpError(str(failure.get("exception", {}).get("description", failure.get("text")))[:300])
-        return answer.get("result", {}).get("value")
+        return cast("Payload", answer.get("result", {}))

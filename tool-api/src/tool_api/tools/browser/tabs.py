@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack
-from pathlib import Path
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from tool_api.tools.browser.cdp import CdpClosedError, CdpConnection, CdpError, Payload, connected
+from tool_api.tools.browser.cdp import CdpClosedError, CdpConnection, CdpError, OnEvent, Payload, connected
+from tool_api.tools.browser.downloads import Download, Downloads
 from tool_api.tools.browser.tab import Tab
 
 logger = logging.getLogger(__name__)
 
 CdpAddress = Callable[[float], Awaitable[str | None]]
 KEPT_NOTES = 8
+MOST_TABS = 20
+MAX_TITLE, MAX_ADDRESS = 200, 500
+LARGEST_BESIDE_BYTES = 8 * 1024 * 1024
 RETRY_S = 0.1
 CLOSE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TabLine:
+    """A tab, in a list of them."""
+
+    number: int
+    title: str
+    url: str
+    is_shown: bool
 
 
 class NoBrowserError(Exception):
@@ -29,16 +44,16 @@ class NoBrowserError(Exception):
 class Tabs:
     """The tabs of one Chrome. A new connection is made when Chrome was started anew; `close` ends it."""
 
-    def __init__(self, address: CdpAddress, downloads: Path) -> None:
+    def __init__(self, address: CdpAddress, downloads: Downloads) -> None:
         self._address = address
-        self._downloads = downloads
+        self.downloads = downloads
+        self._numbers = itertools.count(1)
         self._stack = AsyncExitStack()
         self._connection: CdpConnection | None = None
         self._tabs: dict[str, Tab] = {}
         self._work: set[asyncio.Task[None]] = set()
         self._notes: deque[str] = deque(maxlen=KEPT_NOTES)
         self._opening = False
-        self._downloading: dict[str, str] = {}
 
     def take_notes(self) -> list[str]:
         """What happened beside the calls since it was last asked: dialogs, new tabs, downloads."""
@@ -52,18 +67,79 @@ class Tabs:
         if not self._tabs:
             await self._open(connection)
         tabs = list(self._tabs.values())
-        for tab in reversed(tabs):
-            if len(tabs) == 1 or await tab.is_in_front():
+        if len(tabs) == 1:
+            return tabs[0]
+        shown = await asyncio.gather(*(tab.is_in_front() for tab in tabs))
+        for tab, is_shown in zip(reversed(tabs), reversed(shown), strict=True):
+            if is_shown:
                 return tab
-        await tabs[-1].send("Page.bringToFront")
+        await self.show(tabs[-1])
         return tabs[-1]
+
+    async def list(self, timeout_s: float) -> list[TabLine]:
+        """All tabs as they are now. Raises as `current`."""
+        connection = await self._connected(timeout_s)
+        found = await connection.send("Target.getTargets", {"filter": [{"type": "page"}]})
+        infos: dict[str, Payload] = {str(info["targetId"]): info for info in found["targetInfos"]}
+        tabs = list(self._tabs.values())
+        shown = await asyncio.gather(*(tab.is_in_front() for tab in tabs))
+        return [
+            TabLine(
+                number=tab.number,
+                title=str(infos.get(tab.target, {}).get("title", ""))[:MAX_TITLE],
+                url=str(infos.get(tab.target, {}).get("url", ""))[:MAX_ADDRESS],
+                is_shown=is_shown,
+            )
+            for tab, is_shown in zip(tabs, shown, strict=True)
+        ]
+
+    async def find(self, number: int, timeout_s: float) -> Tab | None:
+        """A tab by its number, which no other tab has before or after. Raises as `current`."""
+        await self._connected(timeout_s)
+        return next((tab for tab in self._tabs.values() if tab.number == number), None)
+
+    async def open(self, timeout_s: float) -> Tab:
+        """Another, empty tab, which is shown. Raises as `current`, and `CdpError` where there are too many."""
+        connection = await self._connected(timeout_s)
+        if len(self._tabs) >= MOST_TABS:
+            raise CdpError(f"{MOST_TABS} tabs are open, which is the most there may be. Close one first.")
+        return await self._open(connection)
+
+    async def show(self, tab: Tab) -> None:
+        """Bring a tab to the front, even one whose page does not respond."""
+        if self._connection is not None:
+            await self._connection.send("Target.activateTarget", {"targetId": tab.target})
+
+    async def close_tab(self, tab: Tab) -> None:
+        """Close a tab whatever its page says; Chrome would end with its last one, so an empty one comes before."""
+        if (connection := self._connection) is None:
+            raise CdpClosedError("the browser is gone")
+        if len(self._tabs) == 1:
+            await self._open(connection)
+        await self._close_target(connection, tab)
+
+    @asynccontextmanager
+    async def beside(self, tab: Tab, on_event: OnEvent) -> AsyncGenerator[tuple[CdpConnection, str]]:
+        """A connection of its own to a tab, with a session there, on which a message may not be large."""
+        if (address := await self._address(CLOSE_S)) is None:
+            raise NoBrowserError
+        async with connected(address, on_event, LARGEST_BESIDE_BYTES) as connection:
+            attached = await connection.send("Target.attachToTarget", {"targetId": tab.target, "flatten": True})
+            yield connection, str(attached["sessionId"])
+
+    def cancel_download(self, guid: str) -> None:
+        """Stop a download; that it has ended is told as of any."""
+        if self._connection is not None:
+            self._start(self._cancel(self._connection, guid))
+
+    async def _cancel(self, connection: CdpConnection, guid: str) -> None:
+        await connection.send("Browser.cancelDownload", {"guid": guid})
 
     async def replace(self, tab: Tab) -> Tab:
         """A new, empty tab in place of one that does not respond."""
         connection = await self._connected(CLOSE_S)
-        await self._open(connection)
-        fresh = list(self._tabs.values())[-1]
-        self._start(self._close_tab(connection, tab))
+        fresh = await self._open(connection)
+        self._start(self._close_target(connection, tab))
         self._notes.append("The previous page stopped responding; its tab was closed.")
         return fresh
 
@@ -83,8 +159,9 @@ class Tabs:
         connection = await self._connect(timeout_s)
         await connection.send(
             "Browser.setDownloadBehavior",
-            {"behavior": "allow", "downloadPath": str(self._downloads), "eventsEnabled": True},
+            {"behavior": "allowAndName", "downloadPath": self.downloads.incoming, "eventsEnabled": True},
         )
+        await self.downloads.forget()
         await self._attach_all(connection)
         return connection
 
@@ -113,25 +190,27 @@ class Tabs:
         # Answers only after the tabs that are open have been announced.
         await connection.send(
             "Target.setAutoAttach",
-            {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True, "filter": [{"type": "page"}]},
+            {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True, "filter": [{"type": "page"}]},
         )
         await asyncio.gather(*self._work, return_exceptions=True)
         if not self._tabs:
             await self._open(connection)
 
-    async def _close_tab(self, connection: CdpConnection, tab: Tab) -> None:
+    async def _close_target(self, connection: CdpConnection, tab: Tab) -> None:
         self._tabs.pop(tab.session, None)
         await connection.send("Target.closeTarget", {"targetId": tab.target}, timeout_s=CLOSE_S)
 
-    async def _open(self, connection: CdpConnection) -> None:
+    async def _open(self, connection: CdpConnection) -> Tab:
         self._opening = True
         try:
-            await connection.send("Target.createTarget", {"url": "about:blank"})
+            made = await connection.send("Target.createTarget", {"url": "about:blank"})
             await asyncio.gather(*self._work, return_exceptions=True)
         finally:
             self._opening = False
-        if not self._tabs:
-            raise CdpClosedError("the browser has no tab")
+        for tab in self._tabs.values():
+            if tab.target == made.get("targetId"):
+                return tab
+        raise CdpClosedError("the browser has no tab")
 
     def _on_event(self, method: str, parameters: Payload, session: str | None) -> None:
         if method == "Target.attachedToTarget":
@@ -139,7 +218,9 @@ class Tabs:
         elif method == "Target.detachedFromTarget":
             self._tabs.pop(str(parameters.get("sessionId")), None)
         elif method == "Browser.downloadWillBegin":
-            self._downloading[str(parameters["guid"])] = str(parameters.get("suggestedFilename", "file"))
+            if self.downloads.begin(parameters) is None:
+                self._notes.append("A page began more downloads at once than it may; some were stopped.")
+                self.cancel_download(str(parameters.get("guid")))
         elif method == "Browser.downloadProgress":
             self._progress(parameters)
         elif session is not None and (tab := self._tabs.get(session)) is not None:
@@ -155,11 +236,19 @@ class Tabs:
         connection = self._connection
         if connection is None:
             return
-        tab = Tab(connection, str(parameters["sessionId"]), str(info["targetId"]))
+        target = str(info["targetId"])
+        if len(self._tabs) >= MOST_TABS and not self._opening:
+            self._notes.append(f"A page opened more tabs than the {MOST_TABS} there may be; they were closed.")
+            self._start(self._close_unwanted(connection, target))
+            return
+        tab = Tab(connection, str(parameters["sessionId"]), target, next(self._numbers))
         if self._tabs and not self._opening:
             self._notes.append("A new tab was opened and is shown now.")
         self._tabs[tab.session] = tab
         self._start(tab.prepare())
+
+    async def _close_unwanted(self, connection: CdpConnection, target: str) -> None:
+        await connection.send("Target.closeTarget", {"targetId": target}, timeout_s=CLOSE_S)
 
     def _dialog(self, tab: Tab, parameters: Payload) -> None:
         kind = str(parameters.get("type", "dialog"))
@@ -171,13 +260,18 @@ class Tabs:
         self._start(tab.answer_dialog(accept=accept))
 
     def _progress(self, parameters: Payload) -> None:
-        state = parameters.get("state")
-        if state in ("completed", "canceled"):
-            name = self._downloading.pop(str(parameters["guid"]), "file")
-            path = parameters.get("filePath") or self._downloads / name
-            self._notes.append(
-                f"Downloaded {path}." if state == "completed" else f"The download of {name} was canceled."
-            )
+        if (ending := self.downloads.progress(parameters)) is not None:
+            self._start(self._told(ending))
+        elif (download := self.downloads.find(str(parameters.get("guid")))) is not None:
+            self._start(self._bounded(download))
+
+    async def _told(self, ending: Coroutine[Any, Any, str | None]) -> None:
+        if (outcome := await ending) is not None:
+            self._notes.append(outcome)
+
+    async def _bounded(self, download: Download) -> None:
+        if self._connection is not None and await self.downloads.refuses(download):
+            await self._cancel(self._connection, download.guid)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(self._quietly(work))

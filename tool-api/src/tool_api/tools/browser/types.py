@@ -30,14 +30,12 @@ class BrowserNavigate(Arguments):
     url: str = Field(min_length=1, max_length=8192, description="Address to open; https is assumed without a scheme.")
 
 
-class BrowserClick(Arguments):
-    """Click an element, or a point of the page."""
+class Target(Arguments):
+    """An element, or a point of the page."""
 
     index: Index | None = None
     x: Coordinate | None = Field(default=None, description="Pixels from the left of the screenshot.")
     y: Coordinate | None = Field(default=None, description="Pixels from the top of the screenshot.")
-    button: Literal["left", "right", "middle"] = "left"
-    double: bool = False
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
@@ -45,6 +43,28 @@ class BrowserClick(Arguments):
         if (self.index is None) != all(point) or any(point) != all(point):
             raise ValueError("give either index, or x and y")
         return self
+
+
+class BrowserClick(Target):
+    """Click an element, or a point of the page."""
+
+    button: Literal["left", "right", "middle"] = "left"
+    double: bool = False
+
+
+class BrowserMove(Target):
+    """Move the mouse to an element, or a point of the page."""
+
+
+class BrowserSelect(Arguments):
+    """Choose options of a list."""
+
+    index: Index
+    options: list[Annotated[str, Field(max_length=1000)]] = Field(
+        min_length=1,
+        max_length=50,
+        description="Texts or values of the options; more than one where the list allows it.",
+    )
 
 
 class BrowserType(Arguments):
@@ -69,3 +89,72 @@ class BrowserScroll(Arguments):
 
     direction: Literal["up", "down", "left", "right"] = "down"
     pages: float = Field(default=0.8, gt=0, le=50, description="How many screens.")
+
+
+TabNumber = Annotated[int, Field(ge=1, le=10**9, description="Number of the tab, as browser_tabs tells it.")]
+
+
+class BrowserTabs(Arguments):
+    """List the tabs."""
+
+
+class BrowserTabOpen(Arguments):
+    """Open another tab."""
+
+    url: str = Field(default="about:blank", min_length=1, max_length=8192, description="Address to open in it.")
+
+
+class BrowserTabSwitch(Arguments):
+    """Show another tab."""
+
+    tab: TabNumber
+
+
+class BrowserTabClose(Arguments):
+    """Close a tab."""
+
+    tab: TabNumber
+
+
+class BrowserUpload(Arguments):
+    """Give files of the workspace to a page."""
+
+    index: Index
+    paths: list[Annotated[str, Field(min_length=1, max_length=4096)]] = Field(
+        min_length=1, max_length=20, description="Files, relative to the workspace."
+    )
+
+
+class BrowserDownload(Arguments):
+    """Download a file into the workspace."""
+
+    url: str | None = Field(default=None, min_length=1, max_length=8192, description="Address of the file.")
+    index: Index | None = Field(default=None, description="Link or button of the latest view that downloads it.")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.url is None) == (self.index is None):
+            raise ValueError("give either url or index")
+        return self
+
+
+class BrowserScript(Arguments):
+    """Run JavaScript in the page."""
+
+    script: str = Field(
+        min_length=1,
+        max_length=50_000,
+        description="An expression or statements; the last value is the result. await works.",
+    )
+    timeout_s: int = Field(default=10, ge=1, le=40)
+
+
+class BrowserConsole(Arguments):
+    """Read the console of the page."""
+
+    level: Literal["all", "warnings", "errors"] = "all"
+    limit: int = Field(default=50, ge=1, le=200, description="How many of the newest messages.")
+
+
+class BrowserRestart(Arguments):
+    """Start the browser anew."""

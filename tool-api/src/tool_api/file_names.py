@@ -1,0 +1,32 @@
+"""Names of files as others give them, made safe for a folder."""
+
+from __future__ import annotations
+
+import re
+
+from tool_api.errors import InvalidUploadError
+
+_MAX_NAME_BYTES = 255
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def safe_name(given: str) -> str:
+    """The last part of a file name as a browser gave it.
+
+    Raises:
+        InvalidUploadError: nothing usable is left of it.
+    """
+    name = _UNSAFE.sub("", given.replace("\\", "/").rsplit("/", 1)[-1]).strip()
+    stem = name.rpartition(".")[0]
+    suffix = name[len(stem) :]
+    # What a name ends with is kept as long as there is room for it.
+    room = _MAX_NAME_BYTES - len(suffix.encode())
+    name = _cut(stem, room) + suffix if room >= 0 else _cut(suffix, _MAX_NAME_BYTES)
+    if name in ("", ".", ".."):
+        raise InvalidUploadError("An uploaded file needs a name.")
+    return name
+
+
+def _cut(text: str, size: int) -> str:
+    """The beginning of a text that is at most so many bytes of UTF-8."""
+    return text.encode()[:size].decode("utf-8", "ignore")

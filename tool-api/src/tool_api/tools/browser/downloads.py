@@ -1,0 +1,189 @@
+"""What pages download: under a name Chrome makes up first, then, whole and within bounds, under a safe one of ours.
+
+Left to itself Chrome writes over a file of the same name, as soon as a page wants it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import stat
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tool_api.errors import InvalidUploadError, PathForbiddenError
+from tool_api.file_names import safe_name
+from tool_api.tools.browser.cdp import Payload
+from tool_api.workspace import Located, Workspace
+
+FOLDER, INCOMING = "downloads", "downloads/.incoming"
+LARGEST_BYTES = 1024 * 1024 * 1024
+MOST_AT_ONCE = 5
+_MOST_NAMES = 1000
+_MOST_PATHS = 100
+_GUID = re.compile(r"[0-9a-fA-F-]{1,64}")
+Room = Callable[[int], Awaitable[int | None]]
+
+
+@dataclass(slots=True)
+class Download:
+    """One file on its way. `outcome` is told once `ended` is set; `path` is None where nothing was kept."""
+
+    guid: str
+    name: str
+    path: str | None = None
+    size: int = 0
+    outcome: str = ""
+    refusal: str | None = None
+    is_checked: bool = False
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Downloads:
+    """`room` answers how many bytes may still be written, None for any number."""
+
+    def __init__(self, workspace: Workspace, room: Room) -> None:
+        self._workspace = workspace
+        self._room = room
+        self._running: dict[str, Download] = {}
+        self._paths: deque[str] = deque(maxlen=_MOST_PATHS)
+        self._expected: asyncio.Future[Download] | None = None
+
+    @property
+    def incoming(self) -> str:
+        """Where Chrome writes what is not whole yet."""
+        return str(self._workspace.root / INCOMING)
+
+    def take_paths(self) -> list[str]:
+        """Files that came since it was last asked."""
+        paths = list(self._paths)
+        self._paths.clear()
+        return paths
+
+    @contextlib.contextmanager
+    def expected(self) -> Generator[asyncio.Future[Download]]:
+        """The next download that begins in the block."""
+        self._expected = asyncio.get_running_loop().create_future()
+        try:
+            yield self._expected
+        finally:
+            self._expected.cancel()
+            self._expected = None
+
+    def begin(self, parameters: Payload) -> Download | None:
+        """A page wants to download something. None where that is too much at once."""
+        guid = str(parameters.get("guid", ""))
+        if len(self._running) >= MOST_AT_ONCE or not _GUID.fullmatch(guid):
+            return None
+        download = self._running[guid] = Download(guid, _name(str(parameters.get("suggestedFilename", ""))))
+        if self._expected is not None and not self._expected.done():
+            self._expected.set_result(download)
+        return download
+
+    def progress(self, parameters: Payload) -> Coroutine[Any, Any, str | None] | None:
+        """What is to be done about it: answers what to tell of one that ended, or None."""
+        download = self._running.get(str(parameters.get("guid")))
+        if download is None:
+            return None
+        match parameters.get("state"):
+            case "completed":
+                return self._keep(download)
+            case "canceled":
+                return self._dropped(download)
+            case _:
+                download.size = max(_count(parameters, "totalBytes"), _count(parameters, "receivedBytes"))
+                return None
+
+    async def refuses(self, download: Download) -> bool:
+        """Whether it is more than may be downloaded, asked while it comes."""
+        if download.refusal is not None or download.is_checked:
+            return False
+        download.is_checked = True
+        try:
+            room = await self._room(download.size)
+        finally:
+            download.is_checked = False
+        most = LARGEST_BYTES if room is None else min(room, LARGEST_BYTES)
+        if download.size <= most:
+            return False
+        download.refusal = f"{download.name} has {download.size:,} bytes or more, and {most:,} may be downloaded."
+        return True
+
+    def find(self, guid: str) -> Download | None:
+        """One that is on its way."""
+        return self._running.get(guid)
+
+    async def forget(self) -> None:
+        """Chrome is another one now: what was on its way never ends."""
+        for download in list(self._running.values()):
+            await self._dropped(download)
+        await asyncio.to_thread(self._clean)
+
+    async def _dropped(self, download: Download) -> str:
+        reason = download.refusal
+        end = f"Its download was stopped: {reason}" if reason else f"The download of {download.name} was canceled."
+        return self._end(download, end)
+
+    async def _keep(self, download: Download) -> str:
+        try:
+            path, size = await asyncio.to_thread(self._place, download)
+        except (OSError, PathForbiddenError) as error:
+            return self._end(download, f"The download of {download.name} could not be kept: {error}")
+        download.path, download.size = path, size
+        self._paths.append(path)
+        return self._end(download, f"Downloaded {path}, {size:,} bytes.")
+
+    def _end(self, download: Download, outcome: str) -> str:
+        self._running.pop(download.guid, None)
+        download.outcome = outcome
+        download.ended.set()
+        return outcome
+
+    def _place(self, download: Download) -> tuple[str, int]:
+        with (
+            self._workspace.locate(f"{INCOMING}/{download.guid}", follow=False) as came,
+            self._workspace.locate(f"{FOLDER}/{download.name}", follow=False) as place,
+        ):
+            found = came.stat()
+            if not stat.S_ISREG(found.st_mode):
+                raise PathForbiddenError(f"{came.path} is not a regular file.")
+            name = _link(came, place, download.name)
+            os.unlink(came.name, dir_fd=came.folder)
+            return f"{FOLDER}/{name}", found.st_size
+
+    def _clean(self) -> None:
+        with contextlib.suppress(OSError, PathForbiddenError), self._workspace.locate(f"{INCOMING}/x") as place:
+            for name in os.listdir(f"/proc/self/fd/{place.folder}"):
+                with contextlib.suppress(OSError):
+                    os.unlink(name, dir_fd=place.folder)
+
+
+def _name(suggested: str) -> str:
+    try:
+        return safe_name(suggested).lstrip(".") or "download"
+    except InvalidUploadError:
+        return "download"
+
+
+def _link(came: Located, place: Located, name: str) -> str:
+    """Its second name: the wished one, or with a number where that is taken. Nothing is ever replaced."""
+    stem, dot, suffix = name.rpartition(".")
+    for number in range(_MOST_NAMES):
+        tried = (
+            name
+            if number == 0
+            else safe_name(f"{stem or suffix} ({number}){dot if stem else ''}{suffix if stem else ''}")
+        )
+        with contextlib.suppress(FileExistsError):
+            os.link(came.name, tried, src_dir_fd=came.folder, dst_dir_fd=place.folder, follow_symlinks=False)
+            return tried
+    raise FileExistsError(f"{FOLDER} has too many files named {name}")
+
+
+def _count(parameters: Payload, name: str) -> int:
+    value = parameters.get(name, 0)
+    return int(value) if isinstance(value, int | float) and 0 <= value < 2**63 else 0
