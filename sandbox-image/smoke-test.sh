@@ -28,6 +28,7 @@ container=$(docker run -d --name "sandbox-smoke-$$" --network none --cap-drop AL
   --tmpfs /tmp:rw,exec,nosuid,nodev,mode=1777,size=512m \
   --tmpfs /home/agent:rw,exec,nosuid,nodev,mode=0700,uid=1000,gid=1000,size=1g \
   --tmpfs /run/sandbox:rw,noexec,nosuid,nodev,mode=0700,uid=1000,gid=1000,size=16m \
+  --tmpfs /skills:rw,exec,nosuid,nodev,mode=0755,uid=1000,gid=1000,size=64m \
   -v /workspace -e SANDBOX_ID=smoke -e SANDBOX_GENERATION=1 -e "SANDBOX_PUBLIC_KEY=$public_key" "$image")
 
 ready="" deadline=$((SECONDS + ${READY_TIMEOUT:-60}))

@@ -12,6 +12,7 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from backend_api.application.identity.limits import Limits
+from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.app import Wire, create_app
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
 from backend_api.bootstrap.background_tasks import background_task
@@ -33,6 +34,7 @@ from backend_api.infrastructure.mongo.run_records import MongoRunRecords
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
+from backend_api.infrastructure.mongo.skills import MongoSkillStore
 from backend_api.infrastructure.mongo.spending import MongoSpending
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
@@ -43,6 +45,7 @@ from backend_api.infrastructure.redis.rate_limiter import RedisRateLimiter
 from backend_api.infrastructure.redis.tickets import RedisTickets
 from backend_api.infrastructure.security.passwords import Argon2Passwords
 from backend_api.infrastructure.security.tokens import JwtAccessTokens, JwtFileLinks
+from backend_api.infrastructure.skills.library import read_library
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 from support.backend_stores import redis_channels
 from support.listening import on_loopback
@@ -134,6 +137,7 @@ async def run_gateway(
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
+            own_skills=OwnSkills(MongoSkillStore(database), read_library()),
             own=own or settings_parts(MongoSettingsStore(), MODEL, PLAIN),
             tools=(TOOL,),
         )

@@ -244,6 +244,12 @@ class Uploaded(BaseModel):
     uploaded: list[Path] = Field(max_length=MAX_CHANGED_PATHS)
 
 
+class SkillPlaced(BaseModel):
+    """Where the folder of a skill stands."""
+
+    path: str = Field(max_length=200)
+
+
 class ServiceState(StrEnum):
     """State of one supervised service of the sandbox."""
 

@@ -362,6 +362,22 @@ export const enPhrases: ToolPhrases = {
     failed: 'Tried to look at the to-do list',
     cut: 'Stopped looking at the to-do list',
   },
+  list_skills: {
+    about: 'Lists the skills there are',
+    asking: 'List the skills',
+    running: 'Looking at the skills',
+    succeeded: 'Looked at the skills',
+    failed: 'Tried to look at the skills',
+    cut: 'Stopped looking at the skills',
+  },
+  read_skill: {
+    about: 'Reads how work of one kind is done',
+    asking: 'Read the skill {skill}',
+    running: 'Reading the skill {skill}',
+    succeeded: 'Read the skill {skill}',
+    failed: 'Tried to read the skill {skill}',
+    cut: 'Stopped reading the skill {skill}',
+  },
   task_create: {
     about: 'Adds to the tasks of the conversation',
     asking: 'Add a task: {subject}',

@@ -361,6 +361,22 @@ export const zhPhrases: ToolPhrases = {
     failed: '尝试查看待办清单',
     cut: '已停止查看待办清单',
   },
+  list_skills: {
+    about: '列出现有技能',
+    asking: '列出技能',
+    running: '正在查看技能',
+    succeeded: '查看了技能',
+    failed: '尝试查看技能',
+    cut: '已停止查看技能',
+  },
+  read_skill: {
+    about: '阅读某类工作的做法',
+    asking: '阅读技能 {skill}',
+    running: '正在阅读技能 {skill}',
+    succeeded: '阅读了技能 {skill}',
+    failed: '尝试阅读技能 {skill}',
+    cut: '已停止阅读技能 {skill}',
+  },
   task_create: {
     about: '在本对话的任务中添加一项',
     asking: '添加任务：{subject}',

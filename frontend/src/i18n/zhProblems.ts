@@ -90,4 +90,8 @@ export const zhProblems = {
   time_budget: '这次运行的时间已到上限，发送一条消息即可继续。',
   repetition: '智能体一再重复同样的操作，提醒之后也没有改变。发送一条消息即可继续。',
   cut_too_often: '这次运行一再被中断，已经停下，请重试。',
+  skill_limit: '你的技能数量已达上限。请先删除一项。',
+  skill_not_found: '没有这项技能。',
+  skill_not_own: '这是服务器提供的技能，不能删除。',
+  skill_refused: '无法使用这项技能：{detail}',
 }

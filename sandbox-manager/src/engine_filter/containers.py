@@ -27,7 +27,7 @@ _LOG = {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "2"}}
 
 _WORD = text(r".*", 65_536)
 _PATH = text(r"/|(/[a-zA-Z0-9_][a-zA-Z0-9_.-]*){1,8}")
-_TMPFS_PATH = text(r"(/tmp|/var/tmp|/run|/home)(/[a-zA-Z0-9_][a-zA-Z0-9_.-]*){0,4}")
+_TMPFS_PATH = text(r"(/tmp|/var/tmp|/run|/home|/skills)(/[a-zA-Z0-9_][a-zA-Z0-9_.-]*){0,4}")
 _TMPFS_WORD = re.compile(
     r"rw|noexec|exec|nosuid|nodev|noatime|(mode|uid|gid)=[0-9]{1,5}|(size|nr_inodes)=[0-9]{1,12}", re.ASCII
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,12 +26,15 @@ from backend_api.application.runs.session_traces import SessionTraces
 from backend_api.application.runs.title_sessions import TitleSessions
 from backend_api.application.runs.worker import Worker
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
+from backend_api.application.skills.own_skills import OwnSkills
+from backend_api.application.skills.place_skills import PlaceSkills
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
 from backend_api.bootstrap.user_settings import base_urls
 from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.presets import Presets
+from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tool_runner import MAX_TOGETHER
 from backend_api.domain.agent.tools import Tool, ToolSpec
@@ -42,6 +45,8 @@ from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Workspace
+from backend_api.domain.skills.entity import Skill, SkillEntry
+from backend_api.domain.skills.ports import SkillFolders
 from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.providers import LlmSettings
@@ -50,6 +55,7 @@ from backend_api.infrastructure.search.bounded_search import search_http
 from backend_api.infrastructure.search.own_search import OwnSearch
 from backend_api.infrastructure.search.provider import Hit, SearchProvider
 from backend_api.infrastructure.search.registry import search_provider, uses_own_key
+from backend_api.infrastructure.skills.archives import ZipArchives
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.compact import COMPACT
 from backend_api.infrastructure.tools.download_url import LinkSigner, SignedLink, generate_download_url
@@ -57,6 +63,7 @@ from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
+from backend_api.infrastructure.tools.skills import SkillReading, skill_tools
 from backend_api.infrastructure.tools.task import TaskTool, task_tool
 from backend_api.infrastructure.tools.tasks import TaskTools, task_tools
 from backend_api.infrastructure.tools.think import THINK
@@ -86,6 +93,8 @@ class AgentPorts:
     effective_settings: OpenEffectiveSettings
     kept_calls: KeptCalls
     custom_tools: Sequence[Tool] = ()
+    own_skills: OwnSkills
+    skill_folders: SkillFolders
     secrets: tuple[str, ...] = ()
     """What must not be read in anything that is kept of model calls."""
 
@@ -165,11 +174,13 @@ async def open_agent(
         sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
         local = _local_tools(now, sign, search, own_search)
         files = AgentFiles(ports.sandboxes, ports.workspace)
-        sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools)
+        place_skills = PlaceSkills(ports.own_skills, ZipArchives(), ports.skill_folders)
+        sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools, place_skills=place_skills)
         table = capabilities(
             LocalTools(local),
             MainAgentTools(_main_agent_tools()),
             TaskTool(),
+            LocalTools(skill_tools(_skill_reading(ports.own_skills, place_skills))),
             TodoTools(),
             TaskTools(MirrorTasks(AgentFiles(ports.sandboxes, ports.workspace, within_s=MIRROR_WITHIN_S))),
             sandbox,
@@ -214,6 +225,7 @@ async def open_agent(
             effective_settings=ports.effective_settings,
             write_transcript=WriteTranscript(ports.log, files, now),
             write_result=WriteResult(files),
+            skills=_skill_offers(ports.own_skills),
             want_title=title_sessions.want,
             keep_computer=ports.sandboxes.keep_alive,
             histories=histories,
@@ -237,7 +249,14 @@ async def open_agent(
 def known_tools() -> list[ToolSpec]:
     """All of the product that an agent may have here, also those for which something is not set."""
     local = _local_tools(lambda: datetime.now(UTC), _no_links, _NoSearch())
-    own = (*local, *_main_agent_tools(), task_tool(None), *todo_tools(), *task_tools(TaskBoard()))
+    own = (
+        *local,
+        *_main_agent_tools(),
+        task_tool(None),
+        *todo_tools(),
+        *task_tools(TaskBoard()),
+        *skill_tools(_NO_SKILLS),
+    )
     return [*(tool.spec for tool in own), *manifest_tools()]
 
 
@@ -255,6 +274,34 @@ def _local_tools(
 
 def _main_agent_tools() -> list[Tool]:
     return [*plan_mode_tools(), PLAN_UPDATE, COMPACT]
+
+
+def _skill_reading(own: OwnSkills, place: PlaceSkills) -> SkillReading:
+    async def entries(user_id: str) -> Sequence[SkillEntry]:
+        return await own.entries(UserId(user_id))
+
+    async def get(user_id: str, name: str) -> Skill:
+        return await own.get(UserId(user_id), name)
+
+    return SkillReading(entries=entries, get=get, forget=place.forget)
+
+
+def _skill_offers(own: OwnSkills) -> Callable[[UserId], Awaitable[Sequence[SkillOffer]]]:
+    async def offers(user_id: UserId) -> Sequence[SkillOffer]:
+        return [SkillOffer(name=one.name, description=one.description) for one in await own.entries(user_id)]
+
+    return offers
+
+
+async def _no_entries(user_id: str) -> Sequence[SkillEntry]:
+    raise NotImplementedError
+
+
+async def _no_skill(user_id: str, name: str) -> Skill:
+    raise NotImplementedError
+
+
+_NO_SKILLS = SkillReading(entries=_no_entries, get=_no_skill, forget=lambda _session, _name: None)
 
 
 class _NoSearch:

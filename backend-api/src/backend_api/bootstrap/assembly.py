@@ -50,6 +50,9 @@ from backend_api.application.settings.change_setting import ChangeSetting
 from backend_api.application.settings.read_settings import ReadSettings
 from backend_api.application.settings.try_key import TryKey
 from backend_api.application.settings.user_rules import UserRules
+from backend_api.application.skills.add_skill import AddSkill
+from backend_api.application.skills.delete_skill import DeleteSkill
+from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.user_settings import UserSettingsParts
 from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.agent.presets import Presets
@@ -79,6 +82,7 @@ from backend_api.domain.sandbox.ports import Sandboxes, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks, Tickets
 from backend_api.domain.settings.table import DEFAULT_MODEL
+from backend_api.infrastructure.skills.archives import ZipArchives
 from backend_api.interfaces.http.use_cases import Metrics, Probe, UseCases, no_metrics
 
 
@@ -110,6 +114,7 @@ class Ports:
     tickets: Tickets
     links: FileLinks
     own: UserSettingsParts
+    own_skills: OwnSkills
     tools: tuple[ToolSpec, ...]
     slots: Slots | None = None
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
@@ -227,6 +232,9 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             limiter=limiter,
             limits=limits,
         ),
+        own_skills=ports.own_skills,
+        add_skill=AddSkill(ports.own_skills.store, ZipArchives()),
+        delete_skill=DeleteSkill(ports.own_skills.store, ports.own_skills.library),
         tools=ports.tools,
         rules=rules,
         required=ports.required,

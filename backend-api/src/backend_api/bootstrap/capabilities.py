@@ -18,6 +18,7 @@ from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
 from backend_api.domain.agent.capabilities.plan_steps import PLAN_STEPS
 from backend_api.domain.agent.capabilities.preset import PRESET
 from backend_api.domain.agent.capabilities.repetition import REPETITION
+from backend_api.domain.agent.capabilities.skills import SKILLS
 from backend_api.domain.agent.capabilities.subagent import SUBAGENT
 from backend_api.domain.agent.capabilities.tasks import TASKS
 from backend_api.domain.agent.capabilities.todos import TODOS
@@ -52,6 +53,7 @@ def capabilities(
         *(Capability(name="tools", tools=source.tools) for source in sources),
         INSTRUCTIONS,
         PRESET,
+        SKILLS,
         VERIFICATION,
         SUBAGENT,
         PLAN_MODE,

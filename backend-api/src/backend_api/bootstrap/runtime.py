@@ -11,6 +11,7 @@ from backend_api.application.conversation.finish_deletions import FinishDeletion
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_sandbox import OwnSandbox
 from backend_api.application.settings.reseal_secrets import ResealSecrets
+from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.agent import (
     Agent,
     AgentPorts,
@@ -38,12 +39,14 @@ from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
+from backend_api.infrastructure.mongo.skills import MongoSkillStore
 from backend_api.infrastructure.mongo.titles import MongoTitles
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.search.registry import uses_own_key
 from backend_api.infrastructure.security.secret_box import AesSecretBox
 from backend_api.infrastructure.security.tokens import JwtFileLinks
+from backend_api.infrastructure.skills.library import FolderLibrary, read_library
 from backend_api.infrastructure.tools.custom_tools import read_custom_tools
 from backend_api.interfaces.http.use_cases import Probe
 
@@ -57,6 +60,7 @@ class Plan:
     catalogue: Catalogue
     presets: Presets
     custom_tools: Sequence[Tool]
+    library: FolderLibrary
     box: AesSecretBox
     links: JwtFileLinks
     clock: DatabaseClock
@@ -74,6 +78,7 @@ class Runtime:
     waits: MongoWaits
     agent: Agent
     own: UserSettingsParts
+    own_skills: OwnSkills
     metrics: ProcessMetrics
 
     @property
@@ -95,6 +100,7 @@ def plan(settings: Settings) -> Plan:
         product = known_tools()
         custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
         presets = build_presets(settings, catalogue.models(), [*product, *(tool.spec for tool in custom)])
+        library = read_library(settings.skills_dir)
     except ValueError as error:
         raise SettingsError(str(error)) from error
     clock = DatabaseClock()
@@ -105,6 +111,7 @@ def plan(settings: Settings) -> Plan:
         catalogue=catalogue,
         presets=presets,
         custom_tools=custom,
+        library=library,
         box=box,
         links=links,
         clock=clock,
@@ -132,6 +139,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
         build_user_catalogues(settings, planned.catalogue) as catalogues,
     ):
         database, own = stores.database, _user_settings(planned, catalogues)
+        own_skills = OwnSkills(MongoSkillStore(database), planned.library)
         sessions, log = MongoSessionRepository(database), MongoEventLog(database)
         async with open_sandboxes(settings, MongoChangeCursor(), log, stores.stream) as sandboxes:
             ledger = MongoRunLedger(
@@ -155,6 +163,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 secrets=(*secrets_of(settings), planned.secret),
                 effective_settings=own.open_effective_settings,
                 custom_tools=planned.custom_tools,
+                own_skills=own_skills,
+                skill_folders=sandboxes.skill_folders,
                 kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
             )
             async with (
@@ -178,5 +188,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     waits=waits,
                     agent=agent,
                     own=own,
+                    own_skills=own_skills,
                     metrics=ProcessMetrics(database),
                 )

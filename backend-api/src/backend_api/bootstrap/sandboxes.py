@@ -13,6 +13,7 @@ from backend_api.domain.conversation.ports import EventLog, SessionStream
 from backend_api.domain.sandbox.changes import ChangeCursor, SandboxChangeSource
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Screens, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
+from backend_api.domain.skills.ports import SkillFolders
 from backend_api.infrastructure.sandbox_manager.changes import ManagerSandboxChanges
 from backend_api.infrastructure.sandbox_manager.client import SandboxManagerClient
 from backend_api.infrastructure.sandbox_manager.rest import manager_http
@@ -20,6 +21,7 @@ from backend_api.infrastructure.sandbox_manager.snapshots import ManagerSnapshot
 from backend_api.infrastructure.tool_api.endpoints import Endpoints
 from backend_api.infrastructure.tool_api.sandbox_tools import ToolApiSandboxTools
 from backend_api.infrastructure.tool_api.screens import ToolApiScreens
+from backend_api.infrastructure.tool_api.skill_folders import ToolApiSkillFolders
 from backend_api.infrastructure.tool_api.workspace import ToolApiWorkspace
 from backend_api.interfaces.http.use_cases import Probe
 
@@ -33,6 +35,7 @@ class SandboxPorts:
     snapshots: Snapshots
     screens: Screens
     tools: SandboxTools
+    skill_folders: SkillFolders
     changes: SandboxChangeSource
     probe: Probe
 
@@ -61,6 +64,7 @@ async def open_sandboxes(
                 snapshots=ManagerSnapshots(http, client.forget_session),
                 screens=ToolApiScreens(endpoints),
                 tools=ToolApiSandboxTools(endpoints),
+                skill_folders=ToolApiSkillFolders(endpoints),
                 changes=ManagerSandboxChanges(http, cursor),
                 probe=probe,
             )

@@ -170,6 +170,7 @@ def _ports(runtime: Runtime, feed: SessionFeed, planned: Plan, access_tokens: Jw
         links=planned.links,
         clock=planned.clock,
         own=runtime.own,
+        own_skills=runtime.own_skills,
         tools=runtime.agent.tools,
         slots=slots,
         required=runtime.required,

@@ -20,6 +20,7 @@ from backend_api.interfaces.http import (
     sandbox,
     sessions,
     settings,
+    skills,
     snapshots,
     usage,
 )
@@ -64,7 +65,8 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "files", "description": "The workspace of a session."},
     {"name": "computer", "description": "The desktop, live."},
     {"name": "usage", "description": "Tokens and what they cost."},
-    {"name": "catalogue", "description": "Tools, models, skills, presets."},
+    {"name": "catalogue", "description": "Tools, models, presets."},
+    {"name": "skills", "description": "Instructions for kinds of work, which agents read when there is such work."},
     {"name": "settings", "description": "What each user has set, over what the deployment has."},
     {"name": "health", "description": "Open inside the deployment."},
 ]
@@ -96,6 +98,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         sandbox.router,
         catalogue.router,
         settings.router,
+        skills.router,
         jobs.router,
         usage.router,
         health.router,

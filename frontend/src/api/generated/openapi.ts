@@ -617,6 +617,20 @@ export interface SignedLinkBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "SkillBody".
+ */
+export interface SkillBody {
+  name: string
+  description: string
+  origin: 'bundled' | 'deployment' | 'user'
+  digest: string
+  size: number
+  files: number
+  source: string | null
+  created_at: string | null
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "SnapshotBody".
  */
 export interface SnapshotBody {
@@ -814,6 +828,22 @@ export interface UpdateSessionBody {
  */
 export interface UploadedBody {
   uploaded: string[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "WholeSkillBody".
+ */
+export interface WholeSkillBody {
+  name: string
+  description: string
+  origin: 'bundled' | 'deployment' | 'user'
+  digest: string
+  size: number
+  files: number
+  source: string | null
+  created_at: string | null
+  instructions: string
+  paths: string[]
 }
 /**
  * `application/problem+json`: what went wrong, in a stable `code`, and what to do, in `detail`.

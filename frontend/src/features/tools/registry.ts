@@ -6,6 +6,7 @@ import {
   FileDiff,
   FileText,
   Globe,
+  GraduationCap,
   ListChecks,
   ListTodo,
   Image,
@@ -79,6 +80,7 @@ const displayed: Readonly<Record<Display['type'], ToolView>> = {
 }
 /** Of tools whose results are text alone. */
 const plain: readonly ToolView[] = [
+  { names: /_skills?$/, icon: GraduationCap, component: PlainView, target: argument('skill', 'name') },
   { names: /^think$/, icon: Brain, component: PlainView, target: () => '' },
   { names: /^ask_user$/, icon: MessageCircleQuestionMark, component: PlainView, target: () => '' },
   { names: /plan/, icon: ListChecks, component: PlainView, target: () => '' },

@@ -224,6 +224,6 @@ async def test_every_answer_has_a_request_id_and_lists_and_health_answer(gateway
     refused = await gateway.client.get("/api/nothing", headers={"X-Request-ID": "no good\u00e9".encode()})
     assert (refused.status_code, refused.json()["request_id"]) == (404, refused.headers["x-request-id"])
     anna = await gateway.user("anna")
-    for path, length in (("tools", 1), ("models", 2), ("skills", 0), ("presets", 5)):
+    for path, length in (("tools", 1), ("models", 2), ("skills", 8), ("presets", 5)):
         assert len((await gateway.client.get(f"/api/{path}", headers=anna)).json()) == length
     assert (await gateway.client.get("/docs")).status_code == 200

@@ -28,6 +28,7 @@ from backend_api.domain.agent.model import (
     UsagePart,
 )
 from backend_api.domain.agent.presets import NO_PRESET
+from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import RunStatus, SessionId
 from backend_api.infrastructure.tools.think import THINK
@@ -143,6 +144,12 @@ async def todos(table: Table) -> None:
     assert "Water" in "".join(Capabilities(table(), ANY).kept(conversation))
 
 
+async def skills(table: Table) -> None:
+    offers = [SkillOffer(name="knots", description="How to tie.")]
+    setup = replace(ANY, tools=[replace(THINK.spec, name="read_skill")], skills=offers)
+    assert "knots: How to tie." in table.prompt(setup)
+
+
 async def tasks(table: Table) -> None:
     left = [Task(id="1", subject="Rake")]
     conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False, tasks=left)
@@ -214,6 +221,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "plan steps": plan_steps,
     "todos": todos,
     "tasks": tasks,
+    "skills": skills,
     "pictures": pictures,
     "old results": old_results,
     "current date": current_date,

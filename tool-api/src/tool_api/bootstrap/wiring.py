@@ -16,6 +16,7 @@ from tool_api.desktop.supervisor import Desktop
 from tool_api.files.folder_instructions import instructions_for
 from tool_api.http.services import Services
 from tool_api.registry import tool_table
+from tool_api.skills.folders import SKILLS
 from tool_api.tools.browser.downloads import Downloads
 from tool_api.tools.browser.driver import BrowserDriver
 from tool_api.tools.browser.tabs import Tabs
@@ -53,10 +54,10 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
                 allowed=settings.allowed_command_names,
                 notice=lambda: disk.notice,
             ),
-            files=FileController(workspace=Workspace(settings.workspace, TEMPORARY), room=disk.demand),
             browser=BrowserDriver(tabs, lambda: desktop is not None and desktop.has_browser),
             workspace=workspace,
             restart=desktop.restart_browser if desktop is not None else _nothing,
+            files=FileController(workspace=Workspace(settings.workspace, TEMPORARY, SKILLS), room=disk.demand),
         )
         access = Access(
             sandbox_id=settings.sandbox_id,

@@ -15,6 +15,7 @@ from tool_api.http.health import router as health_router
 from tool_api.http.keep_alive import router as keep_alive_router
 from tool_api.http.metrics import router as metrics_router
 from tool_api.http.services import Services
+from tool_api.http.skills import router as skills_router
 from tool_api.http.vnc import screen_of, vnc_router
 
 
@@ -35,7 +36,7 @@ def create_app(services: Services) -> FastAPI:
     install_problems(app)
     desktop = services.desktop
     vnc = vnc_router(lambda _: services.access, lambda _: screen_of(desktop))
-    for router in (health_router, metrics_router, calls_router, files_router, keep_alive_router, vnc):
+    for router in (health_router, metrics_router, calls_router, files_router, skills_router, keep_alive_router, vnc):
         app.include_router(router)
     return app
 

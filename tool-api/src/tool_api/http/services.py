@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 from fastapi import Request
@@ -11,6 +12,7 @@ from fastapi import Request
 from tool_api.access import Access
 from tool_api.calls import Calls
 from tool_api.desktop.supervisor import Desktop
+from tool_api.skills.folders import SKILLS
 from tool_api.tools.shell.shells import Shells
 from tool_api.tools.tool import AnyTool
 from tool_api.upkeep.keep_alive import KeepAliveResponder
@@ -32,6 +34,7 @@ class Services:
     desktop: Desktop | None
     keep_alive: KeepAliveResponder
     max_upload_bytes: int
+    skills: Path = SKILLS
 
 
 async def services_of(request: Request) -> Services:

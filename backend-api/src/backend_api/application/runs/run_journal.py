@@ -171,6 +171,9 @@ class RunJournal:
         """One agent's, as far as read."""
         return self._history.threads.of(agent_id).todos
 
+    def skills_read(self) -> Sequence[str]:
+        return self._history.threads.skills_read()
+
     async def thread(self, agent_id: str | None = None) -> Thread:
         """Of one agent, as recorded by now. Raises `DrainedError` where the run is to be given back."""
         if self.draining.is_set():

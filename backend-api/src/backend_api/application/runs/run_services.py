@@ -27,6 +27,7 @@ from backend_api.domain.agent.opening import Opening
 from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of
 from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.presets import Presets
+from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.kept_calls import KeptCalls, KeptCallsOfSession
@@ -56,6 +57,12 @@ async def _no_transcript(session_id: SessionId, user_id: UserId) -> None:
 async def _no_result(session_id: SessionId, user_id: UserId, called: ToolCalled, output: str) -> None:
     """Nobody writes any."""
     del session_id, user_id, called, output
+
+
+async def _no_skills(user_id: UserId) -> Sequence[SkillOffer]:
+    """There are none."""
+    del user_id
+    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +100,8 @@ class RunServices:
     """What users have set; None: they can't."""
     write_transcript: Callable[[SessionId, UserId], Awaitable[str | None]] = _no_transcript
     write_result: Callable[[SessionId, UserId, ToolCalled, str], Awaitable[str | None]] = _no_result
+    skills: Callable[[UserId], Awaitable[Sequence[SkillOffer]]] = _no_skills
+    """Those that a user's agents may read."""
     want_title: Callable[[SessionId], None] = _no_title
     """Told where a run ended whose session is to have a better title."""
     keep_computer: KeepComputer = no_computer
@@ -130,7 +139,14 @@ class RunServices:
         below = self.presets.layered(defaults, Options(preset=preset.id))[1]
         model = await self._choose(options.model, journal, effective)
         pictures = self.pictures.of(lease.run.session_id, self.log)
-        setup = Setup(now=self.clock, options=options, below=below, preset=preset, mode=options.mode)
+        setup = Setup(
+            now=self.clock,
+            options=options,
+            below=below,
+            preset=preset,
+            mode=options.mode,
+            skills=await self.skills(lease.run.user_id),
+        )
 
         async def write_transcript() -> str | None:
             return await self.write_transcript(lease.run.session_id, lease.run.user_id)
@@ -164,6 +180,7 @@ class RunServices:
             count_tokens=model.count_tokens,
             todos=journal.todos,
             tasks=journal.tasks,
+            skills_read=journal.skills_read,
         )
         tools = await tools_of(self.capabilities, setup)
         specs = offered(self.capabilities, setup, tools)

@@ -88,6 +88,9 @@ class SubagentJournal:
     def tasks(self) -> TaskBoard:
         return self._run.tasks
 
+    def skills_read(self) -> Sequence[str]:
+        return self._run.skills_read()
+
     async def begin(self, started: SubagentStarted) -> None:
         """Record its task, unless another worker did."""
         if not (await self._run.thread(self.agent_id)).seen_seq:

@@ -19,6 +19,7 @@ from backend_api.domain.agent.model import CONTEXT_WINDOW
 from backend_api.domain.agent.options import JUDGED_BY, NO_OPTIONS, AgentMode, Options, merged, session_options
 from backend_api.domain.agent.presets import NO_PRESET, Preset
 from backend_api.domain.agent.sizes import CountTokens, estimated_tokens
+from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.subagents import AgentKind, Delegate, may_have
 from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tools import Tool, ToolSpec
@@ -30,7 +31,8 @@ class Setup:
     `preset` is the one among these layers;
     `tools` are empty while they are asked for; `context_window` is that of its model, in tokens, and `count_tokens`
     counts as that does; `delegate` is how the main one gives work to another, `todos` tells its own working list by
-    now, as a call begins, and `tasks` are the session's."""
+    now, as a call begins, and `tasks` are the session's; `skills` are those of its user, and `skills_read` tells which
+    the session's agents have read."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -44,6 +46,8 @@ class Setup:
     count_tokens: CountTokens = estimated_tokens
     todos: Callable[[], Sequence[Todo]] = tuple
     tasks: TaskBoard = field(default_factory=TaskBoard)
+    skills: Sequence[SkillOffer] = ()
+    skills_read: Callable[[], Sequence[str]] = tuple
 
     def judging(self, chosen: Chosen) -> Setup:
         """As calls are judged now that the session has chosen so."""

@@ -28,7 +28,8 @@ class Conversation:
     where that is not known, `last_calls` the last ones of tools since a person said something. The first
     `closed_turns` stand for all up to the event `through_seq`, and are what a summary replaces; it `is_compacted`
     until the next opening, and `is_just_compacted` until the next answer. `todos` is the agent's own working list,
-    `tasks` are the session's, and `instructions` those of folders it came to work in, by the paths of their files."""
+    `tasks` are the session's, `instructions` those of folders it came to work in, by the paths of their files, and
+    `skills_read` the names of skills it has read."""
 
     turns: list[Turn]
     seen_seq: int
@@ -59,6 +60,7 @@ class Conversation:
     todos: Sequence[Todo] = ()
     tasks: Sequence[Task] = ()
     instructions: Mapping[str, str] = field(default_factory=dict[str, str])
+    skills_read: Sequence[str] = ()
 
     @property
     def unread_from(self) -> int:

@@ -70,6 +70,10 @@ class Journal(Protocol):
         """The session's tasks, which all agents of the run change in one place."""
         ...
 
+    def skills_read(self) -> Sequence[str]:
+        """Names of skills that agents of the session have read, as of the last `conversation` or `chosen`."""
+        ...
+
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
         """Store payloads in one step. A message recorded as completed is no longer open."""
         ...

@@ -29,7 +29,7 @@ was cut, or that waited, it goes on where that agent was."""
 
 READS_ONLY: frozenset[AgentKind] = frozenset({"explore", "plan"})
 TOOLS_OF: Mapping[AgentKind, tuple[str, ...]] = {
-    "research": ("web_*", "browser_*", "file_*", "think", "utc_now", "todo_*", "task_*"),
+    "research": ("web_*", "browser_*", "file_*", "think", "utc_now", "todo_*", "task_*", "*_skill", "*_skills"),
 }
 """Names and globs for kinds that have not all tools."""
 

@@ -42,6 +42,7 @@ from backend_api.domain.agent.pictures import PICTURE_TYPES, Picture
 from backend_api.domain.agent.plan_mode import ModeFold
 from backend_api.domain.agent.run_progress import RunProgress
 from backend_api.domain.agent.shortening import shorten
+from backend_api.domain.agent.skills import read_by
 from backend_api.domain.agent.step import Step
 from backend_api.domain.agent.tasks import NO_TASKS
 
@@ -86,6 +87,8 @@ class Thread:
         self.tasks = NO_TASKS
         """The session's; of those, sub-agents are told by the main agent's thread."""
         self._instructions: dict[str, str] = {}
+        self.skills_read: list[str] = []
+        """Names of those it has read, in their order."""
         self._context_tokens = 0
         self._last_calls = LastCalls()
         self._seq = 0
@@ -220,6 +223,7 @@ class Thread:
             todos=self.todos,
             tasks=self.tasks.tasks,
             instructions={**self._instructions},
+            skills_read=[*self.skills_read],
         )
 
     def apply_of_another(self, event: Event) -> None:
@@ -248,6 +252,8 @@ class Thread:
         step = self._step
         if step is None or finished.call_id not in step.calls:
             return
+        if (skill := read_by(step.calls[finished.call_id], finished)) and skill not in self.skills_read:
+            self.skills_read.append(skill)
         step.results[finished.call_id] = ToolTurn(
             call_id=finished.call_id,
             name=step.calls[finished.call_id].name,

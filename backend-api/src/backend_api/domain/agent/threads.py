@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from backend_api.domain.agent.events import Event, LlmRequest, LlmResponse, RunFinished, ToolFinished, agent_of
 from backend_api.domain.agent.model_traces import TracedSoFar
 from backend_api.domain.agent.run_progress import RunProgress
+from backend_api.domain.agent.skills import together
 from backend_api.domain.agent.thread import Thread
 
 
@@ -53,6 +54,10 @@ class Threads:
     def others(self) -> list[str]:
         """The sub-agents."""
         return list(self._others)
+
+    def skills_read(self) -> list[str]:
+        """Names of those that any agent has read whose work may go on: all of them share a sandbox."""
+        return together(self.main.skills_read, *(thread.skills_read for thread in self._others.values()))
 
     def progress(self, run_id: str) -> Iterator[RunProgress]:
         """Of all agents in a run, the sub-agents first."""

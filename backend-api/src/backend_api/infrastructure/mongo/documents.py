@@ -150,6 +150,25 @@ class UserSettingsDocument(Document):
         name = "user_settings"
 
 
+class SkillDocument(Document):
+    """A skill of a user's own, its files as a zip archive."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user and its name
+    user_id: str
+    name: str
+    description: str
+    digest: str
+    size: int
+    files: int
+    source: str | None = None
+    created_at: datetime
+    archive: bytes
+
+    class Settings:
+        name = "skills"
+        indexes: ClassVar = [IndexModel([("user_id", ASCENDING), ("name", ASCENDING)])]
+
+
 class RunDocument(Document):
     """A run and its lease. `active` is present on at most one run of a session."""
 
@@ -308,6 +327,7 @@ DOCUMENTS = [
     RefreshTokenDocument,
     SessionDocument,
     UserSettingsDocument,
+    SkillDocument,
     RunDocument,
     EventDocument,
     EventPartDocument,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 
 from pydantic import TypeAdapter
@@ -56,6 +57,15 @@ def manifest_tools() -> list[ToolSpec]:
     ]
 
 
+PlaceSkills = Callable[[Sandbox, str, Sequence[str]], Awaitable[Sequence[str]]]
+"""Sees to it that the folders of these skills of a user are there, and answers what to say of those that are not."""
+
+
+async def _no_folders(sandbox: Sandbox, user_id: str, names: Sequence[str]) -> Sequence[str]:
+    del sandbox, user_id, names
+    return ()
+
+
 class SandboxToolSource:
     """`ToolSource` of the sandboxes: each call runs in its session's, which is started for it where there is none."""
 
@@ -65,40 +75,44 @@ class SandboxToolSource:
         sandboxes: Sandboxes,
         sandbox_tools: SandboxTools,
         *,
+        place_skills: PlaceSkills = _no_folders,
         keep_alive_s: float = 20.0,
         rebuilt_within_s: float = REBUILT_WITHIN_S,
     ) -> None:
         self._rebuilt_within_s = rebuilt_within_s
         self._keep_alive_s = keep_alive_s
-        self._tools = [Tool(spec=spec, run_call=self._run) for spec in specs]
+        self._specs = specs
+        self._place_skills = place_skills
         self._sandboxes = sandboxes
         self._sandbox_tools = sandbox_tools
         self._last: dict[str, int] = {}
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
-        """The same for every agent."""
-        del setup
-        return self._tools
+        """The same for every agent, after the folders of the skills that were read are there."""
+        run_call = partial(self._run, setup.skills_read)
+        return [Tool(spec=spec, run_call=run_call) for spec in self._specs]
 
-    async def _run(self, call: ToolCall) -> Done:
+    async def _run(self, skills_read: Callable[[], Sequence[str]], call: ToolCall) -> Done:
         try:
             async with self._in_use(call.session_id):
-                outcome, sandbox = await self._called(call)
+                outcome, sandbox = await self._called(call, skills_read())
         except SandboxLostError as error:
             return Done(success=False, output=LOST.format(detail=error.detail))
         if self._is_another(sandbox):
             return replace(outcome, output=f"{RESTARTED}\n{outcome.output}")
         return outcome
 
-    async def _called(self, call: ToolCall) -> tuple[Done, Sandbox]:
+    async def _called(self, call: ToolCall, skills: Sequence[str]) -> tuple[Done, Sandbox]:
         until = asyncio.get_running_loop().time() + self._rebuilt_within_s
         while True:
             call.mark_begun(False)
             sandbox = await self._sandboxes.ensure(call.session_id, call.user_id)
             self._remember(sandbox.session_id, self._last.get(sandbox.session_id, sandbox.generation))
+            missing = await self._place_skills(sandbox, call.user_id, skills)
             call.mark_begun(True)
             try:
-                return await self._sandbox_tools.call(sandbox, call), sandbox
+                outcome = await self._sandbox_tools.call(sandbox, call)
+                return replace(outcome, output="\n".join([*missing, outcome.output])), sandbox
             except SandboxUnavailableError:
                 # Nothing ran: the endpoint was closed. The sandbox may have died, which its manager sees in a moment;
                 # asked for then it is a new one.

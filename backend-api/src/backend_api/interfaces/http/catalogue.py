@@ -1,4 +1,4 @@
-"""What is on offer: tools, models, skills, presets."""
+"""What is on offer: tools, models, presets."""
 
 from __future__ import annotations
 
@@ -98,13 +98,6 @@ async def models(caller: CurrentCaller, calls: Calls) -> list[ModelBody]:
     """List the models the caller's sessions can use, the default first."""
     async with calls.effective_settings(caller.user.id) as effective:
         return [ModelBody.model_validate(model) for model in effective.catalogue.models()]
-
-
-@router.get("/skills")
-async def skills(caller: CurrentCaller) -> list[dict[str, Any]]:
-    """List the skills the agent can read. This server has none yet, so the list is empty."""
-    del caller
-    return []
 
 
 @router.get("/presets")

@@ -14,6 +14,7 @@ from service_kit.bounded_json import has_at_most
 from service_kit.problems import problem
 
 _UPLOAD = re.compile(r"/api/sessions/[^/]+/files/?")
+_SKILLS = re.compile(r"/api/skills/?")
 PIECE_BYTES = 64 * 1024
 TOO_LARGE = "body_too_large"
 OVER_LIMIT = "The request body is too large."
@@ -62,6 +63,8 @@ class Edge:
         limit = self._options.max_body_bytes
         if scope["method"] == "POST" and _UPLOAD.fullmatch(scope["path"]):
             limit += self._options.max_upload_bytes * self._options.max_files
+        elif scope["method"] == "POST" and _SKILLS.fullmatch(scope["path"]):
+            limit += self._options.max_skill_bytes
         return limit
 
     def _refusal(self, kind: str, headers: Headers) -> _Refusal | None:

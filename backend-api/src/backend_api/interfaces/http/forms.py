@@ -28,9 +28,9 @@ BYTES_PER_S = 16 * 1024
 
 @asynccontextmanager
 async def uploaded_files(
-    request: Request, *, max_files: int, max_file_bytes: int
+    request: Request, *, max_files: int, max_file_bytes: int, field: str = FIELD
 ) -> AsyncGenerator[AsyncGenerator[Upload]]:
-    """The files of the form's field `files`, to be read one after the other inside the block.
+    """The files of the form's `field`, to be read one after the other inside the block.
 
     Raises, here or while they are read, `InvalidError` for a body that is no such form or is cut off, `HTTPException`
     400 for one that is broken and 408 for one that comes too slowly, and `UploadTooLargeError` as soon as a file is
@@ -42,10 +42,10 @@ async def uploaded_files(
     if not (boundary := options.get(b"boundary")):
         raise HTTPException(400, "Missing boundary in multipart.")
     async with aclosing(request.stream()) as stream, aclosing(in_time(stream)) as body:
-        form = _Form(body, boundary, max_files, max_file_bytes)
+        form = _Form(body, boundary, max_files, max_file_bytes, field)
         first = await form.next_file()
         if first is None:
-            raise InvalidError("Send at least one file.", field="body.files")
+            raise InvalidError("Send at least one file.", field=f"body.{field}")
         async with aclosing(form.files(first)) as files:
             yield files
 
@@ -84,7 +84,10 @@ class _End:
 class _Form:
     """What the parser found in the piece of the body that was read last, in order."""
 
-    def __init__(self, body: AsyncGenerator[bytes, None], boundary: bytes, max_files: int, max_file_bytes: int) -> None:
+    def __init__(
+        self, body: AsyncGenerator[bytes, None], boundary: bytes, max_files: int, max_file_bytes: int, field: str
+    ) -> None:
+        self._name = field
         self._body = body
         self._max_files = max_files
         self._max_file_bytes = max_file_bytes
@@ -124,9 +127,9 @@ class _Form:
     async def next_file(self) -> Upload | None:
         """None at the end of the form."""
         while (found := await self._next()) is not None:
-            if isinstance(found, _Begin) and found.field == FIELD and found.file_name is not None:
+            if isinstance(found, _Begin) and found.field == self._name and found.file_name is not None:
                 if not found.file_name:
-                    raise InvalidError("Every file needs a name.", field="body.files")
+                    raise InvalidError("Every file needs a name.", field=f"body.{self._name}")
                 return Upload(name=found.file_name, chunks=self._content())
         return None
 
@@ -200,7 +203,7 @@ class _Form:
         if self._part.size > self._max_file_bytes:
             most = self._max_file_bytes
             raise UploadTooLargeError(f"A file may have at most {most} bytes.", limit_bytes=most)
-        if self._part.field == FIELD:
+        if self._part.field == self._name:
             self._found.append(data[start:end])
 
     def _ends(self) -> None:

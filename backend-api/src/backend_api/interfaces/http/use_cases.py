@@ -48,6 +48,9 @@ from backend_api.application.settings.change_setting import ChangeSetting
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.application.settings.read_settings import ReadSettings
 from backend_api.application.settings.try_key import TryKey
+from backend_api.application.skills.add_skill import AddSkill
+from backend_api.application.skills.delete_skill import DeleteSkill
+from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import EventLog, SessionRepository
@@ -55,6 +58,7 @@ from backend_api.domain.identity.ports import Users
 from backend_api.domain.sandbox.ports import Sandboxes, Workspace
 from backend_api.domain.sandbox.snapshots import Snapshots
 from backend_api.domain.sandbox.tickets import FileLinks
+from backend_api.domain.skills.entity import MAX_ARCHIVE_BYTES
 
 Probe = Callable[[], Awaitable[None]]
 """Returns when the dependency answers; raises when it does not."""
@@ -118,6 +122,9 @@ class UseCases:
     read_settings: ReadSettings
     change_setting: ChangeSetting
     try_key: TryKey
+    own_skills: OwnSkills
+    add_skill: AddSkill
+    delete_skill: DeleteSkill
     tools: tuple[ToolSpec, ...]
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
@@ -138,6 +145,7 @@ class WebOptions:
     max_body_bytes: int = 2 * 1024 * 1024
     max_upload_bytes: int = 10 * 1024 * 1024
     max_files: int = 50
+    max_skill_bytes: int = MAX_ARCHIVE_BYTES
     frontend: Path | None = None
     heartbeat_s: float = 15.0
     run_wait_s: float = 3600.0

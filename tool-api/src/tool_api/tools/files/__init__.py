@@ -1,1 +1,1 @@
-"""Reading and changing files inside the workspace and the temporary folder."""
+"""Reading and changing files inside the workspace, the temporary folder and that of skills."""

@@ -65,8 +65,8 @@ def _named(arguments: Arguments) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileController:
-    """Reads and changes files inside the workspace and the temporary folder. `room` is asked before a file grows, and
-    raises `DiskFullError`."""
+    """Reads and changes files inside the workspace, the temporary folder and that of skills. `room` is asked before a
+    file grows, and raises `DiskFullError`."""
 
     workspace: Workspace
     room: Room = _any_room

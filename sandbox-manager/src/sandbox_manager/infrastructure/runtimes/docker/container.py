@@ -44,6 +44,7 @@ def container_config(options: DockerOptions, spec: SandboxSpec, seccomp: str) ->
                 "/var/tmp": f"rw,nosuid,nodev,exec,mode=1777,size={256 * _MIB}",
                 "/run/sandbox": f"rw,nosuid,nodev,noexec,mode=0700,{_OWNED},size={64 * _MIB}",
                 "/home/agent": f"rw,nosuid,nodev,exec,mode=0700,{_OWNED},size={1024 * _MIB}",
+                "/skills": f"rw,nosuid,nodev,exec,mode=0755,{_OWNED},size={64 * _MIB}",
             },
             "ShmSize": 512 * _MIB,
             "Memory": inside.memory_bytes,

@@ -89,6 +89,7 @@ def _system() -> list[str]:
     arguments += _tmpfs("/tmp", 1024, "1777")
     arguments += _tmpfs("/var/tmp", 256, "1777")
     arguments += _tmpfs("/home/agent", 1024, "0700")
+    arguments += _tmpfs("/skills", 64, "0755")
     arguments += _tmpfs("/run", 64, "0755")
     arguments += ["--perms", "0700", "--dir", "/run/sandbox"]
     return [*arguments, "--ro-bind-try", "/var/cache/fontconfig", "/var/cache/fontconfig"]

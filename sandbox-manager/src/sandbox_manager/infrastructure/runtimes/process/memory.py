@@ -14,7 +14,7 @@ from service_kit.open_files import tasks
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _KIB = 1024
-_IN_MEMORY = ("/tmp", "/var/tmp", "/home/agent", "/dev/shm", "/run")
+_IN_MEMORY = ("/tmp", "/var/tmp", "/home/agent", "/skills", "/dev/shm", "/run")
 _INODE_BYTES = 1024
 _LOOKS = 5
 _EXACT_CPU_S = 0.5

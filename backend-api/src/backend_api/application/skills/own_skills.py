@@ -1,0 +1,40 @@
+"""The skills of a user: the user's own, over those of the deployment and the product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.skills.entity import Skill, SkillEntry
+from backend_api.domain.skills.errors import SkillNotFoundError
+from backend_api.domain.skills.ports import SkillLibrary, SkillStore
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSkills:
+    """All raise `StoreUnavailableError`. Whatever is named, nobody is given another user's."""
+
+    store: SkillStore
+    library: SkillLibrary
+
+    async def entries(self, user_id: UserId) -> Sequence[SkillEntry]:
+        """By their names; of one name the user's own."""
+        found = {entry.name: entry for entry in self.library.entries()}
+        found |= {entry.name: entry for entry in await self.store.entries(user_id)}
+        return [found[name] for name in sorted(found)]
+
+    async def get(self, user_id: UserId, name: str) -> Skill:
+        """Raises `SkillNotFoundError`."""
+        found = await self.store.get(user_id, name) or self.library.get(name)
+        if found is None:
+            raise SkillNotFoundError(f"There is no skill {name[:100]}.")
+        return found
+
+    async def with_entry(self, user_id: UserId, name: str) -> tuple[SkillEntry, Skill]:
+        """Raises `SkillNotFoundError`."""
+        skill = await self.get(user_id, name)
+        for entry in await self.entries(user_id):
+            if entry.name == name:
+                return entry, skill
+        raise SkillNotFoundError(f"There is no skill {name[:100]}.")

@@ -1,0 +1,92 @@
+"""The folders of skills in a session's sandbox: there before the first call that comes after a skill was read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from weakref import WeakValueDictionary
+
+from backend_api.application.skills.own_skills import OwnSkills
+from backend_api.domain.errors import DomainError
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.entity import Sandbox
+from backend_api.domain.skills.entity import ROOT
+from backend_api.domain.skills.ports import SkillArchives, SkillFolders
+
+logger = logging.getLogger(__name__)
+
+WITHIN_S = 20.0
+"""For each."""
+MAX_REMEMBERED = 5_000
+MISSING = "[The folder {root}/{name} of a skill that was read is missing: {reason}]"
+
+
+@dataclass(slots=True)
+class _Tried:
+    """What was put into one generation of a session's sandbox, or could not be."""
+
+    generation: int
+    names: set[str] = field(default_factory=set[str])
+
+
+class PlaceSkills:
+    """Which skills a session has read, the log says; what of them stands in a sandbox is remembered here alone, so a
+    worker that takes a run over, and whoever finds a rebuilt sandbox, puts them there anew. One that fails is told, not
+    tried again until it is read again, and stops no other."""
+
+    def __init__(
+        self, own: OwnSkills, archives: SkillArchives, folders: SkillFolders, *, within_s: float = WITHIN_S
+    ) -> None:
+        self._own = own
+        self._archives = archives
+        self._folders = folders
+        self._within_s = within_s
+        self._tried: dict[str, _Tried] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def __call__(self, sandbox: Sandbox, user_id: str, names: Sequence[str]) -> list[str]:
+        """What to say to the agent of those that could not be put there."""
+        if not names:
+            return []
+        lock = self._locks.setdefault(sandbox.session_id, asyncio.Lock())
+        async with lock:
+            tried = self._of(sandbox)
+            faults: list[str] = []
+            for name in names:
+                if name not in tried.names:
+                    fault = await self._put(sandbox, UserId(user_id), name)
+                    tried.names.add(name)
+                    faults += [fault] if fault else []
+            return faults
+
+    def forget(self, session_id: str, name: str) -> None:
+        """It was read again: it may have another content than before."""
+        if (tried := self._tried.get(session_id)) is not None:
+            tried.names.discard(name)
+
+    def _of(self, sandbox: Sandbox) -> _Tried:
+        found = self._tried.pop(sandbox.session_id, None)
+        if found is None or found.generation != sandbox.generation:
+            found = _Tried(sandbox.generation)
+        while len(self._tried) >= MAX_REMEMBERED:
+            del self._tried[next(iter(self._tried))]
+        self._tried[sandbox.session_id] = found
+        return found
+
+    async def _put(self, sandbox: Sandbox, user_id: UserId, name: str) -> str | None:
+        try:
+            async with asyncio.timeout(self._within_s):
+                skill = await self._own.get(user_id, name)
+                archive = await asyncio.to_thread(self._archives.packed, skill)
+                await self._folders.put(sandbox, name, archive)
+        except DomainError as error:
+            reason = error.detail
+        except TimeoutError:
+            reason = f"it was not written within {self._within_s:g} seconds."
+        else:
+            return None
+        fields = {"session_id": sandbox.session_id, "skill": name, "reason": reason}
+        logger.warning("a skill's folder could not be put into a sandbox", extra=fields)
+        return MISSING.format(root=ROOT, name=name, reason=reason)

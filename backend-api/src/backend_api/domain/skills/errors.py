@@ -1,0 +1,32 @@
+"""What can go wrong with skills."""
+
+from __future__ import annotations
+
+from backend_api.domain.errors import ConflictError, ForbiddenError, InvalidError, NotFoundError
+
+
+class SkillNotFoundError(NotFoundError):
+    """The user has no skill of this name."""
+
+    code = "skill_not_found"
+
+
+class SkillRefusedError(InvalidError):
+    """What was given is no skill; the detail says why."""
+
+    code = "skill_refused"
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail, field="body")
+
+
+class SkillLimitError(ConflictError):
+    """The user has as many skills as one may have."""
+
+    code = "skill_limit"
+
+
+class SkillNotOwnError(ForbiddenError):
+    """It is one of the server's, which nobody can delete."""
+
+    code = "skill_not_own"

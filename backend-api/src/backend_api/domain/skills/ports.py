@@ -1,0 +1,63 @@
+"""What skills stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.sandbox.entity import Sandbox
+from backend_api.domain.skills.entity import Skill, SkillEntry
+
+
+class SkillStore(Protocol):
+    """The skills of each user's own. All raise `StoreUnavailableError`."""
+
+    async def entries(self, user_id: UserId) -> Sequence[SkillEntry]:
+        """By their names."""
+        ...
+
+    async def get(self, user_id: UserId, name: str) -> Skill | None:
+        """None where the user has none of this name."""
+        ...
+
+    async def put(self, user_id: UserId, skill: Skill, *, source: str | None, most: int) -> SkillEntry:
+        """In the place of the one of its name. Raises `SkillLimitError` where the user would have more than `most`."""
+        ...
+
+    async def delete(self, user_id: UserId, name: str) -> bool:
+        """Whether there was one."""
+        ...
+
+
+class SkillLibrary(Protocol):
+    """The skills that every user has: those of the product and of the deployment."""
+
+    def entries(self) -> Sequence[SkillEntry]:
+        """By their names."""
+        ...
+
+    def get(self, name: str) -> Skill | None:
+        """None where there is none of this name."""
+        ...
+
+
+class SkillArchives(Protocol):
+    """Skills as people pass them on."""
+
+    def read(self, file_name: str, content: bytes) -> Skill:
+        """Of a zip archive or of a single `SKILL.md`. Raises `SkillRefusedError`."""
+        ...
+
+    def packed(self, skill: Skill) -> bytes:
+        """As a zip archive, of the skill's own files and nothing else."""
+        ...
+
+
+class SkillFolders(Protocol):
+    """The folders of skills in sandboxes."""
+
+    async def put(self, sandbox: Sandbox, name: str, archive: bytes) -> None:
+        """In the place of what stood there. Raises `SandboxUnavailableError`, `SandboxLostError`, and what else the
+        sandbox refuses as a `DomainError`."""
+        ...

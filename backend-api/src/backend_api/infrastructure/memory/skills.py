@@ -1,0 +1,37 @@
+"""Skills of users in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.skills.entity import Skill, SkillEntry
+from backend_api.domain.skills.errors import SkillLimitError
+from backend_api.infrastructure.skills.records import LIMIT, entry_of
+
+
+class MemorySkillStore:
+    """`SkillStore`."""
+
+    def __init__(self) -> None:
+        self._kept: dict[UserId, dict[str, tuple[SkillEntry, Skill]]] = {}
+
+    async def entries(self, user_id: UserId) -> Sequence[SkillEntry]:
+        kept = self._kept.get(user_id, {})
+        return [kept[name][0] for name in sorted(kept)]
+
+    async def get(self, user_id: UserId, name: str) -> Skill | None:
+        found = self._kept.get(user_id, {}).get(name)
+        return found[1] if found is not None else None
+
+    async def put(self, user_id: UserId, skill: Skill, *, source: str | None, most: int) -> SkillEntry:
+        kept = self._kept.setdefault(user_id, {})
+        if skill.name not in kept and len(kept) >= most:
+            raise SkillLimitError(LIMIT.format(most=most))
+        entry = entry_of(skill, "user", source=source, created_at=datetime.now(UTC))
+        kept[skill.name] = (entry, skill)
+        return entry
+
+    async def delete(self, user_id: UserId, name: str) -> bool:
+        return self._kept.get(user_id, {}).pop(name, None) is not None

@@ -1,0 +1,93 @@
+"""Skills of users, on every adapter."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from backend_api.domain.skills.entity import MAX_BYTES, Skill
+from backend_api.domain.skills.errors import SkillLimitError
+from backend_api.domain.skills.ports import SkillStore
+from backend_api.infrastructure.memory.skills import MemorySkillStore
+from backend_api.infrastructure.mongo.connection import connect
+from backend_api.infrastructure.mongo.skills import MongoSkillStore
+from backend_api.infrastructure.skills.archives import skill_of
+from support.backend_stores import ANNA, BERT
+from support.servers import Server, emptied_database_name
+
+__all__ = ["emptied_database_name", "store"]
+
+
+@pytest.fixture(params=["memory", "mongo"])
+async def store(request: pytest.FixtureRequest) -> AsyncGenerator[SkillStore]:
+    if request.param == "memory":
+        yield MemorySkillStore()
+        return
+    server: Server = request.getfixturevalue("mongo_server")
+    async with connect(server.uri, request.getfixturevalue("mongo_database_name")) as database:
+        yield MongoSkillStore(database)
+
+
+def skill(name: str, text: str = "Do.", **files: bytes) -> Skill:
+    return skill_of({"SKILL.md": f"---\nname: {name}\ndescription: For {name}.\n---\n{text}".encode(), **files})
+
+
+async def test_one_is_kept_whole_listed_and_deleted(store: SkillStore) -> None:
+    knots = skill("knots", tie=bytes(range(256)))
+    entry = await store.put(ANNA, knots, source="https://a.example/k.zip", most=5)
+    assert await store.get(ANNA, "knots") == knots
+    [listed] = await store.entries(ANNA)
+    assert (listed.name, listed.description, listed.origin) == ("knots", "For knots.", "user")
+    assert (listed.digest, listed.size, listed.files, listed.source) == (
+        entry.digest,
+        knots.size,
+        2,
+        "https://a.example/k.zip",
+    )
+    assert listed.created_at is not None
+    assert listed.created_at.tzinfo is not None
+    assert await store.delete(ANNA, "knots")
+    assert not await store.delete(ANNA, "knots")
+    assert await store.get(ANNA, "knots") is None
+
+
+async def test_nobody_has_anothers(store: SkillStore) -> None:
+    await store.put(ANNA, skill("knots"), source=None, most=5)
+    assert await store.entries(BERT) == []
+    assert await store.get(BERT, "knots") is None
+    assert not await store.delete(BERT, "knots")
+    await store.put(BERT, skill("knots", "Otherwise."), source=None, most=5)
+    kept = await store.get(ANNA, "knots")
+    assert kept is not None
+    assert kept.instructions == "Do."
+
+
+async def test_another_of_its_name_takes_its_place_also_at_the_limit(store: SkillStore) -> None:
+    for name in ("b", "a"):
+        await store.put(ANNA, skill(name), source=None, most=2)
+    with pytest.raises(SkillLimitError):
+        await store.put(ANNA, skill("c"), source=None, most=2)
+    first = {entry.name: entry.digest for entry in await store.entries(ANNA)}
+    await store.put(ANNA, skill("b", "New."), source=None, most=2)
+    second = {entry.name: entry.digest for entry in await store.entries(ANNA)}
+    assert list(second) == ["a", "b"]
+    assert first["a"] == second["a"]
+    assert first["b"] != second["b"]
+
+
+async def test_however_many_come_at_once_there_are_no_more_than_may_be(store: SkillStore) -> None:
+    puts = (store.put(ANNA, skill(f"s{at}"), source=None, most=3) for at in range(8))
+    outcomes = await asyncio.gather(*puts, return_exceptions=True)
+    assert all(isinstance(one, SkillLimitError) for one in outcomes if isinstance(one, BaseException))
+    assert len(await store.entries(ANNA)) <= 3
+
+
+async def test_the_largest_one_is_kept(store: SkillStore) -> None:
+    main = b"---\nname: big\ndescription: Big.\n---\nDo."
+    # Nothing that packs well.
+    noise = b"".join(hash((at, "x")).to_bytes(9, "big", signed=True)[1:] for at in range((MAX_BYTES - len(main)) // 8))
+    big = skill_of({"SKILL.md": main, "noise": noise})
+    await store.put(ANNA, big, source=None, most=5)
+    assert await store.get(ANNA, "big") == big

@@ -1,0 +1,87 @@
+"""Skills through the wire."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import httpx
+
+from support.gateway import Gateway
+
+TEXT = "---\nname: {name}\ndescription: How to tie.\n---\nTie it."
+
+
+def zipped(name: str = "knots", **others: str) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("SKILL.md", TEXT.format(name=name))
+        for path, text in others.items():
+            archive.writestr(path, text)
+    return content.getvalue()
+
+
+async def upload(
+    gateway: Gateway, who: dict[str, str], content: bytes, name: str = "k.zip", field: str = "archive"
+) -> httpx.Response:
+    return await gateway.client.post("/api/skills", files={field: (name, content)}, headers=who)
+
+
+async def test_one_is_uploaded_read_listed_and_deleted(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    made = await upload(gateway, anna, zipped(tie="#!"))
+    assert made.status_code == 201
+    assert (made.json()["name"], made.json()["origin"], made.json()["files"]) == ("knots", "user", 2)
+    whole = (await gateway.client.get("/api/skills/knots", headers=anna)).json()
+    assert (whole["instructions"], whole["paths"]) == ("Tie it.", ["SKILL.md", "tie"])
+    listed = (await gateway.client.get("/api/skills", headers=anna)).json()
+    assert {one["name"]: one["origin"] for one in listed} | {"knots": "user"} == {
+        one["name"]: one["origin"] for one in listed
+    }
+    assert (await gateway.client.delete("/api/skills/knots", headers=anna)).status_code == 204
+    gone = await gateway.client.get("/api/skills/knots", headers=anna)
+    assert (gone.status_code, gone.json()["code"]) == (404, "skill_not_found")
+    assert (await gateway.client.delete("/api/skills/knots", headers=anna)).status_code == 404
+
+
+async def test_a_single_file_is_a_skill_and_takes_the_place_of_the_servers(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    refused = await gateway.client.delete("/api/skills/pdf", headers=anna)
+    assert (refused.status_code, refused.json()["code"]) == (403, "skill_not_own")
+    made = await upload(gateway, anna, TEXT.format(name="pdf").encode(), "SKILL.md")
+    assert made.status_code == 201
+    assert (await gateway.client.get("/api/skills/pdf", headers=anna)).json()["instructions"] == "Tie it."
+    assert (await gateway.client.delete("/api/skills/pdf", headers=anna)).status_code == 204
+    assert (await gateway.client.get("/api/skills/pdf", headers=anna)).json()["origin"] == "bundled"
+
+
+async def test_nobody_sees_anothers(gateway: Gateway) -> None:
+    anna, ben = await gateway.user("anna"), await gateway.user("ben")
+    await upload(gateway, anna, zipped())
+    assert "knots" not in [one["name"] for one in (await gateway.client.get("/api/skills", headers=ben)).json()]
+    assert (await gateway.client.get("/api/skills/knots", headers=ben)).status_code == 404
+    assert (await gateway.client.delete("/api/skills/knots", headers=ben)).status_code == 404
+    assert (await gateway.client.get("/api/skills/knots", headers=anna)).status_code == 200
+
+
+async def test_what_is_no_skill_is_refused_with_the_reason_and_nothing_is_kept(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    before = (await gateway.client.get("/api/skills", headers=anna)).json()
+    for content, reason in (
+        (zipped(**{"../x": "y"}), "leads out"),
+        (b"no", "neither"),
+        (zipped("Knots"), "small letters"),
+    ):
+        refused = await upload(gateway, anna, content)
+        assert (refused.status_code, refused.json()["code"]) == (422, "skill_refused")
+        assert reason in refused.json()["detail"]
+    assert (await upload(gateway, anna, zipped(), field="file")).status_code == 422
+    assert (await upload(gateway, anna, bytes(9 * 1024 * 1024))).status_code == 413
+    assert (await gateway.client.post("/api/skills", content=b"x", headers=anna)).status_code == 422
+    assert (await gateway.client.get("/api/skills", headers=anna)).json() == before
+
+
+async def test_the_largest_archive_passes_the_edge(gateway: Gateway) -> None:
+    anna = await gateway.user("anna")
+    content = zipped(noise="x" * (7 * 1024 * 1024))
+    assert (await upload(gateway, anna, content)).status_code == 201
