@@ -14,6 +14,8 @@ import type { TokenAnswer } from './types'
 
 export interface CallOptions {
   readonly body?: unknown
+  /** In place of a body: fields and files. */
+  readonly form?: FormData
   readonly query?: Record<string, string | number | undefined>
   readonly signal?: AbortSignal
   readonly headers?: Record<string, string>
@@ -133,7 +135,9 @@ export async function callRaw(method: string, path: string, options: CallOptions
     const headers = new Headers(options.headers)
     if (access && !options.open) headers.set('Authorization', `Bearer ${access}`)
     const init: RequestInit = { method, headers, signal: options.signal ?? null }
-    if (options.body !== undefined) {
+    // Its type names a boundary, which the browser chooses.
+    if (options.form) init.body = options.form
+    else if (options.body !== undefined) {
       headers.set('Content-Type', 'application/json')
       init.body = JSON.stringify(options.body)
     }

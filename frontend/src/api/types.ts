@@ -15,6 +15,7 @@ export type {
   PresetBody as PresetInfo,
   PresetTextBody as PresetText,
   SettingBody,
+  SkillBody as Skill,
   TrialResultBody as TrialResult,
   SignedLinkBody as FileLink,
   SpendingBody as Spending,
@@ -24,6 +25,7 @@ export type {
   SnapshotListBody as SnapshotList,
   ToolBody as ToolInfo,
   UploadedBody as Uploaded,
+  WholeSkillBody as WholeSkill,
 } from './generated/openapi'
 
 export interface FieldError {

@@ -199,6 +199,8 @@ export default {
       text8: 'Give me a long answer about green tea',
       title9: 'Keep an eye on its to-do list',
       text9: 'Make a to-do list for a tea party',
+      title10: 'Watch it use a skill',
+      text10: 'Show me a skill',
     },
     demoTalk: {
       title1: 'Be asked something',
@@ -511,12 +513,29 @@ export default {
     explained:
       'Titles, summaries and sub-agents are included. Costs follow the list prices known here; the bill of the provider is what counts.',
   },
+  skills: {
+    heading: 'Skills',
+    text: 'A skill says how work of one kind is done. The agent sees what each is for, and reads it when there is such work.',
+    upload: 'Upload a skill',
+    uploadHint: 'A zip with SKILL.md in it, or a SKILL.md alone.',
+    loading: 'Loading skills…',
+    origin: { bundled: 'built in', deployment: 'of this server', user: 'yours' },
+    added: '{name} is there now.',
+    deleted: '{name} was deleted.',
+    delete: 'Delete {name}',
+    sure: 'Delete {name}? Where this server has a skill of that name, it is used again.',
+    confirm: 'Delete skill',
+    size: '{size}.',
+    files: 'With it: {paths}.',
+    source: 'Installed from {address}.',
+  },
   settings: {
     title: 'Settings',
     page: {
       appearance: 'Appearance',
       models: 'Models and keys',
       defaults: 'Defaults',
+      skills: 'Skills',
       notifications: 'Notifications',
       usage: 'Usage',
       account: 'Account',

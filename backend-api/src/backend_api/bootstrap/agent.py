@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,11 +30,11 @@ from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.application.skills.place_skills import PlaceSkills
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
+from backend_api.bootstrap.skills import NO_SKILLS, skill_offers, skill_reading
 from backend_api.bootstrap.user_settings import base_urls
 from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.presets import Presets
-from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tool_runner import MAX_TOGETHER
 from backend_api.domain.agent.tools import Tool, ToolSpec
@@ -45,7 +45,6 @@ from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Workspace
-from backend_api.domain.skills.entity import Skill, SkillEntry
 from backend_api.domain.skills.ports import SkillFolders
 from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue
@@ -63,7 +62,7 @@ from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
-from backend_api.infrastructure.tools.skills import SkillReading, skill_tools
+from backend_api.infrastructure.tools.skills import skill_tools
 from backend_api.infrastructure.tools.task import TaskTool, task_tool
 from backend_api.infrastructure.tools.tasks import TaskTools, task_tools
 from backend_api.infrastructure.tools.think import THINK
@@ -180,7 +179,7 @@ async def open_agent(
             LocalTools(local),
             MainAgentTools(_main_agent_tools()),
             TaskTool(),
-            LocalTools(skill_tools(_skill_reading(ports.own_skills, place_skills))),
+            LocalTools(skill_tools(skill_reading(ports.own_skills, place_skills))),
             TodoTools(),
             TaskTools(MirrorTasks(AgentFiles(ports.sandboxes, ports.workspace, within_s=MIRROR_WITHIN_S))),
             sandbox,
@@ -225,7 +224,7 @@ async def open_agent(
             effective_settings=ports.effective_settings,
             write_transcript=WriteTranscript(ports.log, files, now),
             write_result=WriteResult(files),
-            skills=_skill_offers(ports.own_skills),
+            skills=skill_offers(ports.own_skills),
             want_title=title_sessions.want,
             keep_computer=ports.sandboxes.keep_alive,
             histories=histories,
@@ -255,7 +254,7 @@ def known_tools() -> list[ToolSpec]:
         task_tool(None),
         *todo_tools(),
         *task_tools(TaskBoard()),
-        *skill_tools(_NO_SKILLS),
+        *skill_tools(NO_SKILLS),
     )
     return [*(tool.spec for tool in own), *manifest_tools()]
 
@@ -274,34 +273,6 @@ def _local_tools(
 
 def _main_agent_tools() -> list[Tool]:
     return [*plan_mode_tools(), PLAN_UPDATE, COMPACT]
-
-
-def _skill_reading(own: OwnSkills, place: PlaceSkills) -> SkillReading:
-    async def entries(user_id: str) -> Sequence[SkillEntry]:
-        return await own.entries(UserId(user_id))
-
-    async def get(user_id: str, name: str) -> Skill:
-        return await own.get(UserId(user_id), name)
-
-    return SkillReading(entries=entries, get=get, forget=place.forget)
-
-
-def _skill_offers(own: OwnSkills) -> Callable[[UserId], Awaitable[Sequence[SkillOffer]]]:
-    async def offers(user_id: UserId) -> Sequence[SkillOffer]:
-        return [SkillOffer(name=one.name, description=one.description) for one in await own.entries(user_id)]
-
-    return offers
-
-
-async def _no_entries(user_id: str) -> Sequence[SkillEntry]:
-    raise NotImplementedError
-
-
-async def _no_skill(user_id: str, name: str) -> Skill:
-    raise NotImplementedError
-
-
-_NO_SKILLS = SkillReading(entries=_no_entries, get=_no_skill, forget=lambda _session, _name: None)
 
 
 class _NoSearch:

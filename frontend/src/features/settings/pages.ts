@@ -1,6 +1,7 @@
-import { Bell, ChartColumn, KeyRound, Palette, SlidersHorizontal, UserRound } from '@lucide/vue'
+import { Bell, ChartColumn, GraduationCap, KeyRound, Palette, SlidersHorizontal, UserRound } from '@lucide/vue'
 import type { Component } from 'vue'
 import { AccountSection, useAuth } from '@/features/auth'
+import { SkillsPage } from '@/features/skills'
 import type en from '@/i18n/en'
 import AppearancePage from './AppearancePage.vue'
 import DefaultsPage from './DefaultsPage.vue'
@@ -28,6 +29,7 @@ export const pages = [
   page({ id: 'appearance', label: 'settings.page.appearance', icon: Palette, component: AppearancePage }),
   page({ id: 'models', label: 'settings.page.models', icon: KeyRound, component: ModelsPage }),
   page({ id: 'defaults', label: 'settings.page.defaults', icon: SlidersHorizontal, component: DefaultsPage }),
+  page({ id: 'skills', label: 'settings.page.skills', icon: GraduationCap, component: SkillsPage }),
   page({ id: 'notifications', label: 'settings.page.notifications', icon: Bell, component: NotificationsPage }),
   page({ id: 'usage', label: 'settings.page.usage', icon: ChartColumn, component: UsagePage }),
   page({

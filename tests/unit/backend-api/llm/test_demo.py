@@ -48,6 +48,7 @@ ALL = (
     "todo_add",
     "todo_complete",
     "utc_now",
+    "read_skill",
 )
 
 
@@ -74,7 +75,7 @@ def suggestions(language: str) -> list[str]:
     texts = (ROOT / "frontend" / "src" / "i18n" / language).read_text()
     examples = re.search(r"demo: \{(.*?)\n    \}", texts, re.DOTALL)
     assert examples
-    return re.findall(r"text\d: '([^']+)'", examples.group(1))
+    return re.findall(r"text\d+: '([^']+)'", examples.group(1))
 
 
 async def play(asked: str, succeeds: Callable[[str], bool] = lambda name: True) -> tuple[str, list[ToolRequest]]:
@@ -231,11 +232,12 @@ SHOWN = [
     ["think"],
     [],
     ["todo_write", "utc_now", "todo_write", "think", "todo_complete", "todo_add"],
+    ["read_skill", "file_write", "shell_exec"],
 ]
 
 
 @pytest.mark.parametrize("language", ["en.ts", "zh.ts"])
-@pytest.mark.parametrize("example", range(9))
+@pytest.mark.parametrize("example", range(10))
 async def test_each_example_of_the_front_page_shows_its_part_in_the_language_it_is_asked_in(
     language: str, example: int
 ) -> None:

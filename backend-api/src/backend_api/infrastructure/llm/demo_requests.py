@@ -10,6 +10,7 @@ from backend_api.domain.agent.summary import ASKED
 from backend_api.infrastructure.llm import demo_script as work
 from backend_api.infrastructure.llm import demo_shows as shows
 from backend_api.infrastructure.llm.demo_scene import Plan, Scene, Step
+from backend_api.infrastructure.llm.demo_skill import skill_step
 from backend_api.infrastructure.llm.demo_texts import words_for
 
 
@@ -109,6 +110,8 @@ PLANS: tuple[tuple[re.Pattern[str], Plan], ...] = (
         ),
         shows.todo_step,
     ),
+    (_pattern(r"^(?:please\s+)?(?:show|use|try)\s+(?:me\s+)?(?:a|your|one\s+of\s+your)\s+skills?\b"), skill_step),
+    (_pattern(r"^请?(?:给我|向我)?(?:展示|演示|使用|用|试试?)(?:一下)?(?:一项|一个|你的)?技能"), skill_step),
     (
         _pattern(
             r"^(?:please\s+)?(?:show\s+me\s+(?:what\s+you\s+can\s+do|your\s+computer|around)|"

@@ -124,6 +124,7 @@ That is all I can say about {topic}.""",
         "think": "Thinking about {about}",
         "compact": "A summed-up conversation",
         "todo": "A to-do list: {about}",
+        "skill": "A skill at work",
     },
 )
 
@@ -204,6 +205,7 @@ $$T(t) = T_0 + (T_1 - T_0) e^{-kt}$$
         "think": "想一想{about}",
         "compact": "总结过的对话",
         "todo": "待办清单：{about}",
+        "skill": "演示一项技能",
     },
 )
 

@@ -1,0 +1,99 @@
+// @vitest-environment happy-dom
+import { cleanup, render, screen, within } from '@testing-library/vue'
+import userEvent from '@testing-library/user-event'
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Skill } from '@/api/types'
+import { i18n } from '@/i18n'
+import { json, problem, startFakeServer } from '@/shared/testing/fakeServer'
+import SkillsPage from './SkillsPage.vue'
+
+const pdf: Skill = {
+  name: 'pdf',
+  description: 'Make PDF files.',
+  origin: 'bundled',
+  digest: 'd',
+  size: 2048,
+  files: 2,
+  source: null,
+  created_at: null,
+}
+const knots: Skill = { ...pdf, name: 'knots', description: 'How to tie.', origin: 'user' }
+
+beforeEach(() => setActivePinia(createPinia()))
+afterEach(() => {
+  cleanup()
+  vi.unstubAllGlobals()
+})
+
+function show(list: Skill[], answers: Parameters<typeof startFakeServer>[0] = {}) {
+  const server = startFakeServer({ 'GET /skills': () => json(list), ...answers })
+  render(SkillsPage, { global: { plugins: [i18n] } })
+  return server
+}
+
+describe('the page of skills', () => {
+  it('lists all with whose they are, and only those of ones own can be deleted', async () => {
+    show([knots, pdf])
+    const [first, second] = await screen.findAllByRole('listitem')
+    expect(first?.textContent).toMatch(/knots.*yours.*How to tie\./)
+    expect(within(first as HTMLElement).getByRole('button', { name: 'Delete knots' })).toBeTruthy()
+    expect(second?.textContent).toMatch(/pdf.*built in.*Make PDF files\./)
+    expect(within(second as HTMLElement).queryByRole('button', { name: /Delete/ })).toBeNull()
+  })
+  it('opens one with all it says, characters that nobody sees included, and closes it by the keyboard', async () => {
+    const whole = { ...pdf, instructions: 'Print **it**.\u202eX', paths: ['SKILL.md', 'scripts/print.sh'] }
+    show([pdf], { 'GET /skills/pdf': () => json(whole) })
+    const button = await screen.findByRole('button', { name: /pdf/ })
+    button.focus()
+    await userEvent.keyboard('{Enter}')
+    expect((await screen.findByText('it')).tagName).toBe('STRONG')
+    expect(screen.getByText(/scripts\/print\.sh/)).toBeTruthy()
+    expect(document.body.textContent).not.toContain('\u202e')
+    expect(button.getAttribute('aria-expanded')).toBe('true')
+    await userEvent.keyboard('{Enter}')
+    expect(button.getAttribute('aria-expanded')).toBe('false')
+  })
+  it('uploads one, says so and lists it', async () => {
+    const list = [pdf]
+    const server = show(list, {
+      'POST /skills': () => {
+        list.unshift(knots)
+        return json(knots, 201)
+      },
+    })
+    await screen.findByRole('listitem')
+    await userEvent.upload(
+      screen.getByLabelText('Upload a skill'),
+      new File(['x'], 'knots.zip', { type: 'application/zip' }),
+    )
+    expect((await screen.findByRole('status')).textContent).toContain('knots')
+    expect(await screen.findAllByRole('listitem')).toHaveLength(2)
+    const posted = server.calls.find((one) => one.method === 'POST')
+    expect(posted?.headers.get('content-type')).toBeNull()
+  })
+  it('says why one was refused, and keeps the list', async () => {
+    show([pdf], { 'POST /skills': () => problem(422, 'skill_refused', "'../x' leads out of the skill's folder.") })
+    await screen.findByRole('listitem')
+    await userEvent.upload(
+      screen.getByLabelText('Upload a skill'),
+      new File(['x'], 'a.zip', { type: 'application/zip' }),
+    )
+    expect((await screen.findByRole('alert')).textContent).toContain('leads out')
+    expect(screen.getAllByRole('listitem')).toHaveLength(1)
+  })
+  it('asks before one is deleted, and then moves the focus to what is left', async () => {
+    let list = [knots, pdf]
+    show(list, {
+      'GET /skills': () => json(list),
+      'DELETE /skills/knots': () => {
+        list = [pdf]
+        return new Response(null, { status: 204 })
+      },
+    })
+    await userEvent.click(await screen.findByRole('button', { name: 'Delete knots' }))
+    await userEvent.click(screen.getByRole('button', { name: 'Delete skill' }))
+    expect(await screen.findAllByRole('listitem')).toHaveLength(1)
+    expect(document.activeElement).toBe(screen.getByRole('heading', { name: 'Skills' }))
+  })
+})

@@ -1,0 +1,1 @@
+export { default as SkillsPage } from './SkillsPage.vue'
