@@ -12,6 +12,8 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from backend_api.application.identity.limits import Limits
+from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.application.runs.masking import Mask
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.app import Wire, create_app
 from backend_api.bootstrap.assembly import Policy, Ports, assemble
@@ -27,6 +29,7 @@ from backend_api.infrastructure.memory.snapshots import MemorySnapshots
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.database import Database
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
+from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.refresh_tokens import MongoRefreshTokens
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
@@ -104,6 +107,7 @@ async def run_gateway(
     """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
     `own` the models there are for everybody."""
     options = options or WebOptions()
+    own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN)
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
     sandboxes, workspace = MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)
@@ -138,7 +142,8 @@ async def run_gateway(
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
             own_skills=OwnSkills(MongoSkillStore(database), read_library()),
-            own=own or settings_parts(MongoSettingsStore(), MODEL, PLAIN),
+            own=own,
+            memories=ChangeMemories(store=MongoMemories(), mask=Mask(), open_settings=own.open_settings),
             tools=(TOOL,),
         )
         policy = Policy(

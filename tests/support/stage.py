@@ -32,6 +32,7 @@ from backend_api.domain.conversation.entity import InboxMessage, Lease, Run, Run
 from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import EventLog
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.memories.entity import MemoryFile
 from backend_api.domain.notifier import Subscription, Topic
 from backend_api.infrastructure.llm.calls import ModelCalls, RetryPolicy
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
@@ -181,6 +182,11 @@ async def until(is_so: Callable[[], bool], *, within_s: float = 30.0) -> None:
             await asyncio.sleep(0.001)
 
 
+async def _no_memories(user_id: UserId) -> Sequence[MemoryFile]:
+    del user_id
+    return ()
+
+
 def worker_for(
     stage: Stage,
     model: ChatModel,
@@ -204,6 +210,7 @@ def worker_for(
     secrets: Sequence[str] = (),
     keep_computer: KeepComputer = no_computer,
     kept_calls: KeptCalls | None = None,
+    memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] | None = None,
     **bounds: int,
 ) -> Worker:
     """A worker on the stage; retries don't wait, their delays go to `sleeps`. `bounds` are those of a run, `table` what
@@ -233,6 +240,7 @@ def worker_for(
         keep_computer_every_s=0.01,
         defaults=defaults or Options(max_turns=max_turns),
         presets=presets or Presets(),
+        memories_of=memories_of or _no_memories,
     )
     return Worker(name=name, services=services, max_concurrent_runs=slots, poll_s=poll_s, announces=announces)
 

@@ -10,6 +10,8 @@ export type {
   GrantBody as TokenAnswer,
   GrantedUser as AuthUser,
   IssuedTicketBody as VncTicket,
+  MemoryBody as MemoryFile,
+  MemoryListBody as MemoryList,
   ModelBody as ModelInfo,
   OptionsBody,
   PresetBody as PresetInfo,

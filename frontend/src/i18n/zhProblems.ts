@@ -94,4 +94,12 @@ export const zhProblems = {
   skill_not_found: '没有这项技能。',
   skill_not_own: '这是服务器提供的技能，不能删除。',
   skill_refused: '无法使用这项技能：{detail}',
+  memory_disabled: '这台服务器不保存记忆。',
+  memory_not_found: '没有这条记忆。',
+  memory_exists: '这个名称已被使用。',
+  memory_changed: '它在读取之后已被修改。',
+  memory_busy: '记忆正被多处同时修改。请稍后再试。',
+  memory_invalid: '记忆的名称或内容不符合要求，或其中含有密钥、密码之类的内容。',
+  memory_too_large: '超出了记忆的大小上限（每条 4,096 字节，总共 64 KB）。',
+  precondition: '它在读取之后已被修改。',
 }

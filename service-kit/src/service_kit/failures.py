@@ -3,6 +3,7 @@
 DomainError
 ├── NotFoundError          what was asked for does not exist, or belongs to someone else
 ├── ConflictError          the present state does not allow it
+│   └── PreconditionError  it is not as whoever changes it read it
 ├── InvalidError           the input is wrong; says which field
 ├── UnauthenticatedError   who are you
 ├── ForbiddenError         not allowed, whoever you are
@@ -40,6 +41,12 @@ class ConflictError(DomainError):
     """The present state does not allow it."""
 
     code = "conflict"
+
+
+class PreconditionError(ConflictError):
+    """It is not as whoever wants to change it says that they read it."""
+
+    code = "precondition"
 
 
 class InvalidError(DomainError):

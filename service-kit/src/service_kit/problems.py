@@ -20,6 +20,7 @@ from service_kit.failures import (
     InvalidError,
     LimitError,
     NotFoundError,
+    PreconditionError,
     TooLargeError,
     UnauthenticatedError,
     UnavailableError,
@@ -31,6 +32,7 @@ from service_kit.problem_responses import document_problems
 STATUS: dict[type[DomainError], HTTPStatus] = {
     NotFoundError: HTTPStatus.NOT_FOUND,
     ConflictError: HTTPStatus.CONFLICT,
+    PreconditionError: HTTPStatus.PRECONDITION_FAILED,
     InvalidError: HTTPStatus.UNPROCESSABLE_ENTITY,
     UnauthenticatedError: HTTPStatus.UNAUTHORIZED,
     ForbiddenError: HTTPStatus.FORBIDDEN,

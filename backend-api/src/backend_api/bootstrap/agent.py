@@ -19,6 +19,7 @@ from backend_api.application.conversation.mirror_tasks import MirrorTasks
 from backend_api.application.conversation.write_result import WriteResult
 from backend_api.application.conversation.write_transcript import WriteTranscript
 from backend_api.application.files.link_file import LinkFile
+from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.runs.histories import Histories
 from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.run_services import RunOptions, RunServices
@@ -43,6 +44,7 @@ from backend_api.domain.conversation.kept_calls import KeptCalls
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream, Transcripts
 from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.memories.entity import MemoryFile
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.sandbox.ports import Sandboxes, SandboxTools, Workspace
 from backend_api.domain.skills.ports import SkillFolders
@@ -59,6 +61,7 @@ from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.compact import COMPACT
 from backend_api.infrastructure.tools.download_url import LinkSigner, SignedLink, generate_download_url
 from backend_api.infrastructure.tools.local import LocalTools, MainAgentTools
+from backend_api.infrastructure.tools.memories import MemoryTools, memory_tools
 from backend_api.infrastructure.tools.plan_mode import plan_mode_tools
 from backend_api.infrastructure.tools.plan_update import PLAN_UPDATE
 from backend_api.infrastructure.tools.sandbox_toolbox import SandboxToolSource, manifest_tools
@@ -91,6 +94,7 @@ class AgentPorts:
     transcripts: Transcripts
     effective_settings: OpenEffectiveSettings
     kept_calls: KeptCalls
+    memories: ChangeMemories
     custom_tools: Sequence[Tool] = ()
     own_skills: OwnSkills
     skill_folders: SkillFolders
@@ -182,6 +186,7 @@ async def open_agent(
             LocalTools(skill_tools(skill_reading(ports.own_skills, place_skills))),
             TodoTools(),
             TaskTools(MirrorTasks(AgentFiles(ports.sandboxes, ports.workspace, within_s=MIRROR_WITHIN_S))),
+            MemoryTools(ports.memories),
             sandbox,
             LocalTools(ports.custom_tools),
             max_tokens=settings.max_token_budget,
@@ -225,6 +230,7 @@ async def open_agent(
             write_transcript=WriteTranscript(ports.log, files, now),
             write_result=WriteResult(files),
             skills=skill_offers(ports.own_skills),
+            memories_of=_memories_of(ports.memories),
             want_title=title_sessions.want,
             keep_computer=ports.sandboxes.keep_alive,
             histories=histories,
@@ -255,6 +261,7 @@ def known_tools() -> list[ToolSpec]:
         *todo_tools(),
         *task_tools(TaskBoard()),
         *skill_tools(NO_SKILLS),
+        *memory_tools(None),
     )
     return [*(tool.spec for tool in own), *manifest_tools()]
 
@@ -284,6 +291,13 @@ class _NoSearch:
 
 async def _no_links(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:
     raise NotImplementedError
+
+
+def _memories_of(memories: ChangeMemories):
+    async def of(user_id: UserId) -> list[MemoryFile]:
+        return (await memories.read(user_id)).files if memories.is_enabled else []
+
+    return of
 
 
 def _link_signer(link_file: LinkFile, origin: str):

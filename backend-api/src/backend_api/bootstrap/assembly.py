@@ -44,6 +44,7 @@ from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
+from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
 from backend_api.application.settings.change_setting import ChangeSetting
@@ -115,6 +116,7 @@ class Ports:
     links: FileLinks
     own: UserSettingsParts
     own_skills: OwnSkills
+    memories: ChangeMemories
     tools: tuple[ToolSpec, ...]
     slots: Slots | None = None
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
@@ -225,6 +227,7 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
             limiter=limiter,
             limits=limits,
         ),
+        change_memories=ports.memories,
         try_key=TryKey(
             open_settings=own.open_settings,
             catalogues=own.catalogues,

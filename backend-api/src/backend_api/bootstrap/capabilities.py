@@ -12,6 +12,7 @@ from backend_api.domain.agent.capabilities.denied_tools import DENIED_TOOLS
 from backend_api.domain.agent.capabilities.folder_instructions import FOLDER_INSTRUCTIONS
 from backend_api.domain.agent.capabilities.identity import IDENTITY
 from backend_api.domain.agent.capabilities.instructions import INSTRUCTIONS
+from backend_api.domain.agent.capabilities.memories import MEMORIES
 from backend_api.domain.agent.capabilities.old_results import old_results
 from backend_api.domain.agent.capabilities.pictures import PICTURES
 from backend_api.domain.agent.capabilities.plan_mode import PLAN_MODE
@@ -64,6 +65,7 @@ def capabilities(
         old_results(min_tokens=micro_compact_min_tokens),
         CURRENT_DATE,
         FOLDER_INSTRUCTIONS,
+        MEMORIES,
         DENIED_TOOLS,
         approval(expires_s=approval_timeout_s),
         compaction(threshold=compact_threshold),

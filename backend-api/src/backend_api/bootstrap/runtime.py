@@ -10,6 +10,8 @@ from backend_api.application.conversation.expire_waits import ExpireWaits
 from backend_api.application.conversation.finish_deletions import FinishDeletions
 from backend_api.application.files.link_file import LinkFile
 from backend_api.application.files.own_sandbox import OwnSandbox
+from backend_api.application.memories.change_memories import ChangeMemories
+from backend_api.application.runs.masking import Mask
 from backend_api.application.settings.reseal_secrets import ResealSecrets
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.bootstrap.agent import (
@@ -36,6 +38,7 @@ from backend_api.infrastructure.mongo.clock import DatabaseClock
 from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
+from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
@@ -79,6 +82,7 @@ class Runtime:
     agent: Agent
     own: UserSettingsParts
     own_skills: OwnSkills
+    memories: ChangeMemories
     metrics: ProcessMetrics
 
     @property
@@ -146,6 +150,13 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 database, runs_per_user=settings.max_runs_per_user, unseen_most=settings.max_waiting_messages
             )
             waits = MongoWaits(database)
+            secrets = (*secrets_of(settings), planned.secret)
+            memories = ChangeMemories(
+                store=MongoMemories(),
+                mask=Mask(secrets),
+                open_settings=own.open_settings,
+                is_enabled=settings.enable_memory,
+            )
             ports = AgentPorts(
                 ledger=ledger,
                 log=log,
@@ -160,7 +171,8 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 ),
                 titles=MongoTitles(database),
                 transcripts=MongoTranscripts(database),
-                secrets=(*secrets_of(settings), planned.secret),
+                secrets=secrets,
+                memories=memories,
                 effective_settings=own.open_effective_settings,
                 custom_tools=planned.custom_tools,
                 own_skills=own_skills,
@@ -189,5 +201,6 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                     agent=agent,
                     own=own,
                     own_skills=own_skills,
+                    memories=memories,
                     metrics=ProcessMetrics(database),
                 )

@@ -127,6 +127,7 @@ class Settings(BaseSettings):
     llm_retry_max_delay: float = Field(default=_RETRY.max_delay_s, ge=0)
     max_concurrent_runs: int = Field(default=50, ge=1)
     use_background_jobs: bool = False
+    enable_memory: bool = True
     metrics_token: SecretStr = SecretStr("")
     worker_port: int = Field(default=0, ge=0, le=65535)
     search_provider: str = "auto"

@@ -16,6 +16,7 @@ from backend_api.interfaces.http import (
     files,
     health,
     jobs,
+    memories,
     messages,
     sandbox,
     sessions,
@@ -68,6 +69,7 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "catalogue", "description": "Tools, models, presets."},
     {"name": "skills", "description": "Instructions for kinds of work, which agents read when there is such work."},
     {"name": "settings", "description": "What each user has set, over what the deployment has."},
+    {"name": "memories", "description": "What the agent remembers of its user from session to session."},
     {"name": "health", "description": "Open inside the deployment."},
 ]
 
@@ -99,6 +101,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         catalogue.router,
         settings.router,
         skills.router,
+        memories.router,
         jobs.router,
         usage.router,
         health.router,
@@ -114,8 +117,8 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
             CORSMiddleware,
             allow_origins=list(options.cors_origins),
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "Last-Event-ID", "X-Request-ID"],
-            expose_headers=["X-Request-ID", "Retry-After", "Content-Disposition"],
+            allow_headers=["Authorization", "Content-Type", "If-Match", "Last-Event-ID", "X-Request-ID"],
+            expose_headers=["X-Request-ID", "Retry-After", "Content-Disposition", "ETag"],
             max_age=600,
         )
     if options.user_content_origin:

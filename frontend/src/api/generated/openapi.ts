@@ -264,6 +264,15 @@ export interface LinkBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ListedMemoryBody".
+ */
+export interface ListedMemoryBody {
+  path: string
+  size: number
+  etag: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "LogInBody".
  */
 export interface LogInBody {
@@ -288,6 +297,33 @@ export interface MeBody {
   email: string | null
   is_admin: boolean
   created_at: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MemoryBody".
+ */
+export interface MemoryBody {
+  path: string
+  content: string
+  size: number
+  etag: string
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "MemoryListBody".
+ */
+export interface MemoryListBody {
+  /**
+   * false: this server keeps none (`ENABLE_MEMORY`).
+   */
+  is_enabled: boolean
+  items: ListedMemoryBody[]
+  /**
+   * Of all texts and names together.
+   */
+  size: number
+  max_size: number
+  max_file_size: number
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
@@ -844,6 +880,17 @@ export interface WholeSkillBody {
   created_at: string | null
   instructions: string
   paths: string[]
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "WriteMemoryBody".
+ */
+export interface WriteMemoryBody {
+  content: string
+  /**
+   * As the header If-Match, which counts more: the `etag` it was read with. Neither: it is new.
+   */
+  if_match?: string | null
 }
 /**
  * `application/problem+json`: what went wrong, in a stable `code`, and what to do, in `detail`.

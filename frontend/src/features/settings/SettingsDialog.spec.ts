@@ -47,7 +47,15 @@ describe('the pages of the settings', () => {
     await show('local')
     useSettingsPage().show()
     await nextTick()
-    expect(names()).toEqual(['Appearance', 'Models and keys', 'Defaults', 'Skills', 'Notifications', 'Usage'])
+    expect(names()).toEqual([
+      'Appearance',
+      'Models and keys',
+      'Defaults',
+      'Skills',
+      'Memories',
+      'Notifications',
+      'Usage',
+    ])
     expect(settingsPageNamed('account')).toBeNull()
   })
   it('are gone through with the arrows, and the one seen last opens again', async () => {

@@ -1,10 +1,20 @@
-import { Bell, ChartColumn, GraduationCap, KeyRound, Palette, SlidersHorizontal, UserRound } from '@lucide/vue'
+import {
+  Bell,
+  ChartColumn,
+  GraduationCap,
+  KeyRound,
+  NotebookPen,
+  Palette,
+  SlidersHorizontal,
+  UserRound,
+} from '@lucide/vue'
 import type { Component } from 'vue'
 import { AccountSection, useAuth } from '@/features/auth'
 import { SkillsPage } from '@/features/skills'
 import type en from '@/i18n/en'
 import AppearancePage from './AppearancePage.vue'
 import DefaultsPage from './DefaultsPage.vue'
+import MemoriesPage from './MemoriesPage.vue'
 import ModelsPage from './ModelsPage.vue'
 import NotificationsPage from './NotificationsPage.vue'
 import UsagePage from './UsagePage.vue'
@@ -30,6 +40,7 @@ export const pages = [
   page({ id: 'models', label: 'settings.page.models', icon: KeyRound, component: ModelsPage }),
   page({ id: 'defaults', label: 'settings.page.defaults', icon: SlidersHorizontal, component: DefaultsPage }),
   page({ id: 'skills', label: 'settings.page.skills', icon: GraduationCap, component: SkillsPage }),
+  page({ id: 'memories', label: 'settings.page.memories', icon: NotebookPen, component: MemoriesPage }),
   page({ id: 'notifications', label: 'settings.page.notifications', icon: Bell, component: NotificationsPage }),
   page({ id: 'usage', label: 'settings.page.usage', icon: ChartColumn, component: UsagePage }),
   page({

@@ -31,6 +31,8 @@ from backend_api.domain.agent.presets import NO_PRESET
 from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import RunStatus, SessionId
+from backend_api.domain.memories.entity import MemoryFile
+from backend_api.infrastructure.tools.memories import memory_tools
 from backend_api.infrastructure.tools.think import THINK
 from support.photographs import png
 from support.scripted import ANY, SCRIPTED, HandlerBox, Script, ScriptedModel
@@ -177,6 +179,15 @@ async def folder_instructions(table: Table) -> None:
     assert ["Tabs." in note.text for note in Capabilities(table(), ANY).notes(conversation)].count(True) == 1
 
 
+async def memories(table: Table) -> None:
+    tools = [spec for spec in (one.spec for one in memory_tools(None)) if spec.name == "memory_view"]
+    setup = replace(ANY, tools=tools, memories=[MemoryFile(path="tea.md", content="Likes tea")])
+    told = Capabilities(table(), setup)
+    assert "memories of this person that last" in told.system_prompt()
+    conversation = Conversation(turns=[], seen_seq=1, next_turn=1, is_answered=False)
+    assert any("/memories/tea.md (9 bytes): Likes tea" in note.text for note in told.notes(conversation))
+
+
 async def denied_tools(table: Table) -> None:
     assert (await table.told(call("same"), SAID, options={"denied_tools": ["same"]})).box.started == []
 
@@ -226,6 +237,7 @@ SHOWN_BY: dict[str, Callable[[Table], Awaitable[None]]] = {
     "old results": old_results,
     "current date": current_date,
     "folder instructions": folder_instructions,
+    "memories": memories,
     "denied tools": denied_tools,
     "approval": approval,
     "compaction": compaction,

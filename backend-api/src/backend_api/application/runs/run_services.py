@@ -33,6 +33,7 @@ from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.kept_calls import KeptCalls, KeptCallsOfSession
 from backend_api.domain.conversation.ports import EventLog, RunLedger, SessionRepository, SessionStream
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.memories.entity import MemoryFile
 from backend_api.domain.notifier import Notifier
 
 UNREADABLE_CODE = "secret_unreadable"
@@ -73,6 +74,12 @@ class _Files:
     keep_result: KeepResult
 
 
+async def _no_memories(user_id: UserId) -> Sequence[MemoryFile]:
+    """Nobody keeps any."""
+    del user_id
+    return ()
+
+
 def _no_title(session_id: SessionId) -> None:
     """Nobody finds any."""
     del session_id
@@ -104,6 +111,7 @@ class RunServices:
     """Those that a user's agents may read."""
     want_title: Callable[[SessionId], None] = _no_title
     """Told where a run ended whose session is to have a better title."""
+    memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] = _no_memories
     keep_computer: KeepComputer = no_computer
     keep_computer_every_s: float = EVERY_S
     """A run that has called for its computer keeps it until it ends, or waits for a person."""
@@ -146,6 +154,7 @@ class RunServices:
             preset=preset,
             mode=options.mode,
             skills=await self.skills(lease.run.user_id),
+            memories=await self.memories_of(lease.run.user_id),
         )
 
         async def write_transcript() -> str | None:

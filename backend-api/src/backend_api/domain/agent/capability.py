@@ -23,6 +23,7 @@ from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.subagents import AgentKind, Delegate, may_have
 from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tools import Tool, ToolSpec
+from backend_api.domain.memories.entity import MemoryFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +33,7 @@ class Setup:
     `tools` are empty while they are asked for; `context_window` is that of its model, in tokens, and `count_tokens`
     counts as that does; `delegate` is how the main one gives work to another, `todos` tells its own working list by
     now, as a call begins, and `tasks` are the session's; `skills` are those of its user, and `skills_read` tells which
-    the session's agents have read."""
+    the session's agents have read; `memories` are those of its user as the run began."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
@@ -48,6 +49,7 @@ class Setup:
     tasks: TaskBoard = field(default_factory=TaskBoard)
     skills: Sequence[SkillOffer] = ()
     skills_read: Callable[[], Sequence[str]] = tuple
+    memories: Sequence[MemoryFile] = ()
 
     def judging(self, chosen: Chosen) -> Setup:
         """As calls are judged now that the session has chosen so."""

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from backend_api.domain.agent.options import AgentMode, ThinkingLevel
 
-VOCABULARY_VERSION = 19
+VOCABULARY_VERSION = 20
 MAX_PREVIEW_CHARACTERS = 2_000
 """Of a call's output, or of what an agent said last, in the event itself."""
 
@@ -471,7 +471,7 @@ class ContextNote(OfAgent):
     is what it knows."""
 
     type: Literal["context.note"] = "context.note"
-    kind: Literal["day", "resume", "turns", "repetition", "instructions"]
+    kind: Literal["day", "resume", "turns", "repetition", "instructions", "memories"]
     text: str
     about: str = ""
     """What of several of a kind it tells of, such as a file's path: each of them is known by itself."""

@@ -169,6 +169,17 @@ class SkillDocument(Document):
         indexes: ClassVar = [IndexModel([("user_id", ASCENDING), ("name", ASCENDING)])]
 
 
+class MemoriesDocument(Document):
+    """What the agent remembers of a user: path and content of each file."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
+    version: int
+    files: list[dict[str, str]] = Field(default_factory=list[dict[str, str]])
+
+    class Settings:
+        name = "memories"
+
+
 class RunDocument(Document):
     """A run and its lease. `active` is present on at most one run of a session."""
 
@@ -328,6 +339,7 @@ DOCUMENTS = [
     SessionDocument,
     UserSettingsDocument,
     SkillDocument,
+    MemoriesDocument,
     RunDocument,
     EventDocument,
     EventPartDocument,

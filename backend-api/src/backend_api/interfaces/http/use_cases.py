@@ -42,6 +42,7 @@ from backend_api.application.identity.refresh import Refresh
 from backend_api.application.identity.register import Register
 from backend_api.application.jobs.cancel_job import CancelJob
 from backend_api.application.jobs.get_job import GetJob
+from backend_api.application.memories.change_memories import ChangeMemories
 from backend_api.application.sandbox.issue_ticket import IssueTicket
 from backend_api.application.sandbox.open_screen import OpenScreen
 from backend_api.application.settings.change_setting import ChangeSetting
@@ -125,6 +126,7 @@ class UseCases:
     own_skills: OwnSkills
     add_skill: AddSkill
     delete_skill: DeleteSkill
+    change_memories: ChangeMemories
     tools: tuple[ToolSpec, ...]
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])

@@ -1,0 +1,157 @@
+"""What the agent remembers of a user from one session to the next: a few small files, changed one step at a time.
+
+A change says what it replaces. What somebody else made of it meanwhile is told instead, so nobody's change is lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.memories.errors import (
+    MemoryChangedError,
+    MemoryExistsError,
+    MemoryInvalidError,
+    MemoryNotFoundError,
+    MemoryTooLargeError,
+)
+from backend_api.domain.memories.paths import ROOT, checked_path
+
+MAX_FILE_BYTES = 4_096
+MAX_USER_BYTES = 64 * 1024
+"""Of all texts and names of a user together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFile:
+    """One of them. `etag` is that of the text."""
+
+    path: str
+    content: str
+
+    @property
+    def size(self) -> int:
+        return len(self.content.encode())
+
+    @property
+    def etag(self) -> str:
+        return hashlib.sha256(self.content.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memories:
+    """All of a user's as of a version; each change answers what would be there after it, or raises why it can't be."""
+
+    user_id: UserId
+    version: int = 0
+    """0: nothing was ever kept."""
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """By their names below `/memories/`."""
+
+    @property
+    def files(self) -> list[MemoryFile]:
+        return [MemoryFile(path=path, content=self.texts[path]) for path in sorted(self.texts)]
+
+    @property
+    def size(self) -> int:
+        return sum(len(path.encode()) + len(content.encode()) for path, content in self.texts.items())
+
+    def file(self, path: str) -> MemoryFile:
+        """Raises `MemoryNotFoundError`."""
+        name = checked_path(path)
+        if name not in self.texts:
+            raise MemoryNotFoundError(f"There is no memory {ROOT}/{name}.")
+        return MemoryFile(path=name, content=self.texts[name])
+
+    def created(self, path: str, content: str) -> Memories:
+        """With a new file. Raises `MemoryExistsError` where there is one of this name."""
+        name = checked_path(path)
+        if name in self.texts:
+            raise MemoryExistsError(f"There is a memory {ROOT}/{name} already.", self.texts[name])
+        for other in self.texts:
+            if other.startswith(f"{name}/") or name.startswith(f"{other}/"):
+                raise MemoryExistsError(f"{ROOT}/{other} is there already, and a name is either a file or a folder.")
+        return self._with(name, content)
+
+    def written(self, path: str, content: str, etag: str) -> Memories:
+        """With all of a file replaced, which is to be as `etag` says."""
+        return self._with(self._as_read(path, etag).path, content)
+
+    def replaced(self, path: str, old: str, new: str) -> Memories:
+        """With `new` in the place of `old`, which has to stand there exactly once."""
+        present = self.file(path)
+        found = _occurrences(present.content, old)
+        if found != 1:
+            said = "not" if found == 0 else f"{found} times"
+            raise MemoryChangedError(
+                f"The text to replace is {said} in {ROOT}/{present.path}; it has to be there exactly once.",
+                present.content,
+            )
+        return self._with(present.path, present.content.replace(old, new))
+
+    def inserted(self, path: str, line: int, text: str) -> Memories:
+        """With a text after this line; 0: before the first one."""
+        present = self.file(path)
+        lines = present.content.splitlines(keepends=True)
+        if line > len(lines):
+            raise MemoryChangedError(f"{ROOT}/{present.path} has {len(lines)} lines only.", present.content)
+        if line and not lines[line - 1].endswith("\n"):
+            lines[line - 1] += "\n"
+        lines.insert(line, text if text.endswith("\n") else f"{text}\n")
+        return self._with(present.path, "".join(lines))
+
+    def deleted(self, path: str, etag: str) -> Memories:
+        """Without a file, which is to be as `etag` says."""
+        name = self._as_read(path, etag).path
+        return self._of({one: content for one, content in self.texts.items() if one != name})
+
+    def renamed(self, path: str, to: str) -> Memories:
+        """With a file under another name that nothing has, and its text as it is."""
+        present = self.file(path)
+        others = {one: content for one, content in self.texts.items() if one != present.path}
+        return self._of(others).created(to, present.content)
+
+    def _as_read(self, path: str, etag: str) -> MemoryFile:
+        present = self.file(path)
+        if present.etag != etag:
+            raise MemoryChangedError(f"{ROOT}/{present.path} was changed since it was read.", present.content)
+        return present
+
+    def _with(self, name: str, content: str) -> Memories:
+        size = _size_of(content)
+        if size > MAX_FILE_BYTES:
+            raise MemoryTooLargeError(
+                f"{ROOT}/{name} would have {size:,} bytes, and a memory has at most {MAX_FILE_BYTES:,}."
+            )
+        fresh = self._of({**self.texts, name: content})
+        if fresh.size > MAX_USER_BYTES and fresh.size > self.size:
+            raise MemoryTooLargeError(
+                f"All memories together would have {fresh.size:,} bytes, and may have {MAX_USER_BYTES:,}. Shorten or "
+                "delete some first."
+            )
+        return fresh
+
+    def _of(self, texts: Mapping[str, str]) -> Memories:
+        return replace(self, texts=texts)
+
+
+def _occurrences(content: str, old: str) -> int:
+    """Also those that overlap: to replace one of these would be a guess."""
+    if not old:
+        return 0
+    count, at = 0, content.find(old)
+    while at >= 0:
+        count, at = count + 1, content.find(old, at + 1)
+    return count
+
+
+def _size_of(content: str) -> int:
+    try:
+        size = len(content.encode())
+    except UnicodeEncodeError as error:
+        raise MemoryInvalidError("The text has half of a character in it.", field="content") from error
+    if "\x00" in content:
+        raise MemoryInvalidError("The text of a memory has no NUL.", field="content")
+    return size

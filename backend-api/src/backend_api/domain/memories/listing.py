@@ -1,0 +1,38 @@
+"""Memories as a model reads them: names with their first lines, and one whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backend_api.domain.memories.entity import MAX_USER_BYTES, Memories, MemoryFile
+from backend_api.domain.memories.paths import ROOT
+
+MAX_LISTED = 60
+MAX_LINE_CHARACTERS = 100
+
+
+def listed(files: Sequence[MemoryFile], most: int = MAX_LISTED) -> str:
+    """A line each: name, size, first line."""
+    lines = [f"{ROOT}/{one.path} ({one.size} bytes): {_first_line(one.content)}" for one in files[:most]]
+    if len(files) > most:
+        lines.append(f"and {len(files) - most} more, told by memory_view of {ROOT}")
+    return "\n".join(lines)
+
+
+def told(memories: Memories) -> str:
+    """All of them, and how much room they take."""
+    size = f"{memories.size:,} of {MAX_USER_BYTES:,} bytes are used."
+    return f"{listed(memories.files, len(memories.texts))}\n{size}" if memories.texts else "There are no memories yet."
+
+
+def numbered(file: MemoryFile, first: int, last: int) -> str:
+    """Its lines from `first` to `last`, with their numbers, and its version."""
+    lines = file.content.splitlines()
+    shown = [f"{number}\t{line}" for number, line in enumerate(lines, 1) if first <= number <= last]
+    head = f"{ROOT}/{file.path}, version {file.etag}, {len(lines)} lines:"
+    return "\n".join([head, *shown])
+
+
+def _first_line(content: str) -> str:
+    line = next((line.strip() for line in content.splitlines() if line.strip()), "")
+    return line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:MAX_LINE_CHARACTERS]}..."

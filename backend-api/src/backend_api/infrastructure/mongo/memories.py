@@ -1,0 +1,37 @@
+"""Memories of users in MongoDB: a document a user, so that a change of one is also one of what all may have."""
+
+from __future__ import annotations
+
+from pymongo.errors import DuplicateKeyError
+
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.memories.entity import Memories
+from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
+from backend_api.infrastructure.mongo.documents import MemoriesDocument
+from backend_api.infrastructure.mongo.transactions import store_errors
+
+
+class MongoMemories:
+    """`MemoryStore` on the collection memories."""
+
+    async def get(self, user_id: UserId) -> Memories:
+        async with store_errors():
+            document = await MemoriesDocument.find_one({"_id": user_id})
+        if document is None:
+            return Memories(user_id=user_id)
+        texts = {one["path"]: one["content"] for one in document.files}
+        return Memories(user_id=user_id, version=document.version, texts=texts)
+
+    async def replace(self, fresh: Memories) -> bool:
+        files = [{"path": path, "content": content} for path, content in fresh.texts.items()]
+        version = fresh.version + 1
+        async with store_errors():
+            if fresh.version == 0:
+                try:
+                    await MemoriesDocument(id=fresh.user_id, version=version, files=files).insert()
+                except DuplicateKeyError:
+                    return False
+                return True
+            wanted = {"_id": fresh.user_id, "version": fresh.version}
+            change = {"$set": {"files": files, "version": version}}
+            return await find_one_and_update(MemoriesDocument, wanted, change) is not None

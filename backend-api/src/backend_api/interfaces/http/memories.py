@@ -1,0 +1,125 @@
+"""What the agent remembers of the caller."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Path, Response
+from pydantic import Field
+
+from backend_api.domain.memories.entity import MAX_FILE_BYTES, MAX_USER_BYTES, Memories
+from backend_api.domain.memories.errors import MemoryChangedError, MemoryDisabledError
+from backend_api.interfaces.http.caller import CurrentCaller
+from backend_api.interfaces.http.schemas import AnswerBody, RequestBody
+from backend_api.interfaces.http.use_cases import Calls
+
+router = APIRouter(prefix="/api/memories", tags=["memories"])
+Name = Annotated[str, Path(max_length=300, description="Below `/memories/`, with slashes.")]
+IfMatch = Annotated[str | None, Header(max_length=100, description="The `etag` it was read with.")]
+ANY = "*"
+
+
+class MemoryBody(AnswerBody):
+    path: str
+    content: str
+    size: int
+    etag: str
+
+
+class ListedMemoryBody(AnswerBody):
+    path: str
+    size: int
+    etag: str
+
+
+class MemoryListBody(AnswerBody):
+    is_enabled: bool = Field(description="false: this server keeps none (`ENABLE_MEMORY`).")
+    items: list[ListedMemoryBody]
+    size: int = Field(description="Of all texts and names together.")
+    max_size: int
+    max_file_size: int
+
+
+class WriteMemoryBody(RequestBody):
+    content: str = Field(max_length=MAX_USER_BYTES)
+    if_match: str | None = Field(
+        default=None,
+        max_length=100,
+        description="As the header If-Match, which counts more: the `etag` it was read with. Neither: it is new.",
+    )
+
+
+@router.get("")
+async def list_memories(caller: CurrentCaller, calls: Calls) -> MemoryListBody:
+    """List all memories by name."""
+    try:
+        present = await calls.change_memories.read(caller.user.id)
+    except MemoryDisabledError:
+        return _listed(None)
+    return _listed(present)
+
+
+@router.get("/{path:path}")
+async def get_memory(path: Name, caller: CurrentCaller, calls: Calls, response: Response) -> MemoryBody:
+    """Return one, with its ETag."""
+    return _answer(await calls.change_memories.read(caller.user.id), path, response)
+
+
+@router.put("/{path:path}", responses={409: {}, 412: {}, 413: {}})
+async def write_memory(
+    path: Name,
+    body: WriteMemoryBody,
+    caller: CurrentCaller,
+    calls: Calls,
+    response: Response,
+    if_match: IfMatch = None,
+) -> MemoryBody:
+    """Write one. With If-Match it replaces what it was read as: 412 where somebody was first. Without it is new: 409
+    where there is one."""
+    etag = _etag(if_match) or _etag(body.if_match)
+
+    def change(present: Memories) -> Memories:
+        if etag is None:
+            return present.created(path, body.content)
+        return present.written(path, body.content, _meant(present, path, etag))
+
+    return _answer(await calls.change_memories(caller.user.id, change), path, response)
+
+
+@router.delete("/{path:path}", status_code=204, responses={412: {}})
+async def delete_memory(path: Name, caller: CurrentCaller, calls: Calls, if_match: IfMatch = None) -> Response:
+    """Delete one as it was read, which If-Match says: 412 where somebody changed it."""
+    etag = _etag(if_match)
+
+    def change(present: Memories) -> Memories:
+        if etag is None:
+            raise MemoryChangedError("Say by If-Match as which ETag it was read, or * to delete it as it is.")
+        return present.deleted(path, _meant(present, path, etag))
+
+    await calls.change_memories(caller.user.id, change)
+    return Response(status_code=204)
+
+
+def _listed(present: Memories | None) -> MemoryListBody:
+    return MemoryListBody(
+        is_enabled=present is not None,
+        items=[ListedMemoryBody.model_validate(one) for one in present.files] if present else [],
+        size=present.size if present else 0,
+        max_size=MAX_USER_BYTES,
+        max_file_size=MAX_FILE_BYTES,
+    )
+
+
+def _answer(present: Memories, path: str, response: Response) -> MemoryBody:
+    file = present.file(path)
+    response.headers["ETag"] = f'"{file.etag}"'
+    return MemoryBody.model_validate(file)
+
+
+def _meant(present: Memories, path: str, etag: str) -> str:
+    return present.file(path).etag if etag == ANY else etag
+
+
+def _etag(given: str | None) -> str | None:
+    """As it is told in a body, though it was given with quotes."""
+    return given.strip().removeprefix("W/").strip('"') if given else None
