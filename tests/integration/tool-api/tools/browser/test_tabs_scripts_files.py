@@ -296,6 +296,22 @@ async def test_a_page_opens_no_more_tabs_than_there_may_be(browser: Browser) -> 
     assert view.success
 
 
+async def test_beyond_twenty_tabs_none_is_opened_by_a_call_and_those_of_pages_are_closed(browser: Browser) -> None:
+    await browser.open("/home")
+    opened = await browser.call("tab_open")
+    for _ in range(25):
+        opened = await browser.call("tab_open") if opened.success else opened
+    assert "20 tabs are open" in opened.output
+    await browser.open("/home")
+    script = await browser.call("script", script="open('/lists'); await new Promise((r) => setTimeout(r, 500)); 1")
+
+    assert "opened more tabs than the 20" in script.output + (await browser.call("view")).output
+    listed = await browser.call("tabs")
+    assert listed.output.count("\n[") == 20
+    assert "/lists" not in listed.output
+    assert (await browser.call("restart")).success
+
+
 async def test_dialogs_of_a_new_tab_and_of_leaving_hold_nothing_up(browser: Browser) -> None:
     view = await browser.open("/evil")
     alerts = await browser.call("click", index=index_of(view, "Alerts"))

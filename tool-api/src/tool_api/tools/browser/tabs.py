@@ -239,7 +239,8 @@ class Tabs:
         target = str(info["targetId"])
         if len(self._tabs) >= MOST_TABS and not self._opening:
             self._notes.append(f"A page opened more tabs than the {MOST_TABS} there may be; they were closed.")
-            self._start(self._close_unwanted(connection, target))
+            unwanted = Tab(connection, str(parameters["sessionId"]), target, 0)
+            self._start(self._close_unwanted(connection, unwanted))
             return
         tab = Tab(connection, str(parameters["sessionId"]), target, next(self._numbers))
         if self._tabs and not self._opening:
@@ -247,8 +248,10 @@ class Tabs:
         self._tabs[tab.session] = tab
         self._start(tab.prepare())
 
-    async def _close_unwanted(self, connection: CdpConnection, target: str) -> None:
-        await connection.send("Target.closeTarget", {"targetId": target}, timeout_s=CLOSE_S)
+    async def _close_unwanted(self, connection: CdpConnection, tab: Tab) -> None:
+        # While it stands still it can't be closed, and holds the page that opened it.
+        await tab.prepare()
+        await self._close_target(connection, tab)
 
     def _dialog(self, tab: Tab, parameters: Payload) -> None:
         kind = str(parameters.get("type", "dialog"))
