@@ -7,6 +7,7 @@
 | GET /tools | exec | | `list[ToolSpec]` |
 | POST /tools/{name} | the tool's own | `ToolCall` | `application/x-ndjson` of `OutputFrame` then one `ResultFrame` |
 | POST /calls/{call_id}/cancel | exec | | 204; the call's process group is gone when it answers |
+| POST, DELETE /mcp | any; a tool's own | MCP over streamable HTTP | the same tools, for MCP clients |
 | GET /files?path= | files | | `list[FileEntry]` |
 | GET /files/content?path= | files | | `FileContent` |
 | GET /files/download?path= | files | | bytes; a folder as zip |

@@ -51,6 +51,25 @@ async def test_a_sandbox_starts_answers_tells_what_it_uses_and_leaves_nothing_wh
     await lab.runtime.remove(new_identity(), keep_workspace=False)
 
 
+async def test_a_sandbox_speaks_mcp(lab: Lab) -> None:
+    if lab.runtime.name == "fake":
+        return  # nothing runs in it
+    identity = new_identity()
+    started = await start(lab, identity)
+    await lab.answers(identity, started)
+    told = {"Accept": "application/json, text/event-stream"}
+    opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    call = {"name": "shell_exec", "arguments": {"command": "echo $((6 * 7))"}}
+    async with endpoint_client(started, identity) as client:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": opening}
+        opened = await client.post("/mcp", json=body, headers=told)
+        assert opened.status_code == 200, opened.text
+        told |= {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+        body = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
+        answer = await client.post("/mcp", json=body, headers=told)
+    assert '"text":"42\\n"' in answer.text, answer.text
+
+
 async def test_a_sandbox_answers_who_watches_over_it_and_nobody_else(lab: Lab) -> None:
     identity = new_identity()
     started = await start(lab, identity)

@@ -19,6 +19,8 @@ ROUTES = [
     ("GET", "/tools"),
     ("POST", "/tools/shell_exec"),
     ("POST", "/calls/x/cancel"),
+    ("POST", "/mcp"),
+    ("DELETE", "/mcp"),
     ("GET", "/files"),
     ("GET", "/files/content?path=x"),
     ("GET", "/files/download?path=x"),

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+from tool_api import __version__
 from tool_api.access import Access
 from tool_api.activity import Activity
 from tool_api.bootstrap.settings import Settings
@@ -14,7 +15,9 @@ from tool_api.calls import Calls
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
 from tool_api.files.folder_instructions import instructions_for
+from tool_api.http.body_limit import MAX_BODY_BYTES
 from tool_api.http.services import Services
+from tool_api.mcp.endpoint import McpEndpoint
 from tool_api.registry import tool_table
 from tool_api.skills.folders import SKILLS
 from tool_api.tools.browser.downloads import Downloads
@@ -59,6 +62,9 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             restart=desktop.restart_browser if desktop is not None else _nothing,
             files=FileController(workspace=Workspace(settings.workspace, TEMPORARY, SKILLS), room=disk.demand),
         )
+        mcp = await stack.enter_async_context(
+            McpEndpoint(tools, calls, version=__version__, max_body_bytes=MAX_BODY_BYTES)
+        )
         access = Access(
             sandbox_id=settings.sandbox_id,
             generation=settings.sandbox_generation,
@@ -68,6 +74,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             access=access,
             tools=tools,
             calls=calls,
+            mcp=mcp,
             shells=shells,
             workspace=workspace,
             desktop=desktop,

@@ -13,6 +13,7 @@ from tool_api.http.calls import router as calls_router
 from tool_api.http.files import router as files_router
 from tool_api.http.health import router as health_router
 from tool_api.http.keep_alive import router as keep_alive_router
+from tool_api.http.mcp import router as mcp_router
 from tool_api.http.metrics import router as metrics_router
 from tool_api.http.services import Services
 from tool_api.http.skills import router as skills_router
@@ -36,8 +37,10 @@ def create_app(services: Services) -> FastAPI:
     install_problems(app)
     desktop = services.desktop
     vnc = vnc_router(lambda _: services.access, lambda _: screen_of(desktop))
-    for router in (health_router, metrics_router, calls_router, files_router, skills_router, keep_alive_router, vnc):
+    for router in (health_router, metrics_router, calls_router, mcp_router, files_router, skills_router):
         app.include_router(router)
+    app.include_router(keep_alive_router)
+    app.include_router(vnc)
     return app
 
 

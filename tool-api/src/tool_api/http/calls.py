@@ -15,6 +15,7 @@ from tool_api.errors import NotFoundError
 from tool_api.http.authorization import BearerToken, grant_of, require
 from tool_api.http.call_stream import MEDIA_TYPE, CallStream
 from tool_api.http.services import Services, services_of
+from tool_api.tools.argument_faults import argument_faults
 
 router = APIRouter()
 
@@ -25,20 +26,12 @@ _CALLED: dict[int | str, dict[str, Any]] = {
     411: {},
 }
 
-_MOST_FAULTS = 20
-_MOST_NAME_CHARACTERS = 200
-"""Names of arguments come from the model: of its own, and as long as it likes."""
-
 PresentServices = Annotated[Services, Depends(services_of)]
 
 
 @router.get("/tools", dependencies=[Depends(require(Scope.EXEC))], responses=_NO_SCOPE)
 async def list_tools(services: PresentServices) -> list[ToolSpec]:
     return [tool.spec() for tool in services.tools.values()]
-
-
-def _named(part: int | str) -> int | str:
-    return part if isinstance(part, int) else part[:_MOST_NAME_CHARACTERS]
 
 
 async def _granted(request: Request, _: BearerToken = None) -> Grant:
@@ -56,8 +49,7 @@ async def call_tool(
     try:
         arguments = tool.arguments.model_validate(body.arguments)
     except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        named = [{**fault, "loc": ("body", "arguments", *map(_named, fault["loc"]))} for fault in faults[:_MOST_FAULTS]]
+        named = [{**fault, "loc": ("body", "arguments", *fault["loc"])} for fault in argument_faults(error)]
         raise RequestValidationError(named) from error
     return CallStream(services.calls.start_call(body.call_id, tool, arguments))
 

@@ -12,6 +12,7 @@ from fastapi import Request
 from tool_api.access import Access
 from tool_api.calls import Calls
 from tool_api.desktop.supervisor import Desktop
+from tool_api.mcp.endpoint import McpEndpoint
 from tool_api.skills.folders import SKILLS
 from tool_api.tools.shell.shells import Shells
 from tool_api.tools.tool import AnyTool
@@ -29,6 +30,7 @@ class Services:
     access: Access
     tools: Mapping[str, AnyTool]
     calls: Calls
+    mcp: McpEndpoint
     shells: Shells
     workspace: Workspace
     desktop: Desktop | None

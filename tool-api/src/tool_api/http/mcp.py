@@ -1,0 +1,39 @@
+"""The route of MCP clients: streamable HTTP, behind the token every other route asks for."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from starlette.types import Receive, Scope, Send
+
+from tool_api.access import Grant
+from tool_api.http.authorization import BearerToken, grant_of
+from tool_api.http.services import Services, services_of
+
+router = APIRouter()
+
+
+async def _granted(request: Request, _: BearerToken = None) -> Grant:
+    return grant_of(request)
+
+
+class _McpAnswer(Response):
+    """Written by the protocol's own package, whatever the message asks for."""
+
+    def __init__(self, services: Services, grant: Grant) -> None:
+        super().__init__()
+        self._services = services
+        self._grant = grant
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._services.mcp.answer(self._grant, scope, receive, send)
+
+
+# Without GET, on which a server speaks unasked: this one never does, and a stream that stays open would count as use
+# of the sandbox for ever.
+@router.api_route("/mcp", methods=["POST", "DELETE"], response_class=Response)
+async def speak_mcp(
+    grant: Annotated[Grant, Depends(_granted)], services: Annotated[Services, Depends(services_of)]
+) -> Response:
+    return _McpAnswer(services, grant)

@@ -1,0 +1,1 @@
+"""The sandbox's tools for clients of the Model Context Protocol."""

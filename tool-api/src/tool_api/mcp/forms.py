@@ -1,0 +1,47 @@
+"""Tools and their results in the words of the protocol."""
+
+from __future__ import annotations
+
+from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent, ToolAnnotations
+from mcp_types import Tool as ListedTool
+from pydantic import ValidationError
+
+from contracts.tools import BrowserDisplay, ImageDisplay, ToolResult
+from tool_api.tools.argument_faults import argument_faults
+from tool_api.tools.tool import AnyTool
+
+
+def listed(tool: AnyTool) -> ListedTool:
+    """A tool as a client is told of it."""
+    spec = tool.spec()
+    return ListedTool(
+        name=spec.name,
+        description=spec.description,
+        input_schema=spec.parameters,
+        annotations=ToolAnnotations(read_only_hint=spec.read_only, destructive_hint=spec.dangerous),
+    )
+
+
+def told(result: ToolResult) -> CallToolResult:
+    """A result: its text, and the picture it shows, if it shows one."""
+    content: list[ContentBlock] = [TextContent(text=result.output)]
+    match result.display:
+        case (
+            BrowserDisplay(image=str(image), image_media_type=str(kind))
+            | ImageDisplay(image=str(image), image_media_type=str(kind))
+        ):
+            content.append(ImageContent(data=image, mime_type=kind))
+        case _:
+            pass
+    return CallToolResult(content=content, is_error=not result.success)
+
+
+def refused(error: ValidationError) -> CallToolResult:
+    """Arguments that do not fit, said so that a model can put them right."""
+    lines = [f"- {'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}" for fault in argument_faults(error)]
+    return failed("\n".join(["The arguments are not valid, and nothing was done:", *lines]))
+
+
+def failed(text: str) -> CallToolResult:
+    """A call that was not done."""
+    return CallToolResult(content=[TextContent(text=text)], is_error=True)
