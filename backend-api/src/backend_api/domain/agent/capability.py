@@ -68,7 +68,8 @@ class Setup:
     @property
     def has_computer(self) -> bool:
         """Whether one of its tools works on a computer."""
-        return any(tool.needs_computer for tool in self.tools)
+        # A list is one call, where a generator is one for each tool.
+        return True in [tool.needs_computer for tool in self.tools]
 
 
 class ToolSource(Protocol):

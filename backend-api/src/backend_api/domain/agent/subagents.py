@@ -40,4 +40,5 @@ def may_have(kind: AgentKind, tool: ToolSpec) -> bool:
         return kind == "main"
     if kind in READS_ONLY and not tool.read_only:
         return False
-    return any(fnmatchcase(tool.name, glob) for glob in TOOLS_OF.get(kind, ("*",)))
+    globs = TOOLS_OF.get(kind)
+    return globs is None or any(fnmatchcase(tool.name, glob) for glob in globs)

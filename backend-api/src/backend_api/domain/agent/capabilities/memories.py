@@ -26,7 +26,7 @@ _NONE = "As this run began you had no memories of this person any more."
 
 
 def _has_them(setup: Setup) -> bool:
-    return any(tool.name == VIEW for tool in setup.tools)
+    return VIEW in [tool.name for tool in setup.tools]
 
 
 def _sections(setup: Setup) -> Sequence[str]:
