@@ -26,6 +26,7 @@ from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.settings.ports import SettingsStore
+from backend_api.domain.settings.subagent_kinds import OwnKinds
 from backend_api.infrastructure.memory.deletions import MemoryDeletions
 from backend_api.infrastructure.memory.kept_calls import MemoryKeptCalls
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
@@ -40,6 +41,7 @@ from backend_api.infrastructure.memory.sessions import (
 )
 from backend_api.infrastructure.memory.spending import MemorySpending
 from backend_api.infrastructure.memory.store import MemoryStore, utc_now
+from backend_api.infrastructure.memory.subagent_kinds import MemorySubagentKinds
 from backend_api.infrastructure.memory.titles import MemoryTitles
 from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
 from backend_api.infrastructure.mongo.connection import connect
@@ -53,6 +55,7 @@ from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.spending import MongoSpending
+from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.infrastructure.mongo.titles import MongoTitles
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
@@ -78,6 +81,7 @@ class ConversationStores:
     markers: ReadMarkers
     spending: Spending
     settings: SettingsStore
+    kinds: OwnKinds
     kept_calls: KeptCalls
     deletions: Callable[[float], Deletions]
     """Due after so many seconds."""
@@ -126,6 +130,7 @@ def memory_stores(
         markers=MemoryReadMarkers(store),
         spending=MemorySpending(store),
         settings=MemorySettingsStore(store),
+        kinds=MemorySubagentKinds(store),
         kept_calls=MemoryKeptCalls(store, most=kept_calls_most),
         deletions=lambda due_s: MemoryDeletions(store, due_s=due_s),
     )
@@ -147,6 +152,7 @@ async def mongo_stores(
             markers=MongoReadMarkers(database),
             spending=MongoSpending(database),
             settings=MongoSettingsStore(),
+            kinds=MongoSubagentKinds(),
             kept_calls=MongoKeptCalls(database, most=kept_calls_most),
             deletions=lambda due_s: MongoDeletions(due_s=due_s),
         )

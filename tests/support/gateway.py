@@ -39,6 +39,7 @@ from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.skills import MongoSkillStore
 from backend_api.infrastructure.mongo.spending import MongoSpending
+from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
 from backend_api.infrastructure.mongo.users import MongoUsers
@@ -107,7 +108,7 @@ async def run_gateway(
     """On a free loopback port; `is_local` of the options decides the mode. `files` replace those in memory,
     `own` the models there are for everybody."""
     options = options or WebOptions()
-    own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN)
+    own = own or settings_parts(MongoSettingsStore(), MODEL, PLAIN, kinds=MongoSubagentKinds())
     limits = limits or Limits(**dict.fromkeys((field.name for field in fields(Limits)), 0))
     redis = connect_redis(redis_uri, connect_s=1, reads_for_s=1)
     sandboxes, workspace = MemorySandboxes(), MemoryWorkspace(max_bytes=options.max_upload_bytes)

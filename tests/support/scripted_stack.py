@@ -40,6 +40,13 @@ context_window = 2_000_000
 [[model]]
 names = ["{INSTEAD}"]
 """
+_AGENT = """\
++++
+description = "mills, and says how fine"
+tools = ["file_read", "shell_*"]
++++
+Mill twice.
+"""
 _PRESET = """+++
 label = "Poet"
 description = "Answers in verse."
@@ -122,10 +129,12 @@ def model_settings(model: ModelServer, form: Form) -> dict[str, str]:
 @asynccontextmanager
 async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
     """For the length of the block."""
-    presets, tools, models = folder / "presets", folder / "tools", folder / "models.toml"
+    presets, tools, agents, models = (folder / name for name in ("presets", "tools", "agents", "models.toml"))
     presets.mkdir(parents=True)
     tools.mkdir()
+    agents.mkdir()
     (tools / "orders.py").write_text(_TOOLS_FILE)
+    (agents / "miller.md").write_text(_AGENT)
     (presets / "poet.md").write_text(_PRESET)
     models.write_text(_MODELS_FILE)
     async with ModelServer(SAID) as model:
@@ -139,6 +148,7 @@ async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
             "MODELS_FILE": str(models),
             "PROMPTS_DIR": str(presets),
             "TOOLS_DIR": str(tools),
+            "AGENTS_DIR": str(agents),
             "MICRO_COMPACT_MIN_TOKENS": "1000",
             "RATE_LIMIT_MESSAGES_PER_MINUTE": "0",
             "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",

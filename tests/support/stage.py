@@ -21,6 +21,7 @@ from backend_api.application.runs.computer_keeper import KeepComputer, no_comput
 from backend_api.application.runs.masking import Mask
 from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.worker import Worker
+from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.capability import Capability, ToolSource
 from backend_api.domain.agent.catalogue import ChosenModel, Role
@@ -211,6 +212,7 @@ def worker_for(
     keep_computer: KeepComputer = no_computer,
     kept_calls: KeptCalls | None = None,
     memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] | None = None,
+    kinds: KindsOfUsers | None = None,
     **bounds: int,
 ) -> Worker:
     """A worker on the stage; retries don't wait, their delays go to `sleeps`. `bounds` are those of a run, `table` what
@@ -241,6 +243,7 @@ def worker_for(
         defaults=defaults or Options(max_turns=max_turns),
         presets=presets or Presets(),
         memories_of=memories_of or _no_memories,
+        kinds=kinds or KindsOfUsers(),
     )
     return Worker(name=name, services=services, max_concurrent_runs=slots, poll_s=poll_s, announces=announces)
 

@@ -11,6 +11,9 @@ from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue, Role
 from backend_api.domain.agent.model import ChatModel, ModelInfo, UnknownModelError
 from backend_api.domain.settings.entity import OwnSettings
 from backend_api.domain.settings.ports import SettingsStore
+from backend_api.domain.settings.subagent_kinds import OwnKinds
+from backend_api.infrastructure.memory.store import MemoryStore
+from backend_api.infrastructure.memory.subagent_kinds import MemorySubagentKinds
 from backend_api.infrastructure.security.secret_box import AesSecretBox
 from support.scripted import ScriptedModel
 
@@ -65,10 +68,13 @@ class FixedCatalogues:
         del own
 
 
-def settings_parts(store: SettingsStore, *infos: ModelInfo, chat: ChatModel | None = None) -> UserSettingsParts:
+def settings_parts(
+    store: SettingsStore, *infos: ModelInfo, chat: ChatModel | None = None, kinds: OwnKinds | None = None
+) -> UserSettingsParts:
     """With a key that seals."""
     return UserSettingsParts(
         store=store,
         box=AesSecretBox([SEALING]),
         catalogues=FixedCatalogues(FixedModels(infos, chat or ScriptedModel([]))),
+        kinds=kinds or MemorySubagentKinds(MemoryStore()),
     )

@@ -4,7 +4,9 @@ import type { SandboxBody, SessionBody, SessionPageBody, StateBody } from './gen
 export type * from './generated/events'
 export type {
   AcceptedBody as MessageAnswer,
+  AgentBody as AgentKind,
   AuthStatusBody as AuthStatus,
+  ChangeAgentBody,
   FileEntryBody as FileEntry,
   FilePreviewBody as FileContent,
   GrantBody as TokenAnswer,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from support.api_client import ApiClient
 from support.model_server import Answer
-from support.scripted_stack import HELPERS, Scripted, call, calls, in_any_form, of_type, said_in, tools_of
+from support.scripted_stack import HELPERS, LARGE, Scripted, call, calls, in_any_form, of_type, said_in, tools_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -103,6 +104,46 @@ async def test_an_agent_below_has_the_tools_of_its_kind_and_is_told_its_part(
     assert of_type(events, "subagent.started") == []
     assert "agent_type" in said_in(scripted.last())
     assert "'research'" in said_in(scripted.last())
+
+
+@in_any_form
+async def test_an_agent_below_may_be_of_a_kind_of_the_deployment_or_of_the_person_alone(
+    scripted: Scripted, api: ApiClient
+) -> None:
+    baker = {"description": "bakes, and says how long", "prompt": "Bake at 220 degrees.", "tools": ["file_*"]}
+    own = await api.http.put("/agents/baker", json={**baker, "model": LARGE})
+    assert own.status_code == 200, own.text
+    told: dict[str, Any] = {}
+    try:
+        session = await api.new_session(title="named")
+        for kind in ("baker", "miller"):
+            scripted.model.requests.clear()
+            scripted.answer(
+                calls(call("task", description="do", prompt="do it", agent_type=kind)),
+                calls(call("shell_exec", command="echo milled"), call("file_write", path="bread", content="220")),
+                Answer(texts=("Done.",)),
+            )
+            events = await api.ask(session, "do it")
+            assert [event["kind"] for event in of_type(events, "subagent.started")] == [kind]
+            main, told[kind] = scripted.model.requests[:2]
+            assert "`baker` bakes, and says how long" in said_in(main)
+            assert "`miller` mills, and says how fine" in said_in(main)
+            assert "Bake at" not in said_in(main)
+            done = [event for event in of_type(events, "tool.finished") if event.get("agent_id")]
+            assert sorted(event["success"] for event in done) == [False, True]
+    finally:
+        assert (await api.http.delete("/agents/baker")).status_code == 204
+    assert ("Bake at 220 degrees." in said_in(told["baker"]), "Mill twice." in said_in(told["miller"])) == (True, True)
+    assert (told["baker"]["model"], told["miller"]["model"]) == (LARGE, HELPERS)
+    assert "shell_exec" not in tools_of(told["baker"])
+    assert {"file_read", "shell_exec"} <= set(tools_of(told["miller"]))
+    assert "file_write" not in tools_of(told["miller"])
+    scripted.model.requests.clear()
+    scripted.answer(calls(call("task", description="do", prompt="do it", agent_type="baker")))
+    events = await api.ask(session, "bake again")
+    assert of_type(events, "subagent.started") == []
+    assert "`baker`" not in said_in({"tools": scripted.model.requests[0]["tools"]})
+    assert "there is no agent of the kind 'baker'" in said_in(scripted.last())
 
 
 async def test_it_follows_the_instructions_of_the_folders_it_works_in_and_no_others(

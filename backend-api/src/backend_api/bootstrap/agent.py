@@ -29,6 +29,7 @@ from backend_api.application.runs.worker import Worker
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.application.skills.place_skills import PlaceSkills
+from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
 from backend_api.bootstrap.skills import NO_SKILLS, skill_offers, skill_reading
@@ -93,6 +94,7 @@ class AgentPorts:
     titles: Titles
     transcripts: Transcripts
     effective_settings: OpenEffectiveSettings
+    kinds: KindsOfUsers
     kept_calls: KeptCalls
     memories: ChangeMemories
     custom_tools: Sequence[Tool] = ()
@@ -227,6 +229,7 @@ async def open_agent(
             mask=mask,
             kept_calls=ports.kept_calls,
             effective_settings=ports.effective_settings,
+            kinds=ports.kinds,
             write_transcript=WriteTranscript(ports.log, files, now),
             write_result=WriteResult(files),
             skills=skill_offers(ports.own_skills),

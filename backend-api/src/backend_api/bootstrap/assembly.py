@@ -54,6 +54,8 @@ from backend_api.application.settings.user_rules import UserRules
 from backend_api.application.skills.add_skill import AddSkill
 from backend_api.application.skills.delete_skill import DeleteSkill
 from backend_api.application.skills.own_skills import OwnSkills
+from backend_api.application.subagents.change_kind import ChangeKind
+from backend_api.application.subagents.read_kinds import ReadKinds
 from backend_api.bootstrap.user_settings import UserSettingsParts
 from backend_api.domain.agent.options import NO_OPTIONS, Options
 from backend_api.domain.agent.presets import Presets
@@ -238,6 +240,15 @@ def assemble(ports: Ports, policy: Policy) -> UseCases:
         own_skills=ports.own_skills,
         add_skill=AddSkill(ports.own_skills.store, ZipArchives()),
         delete_skill=DeleteSkill(ports.own_skills.store, ports.own_skills.library),
+        read_kinds=ReadKinds(own.kinds_of_users),
+        change_kind=ChangeKind(
+            kinds=own.kinds_of_users,
+            own=own.kinds,
+            effective_settings=own.open_effective_settings,
+            tools=ports.tools,
+            limiter=limiter,
+            limits=limits,
+        ),
         tools=ports.tools,
         rules=rules,
         required=ports.required,

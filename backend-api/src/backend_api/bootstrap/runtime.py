@@ -27,8 +27,10 @@ from backend_api.bootstrap.presets import build_presets
 from backend_api.bootstrap.sandboxes import SandboxPorts, open_sandboxes
 from backend_api.bootstrap.settings import Settings, SettingsError, sealing_secrets, secrets_of, signing_secret
 from backend_api.bootstrap.stores import Stores, open_stores
+from backend_api.bootstrap.subagent_kinds import build_kinds
 from backend_api.bootstrap.user_settings import UserSettingsParts, base_urls, deployment_values
 from backend_api.domain.agent.presets import Presets
+from backend_api.domain.agent.subagent_kinds import SubagentKind
 from backend_api.domain.agent.tools import Tool
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
@@ -43,6 +45,7 @@ from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
 from backend_api.infrastructure.mongo.skills import MongoSkillStore
+from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.infrastructure.mongo.titles import MongoTitles
 from backend_api.infrastructure.mongo.transcripts import MongoTranscripts
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
@@ -64,6 +67,7 @@ class Plan:
     presets: Presets
     custom_tools: Sequence[Tool]
     library: FolderLibrary
+    kinds: Sequence[SubagentKind]
     box: AesSecretBox
     links: JwtFileLinks
     clock: DatabaseClock
@@ -105,6 +109,7 @@ def plan(settings: Settings) -> Plan:
         custom = read_custom_tools(settings.tools_dir, [tool.name for tool in product])
         presets = build_presets(settings, catalogue.models(), [*product, *(tool.spec for tool in custom)])
         library = read_library(settings.skills_dir)
+        kinds = build_kinds(settings.agents_dir, catalogue.models(), [*product, *(tool.spec for tool in custom)])
     except ValueError as error:
         raise SettingsError(str(error)) from error
     clock = DatabaseClock()
@@ -116,6 +121,7 @@ def plan(settings: Settings) -> Plan:
         presets=presets,
         custom_tools=custom,
         library=library,
+        kinds=kinds,
         box=box,
         links=links,
         clock=clock,
@@ -128,6 +134,8 @@ def _user_settings(planned: Plan, catalogues: UserCatalogues) -> UserSettingsPar
         store=MongoSettingsStore(),
         box=planned.box,
         catalogues=catalogues,
+        kinds=MongoSubagentKinds(),
+        shared_kinds=planned.kinds,
         base_urls=base_urls(settings),
         deployment=deployment_values(settings, planned.catalogue.default().id),
         may_search_with_own_key=uses_own_key(settings.search_provider),
@@ -177,6 +185,7 @@ async def open_runtime(planned: Plan) -> AsyncGenerator[Runtime]:
                 custom_tools=planned.custom_tools,
                 own_skills=own_skills,
                 skill_folders=sandboxes.skill_folders,
+                kinds=own.kinds_of_users,
                 kept_calls=MongoKeptCalls(database, most=settings.max_model_calls_mb_per_user * 1024**2),
             )
             async with (

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.application.settings.open_settings import OpenSettings
 from backend_api.application.settings.read_settings import Deployment
+from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.bootstrap.settings import Settings
+from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind
 from backend_api.domain.settings import table
 from backend_api.domain.settings.base_urls import KNOWN_HOSTS, BaseUrls
 from backend_api.domain.settings.ports import SecretBox, SettingsStore, UserCatalogues
+from backend_api.domain.settings.subagent_kinds import OwnKinds
 from backend_api.domain.settings.table import Setting
 
 
@@ -21,6 +25,8 @@ class UserSettingsParts:
     store: SettingsStore
     box: SecretBox
     catalogues: UserCatalogues
+    kinds: OwnKinds
+    shared_kinds: Sequence[SubagentKind] = BUILT_IN
     base_urls: BaseUrls = field(default_factory=BaseUrls)
     deployment: Deployment = field(default_factory=Deployment)
     may_search_with_own_key: bool = True
@@ -34,6 +40,11 @@ class UserSettingsParts:
     def open_effective_settings(self) -> OpenEffectiveSettings:
         """What of them acts in runs."""
         return OpenEffectiveSettings(self.open_settings, self.catalogues)
+
+    @property
+    def kinds_of_users(self) -> KindsOfUsers:
+        """The kinds that sub-agents may be of."""
+        return KindsOfUsers(self.shared_kinds, self.kinds)
 
 
 def base_urls(settings: Settings) -> BaseUrls:

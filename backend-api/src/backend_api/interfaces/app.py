@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from backend_api.interfaces.http import (
+    agents,
     auth,
     catalogue,
     events,
@@ -68,6 +69,7 @@ _TAGS: list[dict[str, Any]] = [
     {"name": "usage", "description": "Tokens and what they cost."},
     {"name": "catalogue", "description": "Tools, models, presets."},
     {"name": "skills", "description": "Instructions for kinds of work, which agents read when there is such work."},
+    {"name": "agents", "description": "Kinds of sub-agents, of everybody and of the caller."},
     {"name": "settings", "description": "What each user has set, over what the deployment has."},
     {"name": "memories", "description": "What the agent remembers of its user from session to session."},
     {"name": "health", "description": "Open inside the deployment."},
@@ -102,6 +104,7 @@ def build_app(options: WebOptions, lifespan: Lifespan | None = None) -> FastAPI:
         settings.router,
         skills.router,
         memories.router,
+        agents.router,
         jobs.router,
         usage.router,
         health.router,

@@ -615,7 +615,7 @@ export interface ContextCompactedEvent {
 }
 /**
  * An agent of its own works on a call's `task`: the first event of its thread. What follows of it carries this id
- * as `agent_id`, until the call has its result.
+ * as `agent_id`, until the call has its result. `kind` is a name: built in, or with its `definition`.
  */
 export interface SubagentStartedEvent {
   seq: number
@@ -624,9 +624,19 @@ export interface SubagentStartedEvent {
   session_id: string
   run_id: string | null
   subagent_id: string
-  kind: 'general' | 'explore' | 'code' | 'plan' | 'research'
+  kind: string
   task: string
   parent_call_id: string
+  definition: SubagentDefinition | null
+}
+/**
+ * What the kind of an agent was as it began, where that is not built in: it goes on so, whatever becomes of that.
+ * `tools` are names and globs, null all.
+ */
+export interface SubagentDefinition {
+  prompt: string
+  tools: string[] | null
+  model: string | null
 }
 /**
  * Told with the result of the call. `summary` is what the agent said last, at most 2,000 characters of it.

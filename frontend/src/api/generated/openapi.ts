@@ -21,6 +21,38 @@ export interface AcceptedBody {
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "AgentBody".
+ */
+export interface AgentBody {
+  name: string
+  /**
+   * What the main agent reads of it.
+   */
+  description: string
+  /**
+   * What an agent of this kind is told.
+   */
+  prompt: string
+  /**
+   * Names and globs; null: all that the main agent may use.
+   */
+  tools: string[] | null
+  /**
+   * It has none of those that change something.
+   */
+  only_reads: boolean
+  /**
+   * null: the one for sub-agents, else the session's.
+   */
+  model: string | null
+  source: 'product' | 'deployment' | 'user'
+  /**
+   * The deployment has one of this name since, which is asked instead.
+   */
+  is_hidden: boolean
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
  * via the `definition` "AnsweredBody".
  */
 export interface AnsweredBody {
@@ -47,6 +79,22 @@ export interface AuthStatusBody {
   has_users: boolean
   registration_open: boolean
   max_upload_bytes: number
+}
+/**
+ * This interface was referenced by `ApiModels`'s JSON-Schema
+ * via the `definition` "ChangeAgentBody".
+ */
+export interface ChangeAgentBody {
+  /**
+   * One line.
+   */
+  description: string
+  prompt: string
+  /**
+   * Names and globs, of the tools that the main agent may use; null: all of these.
+   */
+  tools?: string[] | null
+  model?: string | null
 }
 /**
  * This interface was referenced by `ApiModels`'s JSON-Schema

@@ -6,6 +6,7 @@ export function toolItem(event: ToolCalledEvent, waits: boolean): ToolItem {
   return {
     kind: 'tool',
     agentId: null,
+    agentKind: null,
     inner: [],
     key: `tool:${event.seq}`,
     callId: event.call_id,

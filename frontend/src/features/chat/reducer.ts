@@ -99,7 +99,11 @@ function reduceStored(state: Transcript, event: StoredEvent): Transcript {
         finished(item, event, outcomeByPerson(state.items, event.call_id)),
       )
     case 'subagent.started':
-      return changeTool(state, event.parent_call_id, (item) => ({ ...item, agentId: event.subagent_id }))
+      return changeTool(state, event.parent_call_id, (item) => ({
+        ...item,
+        agentId: event.subagent_id,
+        agentKind: event.kind,
+      }))
     case 'subagent.finished':
       return state
     case 'question.asked':

@@ -96,6 +96,10 @@ describe('an agent that works on a call', () => {
       'Found.',
     ])
   })
+  it('is of the kind it began with, whatever the name of that is', () => {
+    for (const kind of ['general', 'baker'])
+      expect(card(play(started, called('t', 'task'), { ...begins, kind })).agentKind).toBe(kind)
+  })
   it('is named by what it was given, also in a conversation of before', () => {
     const given = (fields: object) => titleOf({ arguments: fields, phrase: 'Handing on' } as ToolItem)
     expect([given({ description: 'count' }), given({ title: 'count' }), given({})]).toEqual([

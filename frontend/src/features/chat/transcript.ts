@@ -49,6 +49,8 @@ export interface ToolItem {
   readonly kind: 'tool'
   /** The agent that works on this call, if it is given to one, and what that says and calls. */
   readonly agentId: string | null
+  /** The name of its kind. */
+  readonly agentKind: string | null
   readonly inner: readonly (ToolItem | AssistantItem | ApprovalItem)[]
   readonly key: string
   readonly callId: string

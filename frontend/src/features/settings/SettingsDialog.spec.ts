@@ -53,6 +53,7 @@ describe('the pages of the settings', () => {
       'Defaults',
       'Skills',
       'Memories',
+      'Agents',
       'Notifications',
       'Usage',
     ])

@@ -1,5 +1,6 @@
 import {
   Bell,
+  Bot,
   ChartColumn,
   GraduationCap,
   KeyRound,
@@ -12,6 +13,7 @@ import type { Component } from 'vue'
 import { AccountSection, useAuth } from '@/features/auth'
 import { SkillsPage } from '@/features/skills'
 import type en from '@/i18n/en'
+import AgentsPage from './AgentsPage.vue'
 import AppearancePage from './AppearancePage.vue'
 import DefaultsPage from './DefaultsPage.vue'
 import MemoriesPage from './MemoriesPage.vue'
@@ -41,6 +43,7 @@ export const pages = [
   page({ id: 'defaults', label: 'settings.page.defaults', icon: SlidersHorizontal, component: DefaultsPage }),
   page({ id: 'skills', label: 'settings.page.skills', icon: GraduationCap, component: SkillsPage }),
   page({ id: 'memories', label: 'settings.page.memories', icon: NotebookPen, component: MemoriesPage }),
+  page({ id: 'agents', label: 'settings.page.agents', icon: Bot, component: AgentsPage }),
   page({ id: 'notifications', label: 'settings.page.notifications', icon: Bell, component: NotificationsPage }),
   page({ id: 'usage', label: 'settings.page.usage', icon: ChartColumn, component: UsagePage }),
   page({

@@ -88,7 +88,12 @@ const plain: readonly ToolView[] = [
   { names: /^task_/, icon: ListTodo, component: PlainView, target: argument('subject') },
   { names: /^todo_/, icon: ListTodo, component: PlainView, target: argument('content') },
   { names: /^memory_/, icon: NotebookPen, component: PlainView, target: argument('path', 'new_path') },
-  { names: /^task$/, icon: Bot, component: PlainView, target: argument('agent_type') },
+  {
+    names: /^task$/,
+    icon: Bot,
+    component: PlainView,
+    target: (card) => card.agentKind ?? argument('agent_type')(card),
+  },
   { names: /^utc_now$/, icon: Clock, component: PlainView, target: () => '' },
   { names: /^(fetch|web)/, icon: Globe, component: PlainView, target: argument('url') },
 ]

@@ -14,14 +14,8 @@ from hypothesis import strategies as st
 
 from backend_api.domain.agent.options import Options
 from backend_api.domain.agent.presets import Suggestion
-from backend_api.infrastructure.presets.preset_files import (
-    MAX_BYTES,
-    MAX_FILES,
-    PRODUCT,
-    PresetFileError,
-    parse_preset,
-    read_presets,
-)
+from backend_api.infrastructure.presets.preset_files import MAX_FILES, PRODUCT, parse_preset, read_presets
+from backend_api.infrastructure.presets.prompt_files import MAX_BYTES, PromptFileError
 
 HEAD = 'label = "Law"\ndescription = "Reads contracts."\n'
 WHOLE = """\
@@ -64,7 +58,7 @@ def outcome(content: bytes) -> tuple[Any, str]:
     """The preset, or what is said of it."""
     try:
         return parsed(content), ""
-    except PresetFileError as error:
+    except PromptFileError as error:
         return None, str(error)
 
 
@@ -143,13 +137,13 @@ def test_what_is_left_out_is_left_to_others() -> None:
     ],
 )
 def test_a_broken_file_is_refused_with_its_name_and_the_reason(content: str | bytes, reason: str) -> None:
-    with pytest.raises(PresetFileError, match=rf"^law\.md: .*{reason}"):
+    with pytest.raises(PromptFileError, match=rf"^law\.md: .*{reason}"):
         parsed(content)
 
 
 @pytest.mark.parametrize("name", ["Law", "a b", "..", "a/b", "a" * 65, "法律", "-a", ""])
 def test_a_name_that_no_session_could_say_is_refused(name: str) -> None:
-    with pytest.raises(PresetFileError, match="its name has other characters"):
+    with pytest.raises(PromptFileError, match="its name has other characters"):
         parsed(head(), name)
 
 
@@ -177,15 +171,15 @@ def test_a_folder_adds_presets_and_has_its_own_of_the_same_name(tmp_path: Path) 
 
 
 def test_what_can_not_be_read_of_a_folder_is_said(tmp_path: Path) -> None:
-    with pytest.raises(PresetFileError, match=re.escape(f"{tmp_path / 'gone'} can't be read")):
+    with pytest.raises(PromptFileError, match=re.escape(f"{tmp_path / 'gone'} can't be read")):
         read_presets(tmp_path / "gone")
     (tmp_path / "folder.md").mkdir()
-    with pytest.raises(PresetFileError, match=re.escape(f"{tmp_path / 'folder.md'}: it is no file")):
+    with pytest.raises(PromptFileError, match=re.escape(f"{tmp_path / 'folder.md'}: it is no file")):
         read_presets(tmp_path)
     (tmp_path / "folder.md").rmdir()
     for number in range(MAX_FILES + 1):
         (tmp_path / f"p{number}.md").write_text(head())
-    with pytest.raises(PresetFileError, match=f"more than {MAX_FILES} presets"):
+    with pytest.raises(PromptFileError, match=f"more than {MAX_FILES} presets"):
         read_presets(tmp_path)
 
 

@@ -18,7 +18,6 @@ from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.events import Notice, QuestionAnswered, QuestionAsked, RunStarted, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, ToolRequest, ToolTurn, UserTurn
 from backend_api.domain.agent.questions import Answers
-from backend_api.domain.agent.subagents import AgentKind
 from backend_api.domain.agent.tools import Done, ToolCall
 from backend_api.domain.conversation.entity import RunId, RunStatus, SessionId
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
@@ -78,7 +77,7 @@ async def test_ten_questions_in_a_row_are_ten_waits_and_no_failed_attempt() -> N
 
 async def test_only_the_agent_that_the_person_talks_to_has_a_tool_that_asks() -> None:
     table = capabilities(LocalTools([ask_user()]))
-    kinds: list[AgentKind] = ["main", "general", "explore"]
+    kinds = ["main", "general", "explore"]
     found = [await tools_of(table, Setup(now=lambda: datetime.now(UTC), kind=kind)) for kind in kinds]
     assert [[tool.spec.name for tool in tools] for tools in found] == [["ask_user"], [], []]
 

@@ -15,10 +15,11 @@ from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.run_stream import RunStream
 from backend_api.application.runs.subagents import Subagents
 from backend_api.application.settings.effective_settings import EffectiveSettings, OpenEffectiveSettings
+from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup, offered, tools_of
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
 from backend_api.domain.agent.compactor import Compactor, WriteTranscript
-from backend_api.domain.agent.events import ModelRole, Notice, SubagentKind, ToolCalled
+from backend_api.domain.agent.events import ModelRole, Notice, ToolCalled
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.long_results import KeepResult, ResultLimits
 from backend_api.domain.agent.loop import AgentLoop
@@ -28,6 +29,7 @@ from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of
 from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.presets import Presets
 from backend_api.domain.agent.skills import SkillOffer
+from backend_api.domain.agent.subagent_kinds import SubagentKind
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.conversation.entity import Lease, SessionId
 from backend_api.domain.conversation.kept_calls import KeptCalls, KeptCallsOfSession
@@ -103,6 +105,8 @@ class RunServices:
     defaults: Options = NO_OPTIONS
     """The deployment's layer of options."""
     presets: Presets = field(default_factory=Presets)
+    kinds: KindsOfUsers = field(default_factory=KindsOfUsers)
+    """Of sub-agents."""
     effective_settings: OpenEffectiveSettings | None = None
     """What users have set; None: they can't."""
     write_transcript: Callable[[SessionId, UserId], Awaitable[str | None]] = _no_transcript
@@ -147,12 +151,14 @@ class RunServices:
         below = self.presets.layered(defaults, Options(preset=preset.id))[1]
         model = await self._choose(options.model, journal, effective)
         pictures = self.pictures.of(lease.run.session_id, self.log)
+        kinds = await self.kinds(lease.run.user_id) if lease.has_settings else self.kinds.shared
         setup = Setup(
             now=self.clock,
             options=options,
             below=below,
             preset=preset,
             mode=options.mode,
+            kinds=kinds,
             skills=await self.skills(lease.run.user_id),
             memories=await self.memories_of(lease.run.user_id),
         )
@@ -166,10 +172,17 @@ class RunServices:
         files = _Files(write_transcript=write_transcript, keep_result=keep_result)
 
         async def loop_of(kind: SubagentKind, journal: Journal) -> AgentLoop:
-            own = catalogue.role("subagent") or model
-            return await self._loop(own, catalogue, replace(setup, kind=kind), journal, pictures, files)
+            own, notice = _model_of(kind, catalogue, model)
+            below = replace(setup, kind=kind.name, kinds=(kind,))
+            loop = await self._loop(own, catalogue, below, journal, pictures, files)
+            if notice is not None and (await journal.conversation()).opened is None:
+                loop.notices = [notice]
+            return loop
 
-        delegate = Subagents(journal=journal, loop_of=loop_of, clock=self.clock)
+        async def kinds_now() -> Sequence[SubagentKind]:
+            return await self.kinds(lease.run.user_id)
+
+        delegate = Subagents(journal=journal, loop_of=loop_of, kinds=kinds_now, clock=self.clock)
         loop = await self._loop(model, catalogue, replace(setup, delegate=delegate), journal, pictures, files)
         loop.notices = await self._notices(setup, journal)
         return loop
@@ -265,3 +278,17 @@ class RunServices:
             text = f"{said} {chosen.info.label} answers instead."
             await journal.record([Notice(text=text, code=code, params={"model": chosen.info.label})])
         return chosen
+
+
+def _model_of(
+    kind: SubagentKind, catalogue: ModelCatalogue, of_session: ChosenModel
+) -> tuple[ChosenModel, Notice | None]:
+    """The model of a sub-agent, and what is told where its kind's own is gone."""
+    other = catalogue.role("subagent") or of_session
+    if kind.model is None:
+        return other, None
+    try:
+        return catalogue.choose(kind.model), None
+    except UnknownModelError as error:
+        text = f"{error.detail} {other.info.label} answers instead."
+        return other, Notice(text=text, code=error.code, params={"model": other.info.label})

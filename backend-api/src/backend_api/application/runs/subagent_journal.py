@@ -91,10 +91,13 @@ class SubagentJournal:
     def skills_read(self) -> Sequence[str]:
         return self._run.skills_read()
 
+    async def started(self) -> SubagentStarted | None:
+        """How it began; None where no worker began it."""
+        return (await self._run.thread(self.agent_id)).started
+
     async def begin(self, started: SubagentStarted) -> None:
-        """Record its task, unless another worker did."""
-        if not (await self._run.thread(self.agent_id)).seen_seq:
-            await self._run.record([started])
+        """Record its task and its kind."""
+        await self._run.record([started])
 
     async def record(self, payloads: Sequence[StoredPayload]) -> None:
         items = [Recorded(payload=self._own(payload)) for payload in payloads]

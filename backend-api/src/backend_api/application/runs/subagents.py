@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from backend_api.application.runs.run_journal import DrainedError, RunJournal
 from backend_api.application.runs.subagent_journal import SubagentJournal
 from backend_api.domain.agent.ending import Ending
-from backend_api.domain.agent.events import MAX_PREVIEW_CHARACTERS, SubagentFinished, SubagentKind, SubagentStarted
+from backend_api.domain.agent.events import (
+    MAX_PREVIEW_CHARACTERS,
+    SubagentDefinition,
+    SubagentFinished,
+    SubagentStarted,
+)
 from backend_api.domain.agent.journal import Journal
 from backend_api.domain.agent.loop import AgentLoop
 from backend_api.domain.agent.model import AssistantTurn, ModelError
 from backend_api.domain.agent.shortening import shorten
+from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind, find_kind, is_built_in
 from backend_api.domain.agent.subagents import Assignment
 from backend_api.domain.agent.tools import Done, ToolCall, Waits
 
 TOO_LONG = "The agent was ended because it did not finish within {seconds:g} s. Part of it may have happened."
 SILENT = "The agent ended without an answer."
+UNKNOWN = "agent_type: there is no agent of the kind {name!r}. There are: {known}."
 LoopOf = Callable[[SubagentKind, Journal], Awaitable[AgentLoop]]
 
 
@@ -29,6 +36,8 @@ class Subagents:
 
     journal: RunJournal
     loop_of: LoopOf
+    kinds: Callable[[], Awaitable[Sequence[SubagentKind]]]
+    """Those that there are by now."""
     clock: Callable[[], datetime]
 
     async def __call__(self, call: ToolCall, assignment: Assignment) -> Done | Waits:
@@ -41,14 +50,19 @@ class Subagents:
 
     async def _assign(self, call: ToolCall, assignment: Assignment) -> Done | Waits:
         journal = SubagentJournal(self.journal, call.call_id)
-        started = SubagentStarted(
-            subagent_id=journal.agent_id, kind=assignment.kind, task=assignment.task, parent_call_id=call.call_id
-        )
-        await journal.begin(started)
+        started = await journal.started()
+        if started is None:
+            kinds = await self.kinds()
+            kind = find_kind(kinds, assignment.kind)
+            if kind is None:
+                known = ", ".join(repr(one.name) for one in kinds)
+                return Done(success=False, output=UNKNOWN.format(name=assignment.kind, known=known))
+            started = _started(journal.agent_id, call, kind, assignment.task)
+            await journal.begin(started)
         deadline = asyncio.timeout(assignment.within_s)
         try:
             async with deadline:
-                ending = await self._work(journal, assignment.kind)
+                ending = await self._work(journal, kind_of(started))
                 if ending is None:
                     return Waits(journal.waits)
         except TimeoutError:
@@ -83,3 +97,18 @@ class Subagents:
             duration_ms=max(round((self.clock() - (progress.since or self.clock())).total_seconds() * 1000), 0),
         )
         return Done(success=is_done, output=output, events=[finished])
+
+
+def _started(agent_id: str, call: ToolCall, kind: SubagentKind, task: str) -> SubagentStarted:
+    tools = None if kind.tools is None else sorted(kind.tools)
+    own = None if is_built_in(kind.name) else SubagentDefinition(prompt=kind.prompt, tools=tools, model=kind.model)
+    return SubagentStarted(subagent_id=agent_id, kind=kind.name, task=task, parent_call_id=call.call_id, definition=own)
+
+
+def kind_of(started: SubagentStarted) -> SubagentKind:
+    """The kind of an agent as it was when that began."""
+    own = started.definition
+    if own is None:
+        return {kind.name: kind for kind in BUILT_IN}[started.kind]
+    tools = None if own.tools is None else frozenset(own.tools)
+    return SubagentKind(name=started.kind, description="", prompt=own.prompt, tools=tools, model=own.model)

@@ -20,7 +20,8 @@ from backend_api.domain.agent.options import JUDGED_BY, NO_OPTIONS, AgentMode, O
 from backend_api.domain.agent.presets import NO_PRESET, Preset
 from backend_api.domain.agent.sizes import CountTokens, estimated_tokens
 from backend_api.domain.agent.skills import SkillOffer
-from backend_api.domain.agent.subagents import AgentKind, Delegate, may_have
+from backend_api.domain.agent.subagent_kinds import BUILT_IN, MAIN, SubagentKind
+from backend_api.domain.agent.subagents import Delegate
 from backend_api.domain.agent.tasks import TaskBoard
 from backend_api.domain.agent.tools import Tool, ToolSpec
 from backend_api.domain.memories.entity import MemoryFile
@@ -31,16 +32,18 @@ class Setup:
     """What an agent works with. `options` are those of all layers together, `below` those below the session's, and
     `preset` is the one among these layers;
     `tools` are empty while they are asked for; `context_window` is that of its model, in tokens, and `count_tokens`
-    counts as that does; `delegate` is how the main one gives work to another, `todos` tells its own working list by
-    now, as a call begins, and `tasks` are the session's; `skills` are those of its user, and `skills_read` tells which
-    the session's agents have read; `memories` are those of its user as the run began."""
+    counts as that does; `kinds` are those that sub-agents may be of, and `kind` names its own; `delegate` is how the
+    main one gives work to another, `todos` tells its own working list by now, as a call begins, and `tasks` are the
+    session's; `skills` are those of its user, and `skills_read` tells which the session's agents have read; `memories`
+    are those of its user as the run began."""
 
     now: Callable[[], datetime]
     tools: Sequence[ToolSpec] = ()
     options: Options = NO_OPTIONS
     below: Options = NO_OPTIONS
     preset: Preset = NO_PRESET
-    kind: AgentKind = "main"
+    kind: str = MAIN
+    kinds: Sequence[SubagentKind] = BUILT_IN
     delegate: Delegate | None = None
     mode: AgentMode = "normal"
     context_window: int = CONTEXT_WINDOW
@@ -64,6 +67,11 @@ class Setup:
         """The preset that was chosen and is gone, None where it is there."""
         chosen = self.options.preset
         return chosen if chosen != self.preset.id else None
+
+    @property
+    def subagent(self) -> SubagentKind | None:
+        """The kind it is of; None for the main agent."""
+        return None if self.kind == MAIN else {kind.name: kind for kind in self.kinds}[self.kind]
 
     @property
     def has_computer(self) -> bool:
@@ -270,8 +278,9 @@ def offered(capabilities: Sequence[Capability], setup: Setup, tools: Sequence[To
 async def tools_of(capabilities: Sequence[Capability], setup: Setup) -> list[Tool]:
     """The tools of an agent with this setup."""
     found: dict[str, Tool] = {}
+    kind = setup.subagent
     for one in capabilities:
         for tool in await one.tools(setup):
-            if may_have(setup.kind, tool.spec):
+            if kind is None or kind.has(tool.spec):
                 found.setdefault(tool.spec.name, tool)
     return list(found.values())

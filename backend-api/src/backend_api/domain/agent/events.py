@@ -516,19 +516,27 @@ class ContextCompacted(OfAgent):
     transcript: str | None = None
 
 
-SubagentKind = Literal["general", "explore", "code", "plan", "research"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubagentDefinition:
+    """What the kind of an agent was as it began, where that is not built in: it goes on so, whatever becomes of that.
+    `tools` are names and globs, null all."""
+
+    prompt: str
+    tools: list[str] | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubagentStarted:
     """An agent of its own works on a call's `task`: the first event of its thread. What follows of it carries this id
-    as `agent_id`, until the call has its result."""
+    as `agent_id`, until the call has its result. `kind` is a name: built in, or with its `definition`."""
 
     type: Literal["subagent.started"] = "subagent.started"
     subagent_id: str
-    kind: SubagentKind
+    kind: str
     task: str
     parent_call_id: str
+    definition: SubagentDefinition | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

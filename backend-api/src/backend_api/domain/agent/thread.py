@@ -66,6 +66,8 @@ class Thread:
 
     def __init__(self) -> None:
         self.first_message: str | None = None
+        self.started: SubagentStarted | None = None
+        """How a sub-agent's began."""
         self._closed: list[Turn] = []
         self._unread: list[tuple[int, UserTurn]] = []
         self._step: Step | None = None
@@ -116,7 +118,7 @@ class Thread:
                 if self.first_message is None:
                     self.first_message = message.text
             case SubagentStarted() as started:
-                self.seen_seq = event.seq or 0
+                self.seen_seq, self.started = event.seq or 0, started
                 self._unread.append((self.seen_seq, UserTurn(text=started.task)))
             case MessageCompleted() as message:
                 step = self._open(event, message.turn)

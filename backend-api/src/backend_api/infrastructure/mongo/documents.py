@@ -180,6 +180,16 @@ class MemoriesDocument(Document):
         name = "memories"
 
 
+class SubagentKindsDocument(Document):
+    """The kinds of sub-agents that a user wrote: name, description, prompt, tools and model of each."""
+
+    id: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues] -- the user
+    kinds: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+
+    class Settings:
+        name = "subagent_kinds"
+
+
 class RunDocument(Document):
     """A run and its lease. `active` is present on at most one run of a session."""
 
@@ -340,6 +350,7 @@ DOCUMENTS = [
     UserSettingsDocument,
     SkillDocument,
     MemoriesDocument,
+    SubagentKindsDocument,
     RunDocument,
     EventDocument,
     EventPartDocument,

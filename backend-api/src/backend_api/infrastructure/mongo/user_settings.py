@@ -38,11 +38,7 @@ class MongoSettingsStore:
 
     async def change(self, user_id: UserId, name: str, value: Any, *, invalidates: str = "") -> StoredSettings:
         async with store_errors():
-            if await UserSettingsDocument.find_one({"_id": user_id, "is_told": True}) is None:
-                with suppress(DuplicateKeyError):
-                    await UserSettingsDocument(id=user_id, version=FIRST).insert()
-                unmarked = {"user_id": user_id, **_before(FIRST)}
-                await update_many(SessionDocument, unmarked, {"$set": {"settings_version": FIRST}})
+            await tell_of_settings(user_id)
             change = _change(name, value, invalidates)
             document = await find_one_and_update(UserSettingsDocument, {"_id": user_id}, [{"$set": change}])
         assert document is not None, "settings go with nobody but their user"
@@ -69,6 +65,15 @@ class MongoSettingsStore:
         async with store_errors():
             wanted = {"_id": user_id, "secrets": {"$elemMatch": held}}
             return await find_one_and_update(UserSettingsDocument, wanted, {"$set": change}) is not None
+
+
+async def tell_of_settings(user_id: UserId) -> None:
+    """All sessions of the user know that there is something to look for. See `MongoSettingsStore`."""
+    if await UserSettingsDocument.find_one({"_id": user_id, "is_told": True}) is None:
+        with suppress(DuplicateKeyError):
+            await UserSettingsDocument(id=user_id, version=FIRST).insert()
+        unmarked = {"user_id": user_id, **_before(FIRST)}
+        await update_many(SessionDocument, unmarked, {"$set": {"settings_version": FIRST}})
 
 
 async def mark_new_session(session_id: str, user_id: UserId) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import AliasChoices, Field
 
 from backend_api.domain.agent.capability import Setup
-from backend_api.domain.agent.events import SubagentKind
+from backend_api.domain.agent.subagent_kinds import BUILT_IN, SubagentKind
 from backend_api.domain.agent.subagents import Assignment, Delegate
 from backend_api.domain.agent.tools import Done, Tool, ToolCall, Waits
 from backend_api.infrastructure.tools.local import Arguments, local_tool
@@ -17,9 +17,7 @@ _DESCRIPTION = """\
 Give a part of the work to another agent with a context of its own; its last answer is the result. It knows nothing of \
 this conversation, so its task says all it needs and what you want back. Good for a search that reads much and finds \
 little, and for parts that don't depend on each other: call it several times in one answer and they work at once.
-Which agent (`agent_type`): `general` has your tools, but this one and those that ask the person; `explore` only \
-looks, and reports; `plan` only looks, and answers with a plan; `code` changes code, and checks what it did; \
-`research` finds out on the web and in files, and answers with its sources."""
+Which agent (`agent_type`): {kinds}."""
 
 
 class TaskArguments(Arguments):
@@ -36,8 +34,12 @@ class TaskArguments(Arguments):
         max_length=20_000,
         description="What to do, with all it needs to know.",
     )
-    agent_type: SubagentKind = Field(
-        default="general", validation_alias=AliasChoices("agent_type", "kind"), description="Which agent does it."
+    # One that is gone by now is told as a result, which names those there are.
+    agent_type: str = Field(
+        default="general",
+        validation_alias=AliasChoices("agent_type", "kind"),
+        max_length=100,
+        description="Which agent does it, by its name.",
     )
 
 
@@ -46,11 +48,11 @@ class TaskTool:
 
     async def tools(self, setup: Setup) -> Sequence[Tool]:
         """One, or none."""
-        return [task_tool(setup.delegate)] if setup.kind == "main" else []
+        return [task_tool(setup.delegate, setup.kinds)] if setup.kind == "main" else []
 
 
-def task_tool(delegate: Delegate | None) -> Tool:
-    """The tool, for an agent whose work `delegate` gives on."""
+def task_tool(delegate: Delegate | None, kinds: Sequence[SubagentKind] = BUILT_IN) -> Tool:
+    """The tool, for an agent whose work `delegate` gives on to agents of these kinds."""
 
     async def run_call(call: ToolCall, arguments: TaskArguments) -> Done | Waits:
         if delegate is None:
@@ -61,10 +63,15 @@ def task_tool(delegate: Delegate | None) -> Tool:
     # takes the run over calls it again, and the agent goes on where it was.
     return local_tool(
         name="task",
-        description=_DESCRIPTION,
+        description=_DESCRIPTION.format(kinds=_told(kinds)),
         arguments=TaskArguments,
         phrase="Handing on: {description}",
         run_call=run_call,
         effect="reads",
         deadline_ms=round(WITHIN_S * 1_000),
     )
+
+
+def _told(kinds: Sequence[SubagentKind]) -> str:
+    # A sentence of each is enough: how it works is told to the agent itself.
+    return "; ".join(f"`{kind.name}` {kind.description.rstrip('.')}" for kind in kinds)

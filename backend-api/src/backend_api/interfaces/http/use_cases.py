@@ -52,6 +52,8 @@ from backend_api.application.settings.try_key import TryKey
 from backend_api.application.skills.add_skill import AddSkill
 from backend_api.application.skills.delete_skill import DeleteSkill
 from backend_api.application.skills.own_skills import OwnSkills
+from backend_api.application.subagents.change_kind import ChangeKind
+from backend_api.application.subagents.read_kinds import ReadKinds
 from backend_api.domain.agent.tools import ToolSpec
 from backend_api.domain.conversation.jobs import RunRecords
 from backend_api.domain.conversation.ports import EventLog, SessionRepository
@@ -127,6 +129,8 @@ class UseCases:
     add_skill: AddSkill
     delete_skill: DeleteSkill
     change_memories: ChangeMemories
+    read_kinds: ReadKinds
+    change_kind: ChangeKind
     tools: tuple[ToolSpec, ...]
     required: Mapping[str, Probe] = field(default_factory=dict[str, Probe])
     optional: Mapping[str, Probe] = field(default_factory=dict[str, Probe])

@@ -4,6 +4,8 @@ import type { BodyReference, Display } from '@/api/types'
 export interface ToolCard {
   readonly callId: string
   readonly name: string
+  /** Of what kind the agent is that works on it. */
+  readonly agentKind?: string | null
   readonly arguments: Readonly<Record<string, unknown>>
   readonly phrase: string
   readonly outcome: 'asking' | 'running' | 'succeeded' | 'failed' | 'refused' | 'cut'
