@@ -42,7 +42,8 @@ class Rule:
     kind: Kind
     json: Json | None = None
     params: Mapping[str, str] = field(default_factory=dict[str, str])
-    files: bool = False
+    files: Mapping[str, tuple[str, bytes]] = field(default_factory=dict[str, tuple[str, bytes]])
+    """Name and content of the file in each field of a form."""
     hidden_as: str = "session_not_found"
     """Code of the 404 a stranger gets."""
     scopes: tuple[str, ...] = ()
@@ -65,6 +66,8 @@ def endpoint(*scopes: str, **request: Any) -> Rule:
 
 
 _HELLO = {"text": "hello"}
+_FILE = {"files": ("a.txt", b"text")}
+_SKILL = {"archive": ("SKILL.md", b"---\nname: baking\ndescription: How to bake.\n---\nBake.")}
 _NOBODY = {"username": "nobody", "password": "nobody-password"}
 _DOCS = {"GET /openapi.json": OPEN, "GET /docs": OPEN, "GET /docs/assets/{name}": OPEN}
 _SESSION = "/api/sessions/{session_id}"
@@ -97,10 +100,17 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     "GET /api/settings/{category}/{key}": USER,
     "PUT /api/settings/{category}/{key}": Rule(kind=Kind.USER, json={"value": "dark"}),
     "DELETE /api/settings/{category}/{key}": USER,
+    "GET /api/agents": USER,
+    "PUT /api/agents/{name}": Rule(kind=Kind.USER, json={"description": "Bakes.", "prompt": "Bake."}),
+    "DELETE /api/agents/{name}": USER,
     "GET /api/skills": USER,
     "GET /api/skills/{name}": USER,
-    "POST /api/skills": USER,
+    "POST /api/skills": Rule(kind=Kind.USER, files=_SKILL),
     "DELETE /api/skills/{name}": USER,
+    "GET /api/memories": USER,
+    "GET /api/memories/{path:path}": USER,
+    "PUT /api/memories/{path:path}": Rule(kind=Kind.USER, json={"content": "Likes otters."}),
+    "DELETE /api/memories/{path:path}": USER,
     "GET /api/presets": USER,
     f"GET {_SESSION}": owner(),
     f"PATCH {_SESSION}": owner(json={"title": "mine now"}),
@@ -122,7 +132,7 @@ GATEWAY: dict[str, Rule] = _DOCS | {
     f"GET {_SESSION}/files": owner(),
     f"GET {_SESSION}/files/content": owner(params={"path": "a.txt"}),
     f"GET {_SESSION}/files/download": owner(params={"path": "a.txt"}),
-    f"POST {_SESSION}/files": owner(files=True),
+    f"POST {_SESSION}/files": owner(files=_FILE),
     f"POST {_SESSION}/files/link": owner(json={"path": "a.txt"}),
     f"POST {_SESSION}/vnc/ticket": owner(json={"mode": "view"}),
     f"GET {_SESSION}/sandbox": owner(),
@@ -172,6 +182,8 @@ MANAGER: dict[str, Rule] = {
     "DELETE /sandboxes/{sandbox_id}": SERVICE,
 }
 
+_ANY_SCOPE = ("exec", "files", "browser", "vnc:view", "vnc:control", "keep")
+
 TOOL_API: dict[str, Rule] = {
     "GET /healthz": OPEN,
     "GET /tools": endpoint("exec"),
@@ -180,14 +192,22 @@ TOOL_API: dict[str, Rule] = {
     "GET /files": endpoint("files"),
     "GET /files/content": endpoint("files", params={"path": "a.txt"}),
     "GET /files/download": endpoint("files", params={"path": "a.txt"}),
-    "POST /files": endpoint("files", files=True),
+    "POST /files": endpoint("files", files=_FILE),
+    "PUT /skills/{name}": endpoint("files"),
+    "POST /mcp": endpoint(*_ANY_SCOPE, json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
+    "DELETE /mcp": endpoint(*_ANY_SCOPE),
     "POST /keep-alive": endpoint("keep", refused_with=401),
-    "GET /metrics": endpoint("exec", "files", "browser", "vnc:view", "vnc:control", "keep"),
+    "GET /metrics": endpoint(*_ANY_SCOPE),
     "WS /vnc": endpoint("vnc:view", "vnc:control"),
 }
 
 TOOL_SCOPES: dict[str, str] = {"shell_": "exec", "file_": "files", "browser_": "browser"}
 """Scope of each tool, by how its name begins."""
+
+
+def path_of(route: str, things: Mapping[str, str]) -> str:
+    """The path of a route as a row names it, with these values for its parameters."""
+    return route.partition(" ")[2].replace(":path}", "}").format_map(things)
 
 
 def routes_of(app: FastAPI) -> list[str]:

@@ -23,7 +23,7 @@ from backend_api.interfaces.http.use_cases import WebOptions
 from backend_api.interfaces.http.worker_app import build_worker_app
 from support.forged_tokens import forged
 from support.gateway import SECRET, Gateway, run_gateway
-from support.route_rules import GATEWAY, WORKER, Kind, Rule, routes_behind, routes_of, without_rule
+from support.route_rules import GATEWAY, WORKER, Kind, Rule, path_of, routes_behind, routes_of, without_rule
 from support.servers import Server, emptied_database_name
 
 __all__ = ["emptied_database_name"]
@@ -68,6 +68,8 @@ class House:
             "snapshot_id": "none",
             "category": "appearance",
             "key": "theme",
+            "name": "none",
+            "path": "none.md",
             "question_id": "none",
             "approval_id": "none",
             "plan_id": "none",
@@ -75,10 +77,9 @@ class House:
 
     async def ask(self, name: str, things: dict[str, str], headers: dict[str, str], **changed: Any) -> httpx.Response:
         """Call a route as its row says; of an endless answer the head is enough."""
-        method, _, path = name.partition(" ")
         rule = GATEWAY[name]
         request = httpx_request(rule) | changed
-        url = path.format_map(things)
+        method, url = name.partition(" ")[0], path_of(name, things)
         async with self.gateway.client.stream(method, url, headers=headers, **request) as answer:
             if not answer.headers.get("content-type", "").startswith("text/event-stream"):
                 await answer.aread()
@@ -86,7 +87,7 @@ class House:
 
 
 def httpx_request(rule: Rule) -> dict[str, Any]:
-    files = {"files": {"files": ("a.txt", b"text")}} if rule.files else {}
+    files = {"files": dict(rule.files)} if rule.files else {}
     return {"json": rule.json, "params": dict(rule.params)} | files
 
 
@@ -235,8 +236,7 @@ async def test_no_other_way_to_write_a_route_goes_round_its_rule(house: House) -
     first_of = {shape_of(route): route for route in reversed(routes)}
     calls: set[tuple[str, str]] = set()
     for route in routes:
-        method, _, rest = route.partition(" ")
-        path = rest.format_map(things)
+        method, path = route.partition(" ")[0], path_of(route, things)
         calls |= {("HEAD", path), (method, path + "/")}
         if route in first_of.values():
             ways = ["/" + path, path.replace("/api/", "/API/"), path + "%2f", path.replace("/api", "/api/.")]

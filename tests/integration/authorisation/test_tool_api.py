@@ -40,7 +40,7 @@ def client(endpoint: RunningEndpoint) -> Generator[httpx.Client]:
 
 
 def request_of(rule: Rule) -> dict[str, Any]:
-    files = {"files": {"files": ("a.txt", b"text")}} if rule.files else {}
+    files = {"files": dict(rule.files)} if rule.files else {}
     return {"json": rule.json, "params": dict(rule.params)} | files
 
 
