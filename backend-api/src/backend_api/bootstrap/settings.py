@@ -20,6 +20,7 @@ from backend_api.bootstrap.capabilities import (
 from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.model import CONTEXT_WINDOW, MAX_OUTPUT_TOKENS
 from backend_api.domain.agent.options import Effort, Options
+from backend_api.infrastructure.fetch.rules import allowed_hosts
 from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.security.secret_file import MIN_SECRET_BYTES, keep_secret
 from service_kit.loopback import is_loopback
@@ -133,10 +134,12 @@ class Settings(BaseSettings):
     worker_port: int = Field(default=0, ge=0, le=65535)
     search_provider: str = "auto"
     tavily_api_key: SecretStr | None = None
+    fetch_allowed_hosts: Names = ()
+    fetch_proxy: SecretStr = SecretStr("")
 
     @field_validator(
         *("host", "trusted_proxies", "cors_origins", "allowed_hosts", "models", "vision_models"),
-        "user_base_url_hosts",
+        *("user_base_url_hosts", "fetch_allowed_hosts"),
         mode="before",
     )
     @classmethod
@@ -150,6 +153,20 @@ class Settings(BaseSettings):
         if value.strip() and (parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query):
             raise ValueError("is an origin, such as https://files.example.org")
         return parts.geturl()
+
+    @field_validator("fetch_allowed_hosts")
+    @classmethod
+    def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        allowed_hosts(value)
+        return value
+
+    @field_validator("fetch_proxy")
+    @classmethod
+    def _proxy(cls, value: SecretStr) -> SecretStr:
+        parts = urlsplit(value.get_secret_value())
+        if value.get_secret_value() and (parts.scheme not in ("http", "https") or not parts.hostname):
+            raise ValueError("is the address of a proxy, such as http://proxy.example.org:3128")
+        return value
 
     @property
     def session_defaults(self) -> Options:
@@ -187,7 +204,8 @@ def secrets_of(settings: Settings) -> list[str]:
     passwords in addresses. Raises `SettingsError`."""
     values = [getattr(settings, name) for name in type(settings).model_fields]
     found = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
-    passwords = [urlsplit(address).password or "" for address in (settings.mongo_uri, settings.redis_address)]
+    addresses = (settings.mongo_uri, settings.redis_address, settings.fetch_proxy.get_secret_value())
+    passwords = [urlsplit(address).password or "" for address in addresses]
     known = (*found, *sealing_secrets(settings), *passwords, *map(unquote, passwords))
     return [secret for secret in known if secret]
 

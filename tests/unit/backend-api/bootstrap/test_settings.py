@@ -108,10 +108,34 @@ def test_all_that_is_secret_among_the_settings_is_known_to_be_masked(monkeypatch
         "SANDBOX_MANAGER_TOKEN": "of-manager",
         "MONGO_URI": "mongodb://root:of%40mongo@db/",
         "REDIS_URL": "redis://:of-redis@cache:6379/0",
+        "FETCH_PROXY": "http://anna:of-proxy@proxy:3128",
     }
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     known = secrets_of(load_settings())
     own = {value for value in given.values() if "://" not in value}
-    assert {*own, f"{GOOD}new", f"{GOOD}old", "of%40mongo", "of@mongo", "of-redis"} <= set(known)
+    assert {*own, f"{GOOD}new", f"{GOOD}old", "of%40mongo", "of@mongo", "of-redis", "of-proxy"} <= set(known)
     assert "" not in known
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("FETCH_ALLOWED_HOSTS", value) for value in ("http://wiki.example", "127.1", "wiki.internal,a b", "a:x")),
+        *(("FETCH_PROXY", value) for value in ("proxy:3128", "socks5://proxy:1080", "http://", "x")),
+    ],
+)
+def test_what_names_no_host_or_proxy_of_fetches_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError, match=name):
+        load_settings()
+
+
+def test_hosts_and_a_proxy_of_fetches_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FETCH_ALLOWED_HOSTS", "wiki.internal, 10.0.0.7:8080")
+    monkeypatch.setenv("FETCH_PROXY", "http://proxy:3128")
+    settings = load_settings()
+    assert settings.fetch_allowed_hosts == ("wiki.internal", "10.0.0.7:8080")
+    assert settings.fetch_proxy.get_secret_value() == "http://proxy:3128"
