@@ -18,6 +18,7 @@ import pytest
 from support.api_client import ApiClient, Json
 from support.model_seals import Form
 from support.model_server import Answer, Call, ModelServer
+from support.sites import Site, site
 from support.stack import Stack, run_stack
 
 FORMS: tuple[Form, ...] = ("chat", "responses", "messages")
@@ -98,6 +99,8 @@ class Scripted:
     form: Form
     stack: Stack
     model: ModelServer
+    pages: Site
+    """The one host that agents may fetch from though it is not public, by any answers."""
 
     @property
     def default(self) -> str:
@@ -137,7 +140,7 @@ async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
     (agents / "miller.md").write_text(_AGENT)
     (presets / "poet.md").write_text(_PRESET)
     models.write_text(_MODELS_FILE)
-    async with ModelServer(SAID) as model:
+    async with ModelServer(SAID) as model, site({}) as pages:
         settings = {
             **model_settings(model, form),
             "MODELS": f"{PRICED},{LARGE}",
@@ -154,9 +157,10 @@ async def scripted_stack(folder: Path, form: Form) -> AsyncGenerator[Scripted]:
             "RATE_LIMIT_SESSIONS_PER_MINUTE": "0",
             "MAX_RUNS_PER_USER": "0",
             "SANDBOX_DESKTOP": "false",
+            "FETCH_ALLOWED_HOSTS": f"127.0.0.1:{pages.port}",
         }
         with run_stack(folder / "stack", ordinary=False, **settings) as stack:
-            yield Scripted(form, stack, model)
+            yield Scripted(form, stack, model, pages)
 
 
 def call(name: str, **arguments: Any) -> Call:

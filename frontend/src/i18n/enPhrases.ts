@@ -290,6 +290,14 @@ export const enPhrases: ToolPhrases = {
     failed: 'Tried to search for {query}',
     cut: 'Stopped searching for {query}',
   },
+  web_fetch: {
+    about: 'Reads a page of the web',
+    asking: 'Read {url}',
+    running: 'Reading {url}',
+    succeeded: 'Read {url}',
+    failed: 'Tried to read {url}',
+    cut: 'Stopped reading {url}',
+  },
   ask_user: {
     about: 'Asks you a question and waits for the answer',
     asking: 'Ask you a question',

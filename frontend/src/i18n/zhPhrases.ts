@@ -289,6 +289,14 @@ export const zhPhrases: ToolPhrases = {
     failed: '尝试搜索 {query}',
     cut: '已停止搜索 {query}',
   },
+  web_fetch: {
+    about: '读取网页',
+    asking: '读取 {url}',
+    running: '正在读取 {url}',
+    succeeded: '已读取 {url}',
+    failed: '尝试读取 {url}',
+    cut: '已停止读取 {url}',
+  },
   ask_user: {
     about: '向你提问并等待回答',
     asking: '向你提问',

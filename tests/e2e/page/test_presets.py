@@ -17,7 +17,7 @@ from support.page import PHONE, WIDE, chromium, composer, say, transcript
 from support.stack import run_stack
 
 PATIENT_MS = 60_000
-TALK = ["ask_user", "compact", "utc_now", "web_search"]
+TALK = ["ask_user", "compact", "utc_now", "web_fetch", "web_search"]
 LAW = """\
 +++
 label = "Law"
@@ -68,7 +68,7 @@ async def talks_then_codes(page: Page, api: ApiClient, model: ModelServer) -> No
     await picture(page, "wide-first")
     await picture(page, "wide-first", scheme="dark")
     await page.get_by_text("Chat", exact=True).click()
-    await expect(page.get_by_text("without a computer. Can search the web.")).to_be_visible()
+    await expect(page.get_by_text("without a computer. Can search the web and read its pages.")).to_be_visible()
     await expect(page.get_by_role("button", name="Attach files")).to_have_count(0)
     await picture(page, "wide-chat")
     await page.get_by_role("button", name="Think it through").click()

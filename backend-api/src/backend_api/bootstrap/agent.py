@@ -34,6 +34,7 @@ from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
 from backend_api.bootstrap.skills import NO_SKILLS, skill_offers, skill_reading
 from backend_api.bootstrap.user_settings import base_urls
+from backend_api.bootstrap.web import known_web_tools, open_web_tools
 from backend_api.domain.agent.capability import Setup, tools_of
 from backend_api.domain.agent.catalogue import Role
 from backend_api.domain.agent.presets import Presets
@@ -53,10 +54,6 @@ from backend_api.infrastructure.llm.calls import RetryPolicy
 from backend_api.infrastructure.llm.catalogue import Catalogue
 from backend_api.infrastructure.llm.providers import LlmSettings
 from backend_api.infrastructure.llm.user_catalogues import UserCatalogues
-from backend_api.infrastructure.search.bounded_search import search_http
-from backend_api.infrastructure.search.own_search import OwnSearch
-from backend_api.infrastructure.search.provider import Hit, SearchProvider
-from backend_api.infrastructure.search.registry import search_provider, uses_own_key
 from backend_api.infrastructure.skills.archives import ZipArchives
 from backend_api.infrastructure.tools.ask_user import ask_user
 from backend_api.infrastructure.tools.compact import COMPACT
@@ -72,7 +69,6 @@ from backend_api.infrastructure.tools.tasks import TaskTools, task_tools
 from backend_api.infrastructure.tools.think import THINK
 from backend_api.infrastructure.tools.todos import TodoTools, todo_tools
 from backend_api.infrastructure.tools.utc_now import utc_now
-from backend_api.infrastructure.tools.web_search import SearchOfUser, web_search
 
 SPARE_ANSWERS = 100
 """Of runs that were left are some still being closed when the next ask."""
@@ -171,13 +167,9 @@ async def open_agent(
     def now() -> datetime:
         return datetime.fromtimestamp(clock(), UTC)
 
-    async with catalogue, search_http() as http:
-        search = search_provider(settings.search_provider, tavily_key=_reveal(settings.tavily_api_key), http=http)
-        own_search = (
-            OwnSearch(ports.effective_settings.open_settings, http) if uses_own_key(settings.search_provider) else None
-        )
+    async with catalogue, open_web_tools(settings, ports.effective_settings.open_settings) as web:
         sign = _link_signer(ports.link_file, settings.user_content_origin or settings.public_url)
-        local = _local_tools(now, sign, search, own_search)
+        local = _local_tools(now, sign, web)
         files = AgentFiles(ports.sandboxes, ports.workspace)
         place_skills = PlaceSkills(ports.own_skills, ZipArchives(), ports.skill_folders)
         sandbox = SandboxToolSource(manifest_tools(), ports.sandboxes, ports.sandbox_tools, place_skills=place_skills)
@@ -256,7 +248,7 @@ async def open_agent(
 
 def known_tools() -> list[ToolSpec]:
     """All of the product that an agent may have here, also those for which something is not set."""
-    local = _local_tools(lambda: datetime.now(UTC), _no_links, _NoSearch())
+    local = _local_tools(lambda: datetime.now(UTC), _no_links, known_web_tools())
     own = (
         *local,
         *_main_agent_tools(),
@@ -269,27 +261,18 @@ def known_tools() -> list[ToolSpec]:
     return [*(tool.spec for tool in own), *manifest_tools()]
 
 
-def _local_tools(
-    now: Callable[[], datetime], sign: LinkSigner, search: SearchProvider | None, own: SearchOfUser | None = None
-) -> list[Tool]:
+def _local_tools(now: Callable[[], datetime], sign: LinkSigner, web: Sequence[Tool]) -> list[Tool]:
     return [
         THINK,
         utc_now(now),
         generate_download_url(sign),
-        *([web_search(search, own)] if search is not None else []),
+        *web,
         ask_user(),
     ]
 
 
 def _main_agent_tools() -> list[Tool]:
     return [*plan_mode_tools(), PLAN_UPDATE, COMPACT]
-
-
-class _NoSearch:
-    name = "none"
-
-    async def search(self, query: str, *, limit: int) -> list[Hit]:
-        raise NotImplementedError
 
 
 async def _no_links(session_id: str, user_id: str, path: str, *, expires_s: int) -> SignedLink:

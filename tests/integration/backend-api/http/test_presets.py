@@ -16,7 +16,7 @@ async def test_what_is_offered_says_what_it_is_and_whether_it_has_a_computer(gat
     assert [one["id"] for one in offered if one["is_default"]] == ["general"]
     assert [one["id"] for one in offered if not one["has_computer"]] == ["chat"]
     chat = offered[-1]
-    assert chat["tools"] == ["ask_user", "compact", "utc_now", "web_search"]
+    assert chat["tools"] == ["ask_user", "compact", "utc_now", "web_fetch", "web_search"]
     assert (chat["model"], chat["options"]) == (None, {})
     assert len(chat["suggestions"]) == len(chat["translations"]["zh"]["suggestions"]) == 3
     assert set(chat["suggestions"][0]) == {"title", "text"}
