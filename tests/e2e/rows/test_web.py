@@ -71,7 +71,7 @@ async def test_no_address_of_the_inside_is_fetched_nor_one_that_a_page_leads_to(
         "http://[::ffff:127.0.0.1]/",
         "file:///etc",
     )
-    asked = (*inner, scripted.pages.url("/in"), "http://169.254.169.254/latest/meta-data/", "http://0x7f.1/")
+    asked = (*inner, scripted.pages.url("/in"), "http://127.0.0.2/latest/meta-data/", "http://0x7f.1/")
     scripted.answer(calls(*(call("web_fetch", url=url) for url in asked)))
     session = await api.new_session(title="named")
     events = await api.ask(session, "look inside")
