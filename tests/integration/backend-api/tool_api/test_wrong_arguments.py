@@ -33,12 +33,19 @@ def _fitting(schema: Mapping[str, Any]) -> Any:
     schema = _variant(schema)
     if "enum" in schema:
         return schema["enum"][0]
+    if schema["type"] == "array":
+        return [_fitting(schema["items"])]
     return {"string": "x", "integer": 1, "number": 1, "boolean": True}[schema["type"]]
 
 
 def _misfits(schema: Mapping[str, Any]) -> list[Any]:
     schema = _variant(schema)
     kind = schema["type"]
+    if kind == "array":
+        items = schema["items"]
+        several: list[Any] = [[_fitting(items), wrong] for wrong in _misfits(items)]
+        too_many = [_fitting(items)] * (schema["maxItems"] + 1)
+        return [{"not": "this"}, "no list", too_many, *several, *([[]] if schema.get("minItems") else [])]
     wrong: list[Any] = [{"not": "this"}, ["nor", "this"]]
     if "enum" in schema:
         wrong.append("never heard of")
