@@ -31,9 +31,16 @@ class _McpAnswer(Response):
 
 
 # Without GET, on which a server speaks unasked: this one never does, and a stream that stays open would count as use
-# of the sandbox for ever.
-@router.api_route("/mcp", methods=["POST", "DELETE"], response_class=Response)
+# of the sandbox for ever. What they take and answer is the protocol's to say.
+@router.post("/mcp", response_class=Response, include_in_schema=False)
 async def speak_mcp(
+    grant: Annotated[Grant, Depends(_granted)], services: Annotated[Services, Depends(services_of)]
+) -> Response:
+    return _McpAnswer(services, grant)
+
+
+@router.delete("/mcp", response_class=Response, include_in_schema=False)
+async def end_mcp_session(
     grant: Annotated[Grant, Depends(_granted)], services: Annotated[Services, Depends(services_of)]
 ) -> Response:
     return _McpAnswer(services, grant)

@@ -21,7 +21,12 @@ PresentServices = Annotated[Services, Depends(services_of)]
 @router.put(
     "/{name}",
     responses={400: {}, 413: {}},
-    openapi_extra={"requestBody": {"required": True, "content": {"application/zip": {}}}},
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
 )
 async def put(name: Annotated[str, Path(max_length=64)], request: Request, services: PresentServices) -> SkillPlaced:
     """Put a skill's files, as zip, in the place of those it had."""
