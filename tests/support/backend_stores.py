@@ -24,11 +24,14 @@ from backend_api.domain.conversation.ports import (
 from backend_api.domain.conversation.spending import Spending
 from backend_api.domain.conversation.titles import Titles
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.memories.ports import MemoriesStore
 from backend_api.domain.notifier import Notifier
 from backend_api.domain.settings.ports import SettingsStore
 from backend_api.domain.settings.subagent_kinds import OwnKinds
+from backend_api.domain.skills.ports import SkillStore
 from backend_api.infrastructure.memory.deletions import MemoryDeletions
 from backend_api.infrastructure.memory.kept_calls import MemoryKeptCalls
+from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.memory.notifier import MemoryNotifier
 from backend_api.infrastructure.memory.run_ledger import MemoryRunLedger
 from backend_api.infrastructure.memory.run_waits import MemoryWaits
@@ -39,6 +42,7 @@ from backend_api.infrastructure.memory.sessions import (
     MemorySessionRepository,
     MemoryTranscripts,
 )
+from backend_api.infrastructure.memory.skills import MemorySkillStore
 from backend_api.infrastructure.memory.spending import MemorySpending
 from backend_api.infrastructure.memory.store import MemoryStore, utc_now
 from backend_api.infrastructure.memory.subagent_kinds import MemorySubagentKinds
@@ -50,10 +54,12 @@ from backend_api.infrastructure.mongo.deletions import MongoDeletions
 from backend_api.infrastructure.mongo.documents import DOCUMENTS
 from backend_api.infrastructure.mongo.event_log import MongoEventLog
 from backend_api.infrastructure.mongo.kept_calls import MongoKeptCalls
+from backend_api.infrastructure.mongo.memories import MongoMemories
 from backend_api.infrastructure.mongo.read_markers import MongoReadMarkers
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from backend_api.infrastructure.mongo.run_waits import MongoWaits
 from backend_api.infrastructure.mongo.session_repository import MongoSessionRepository
+from backend_api.infrastructure.mongo.skills import MongoSkillStore
 from backend_api.infrastructure.mongo.spending import MongoSpending
 from backend_api.infrastructure.mongo.subagent_kinds import MongoSubagentKinds
 from backend_api.infrastructure.mongo.titles import MongoTitles
@@ -82,6 +88,8 @@ class ConversationStores:
     spending: Spending
     settings: SettingsStore
     kinds: OwnKinds
+    skills: SkillStore
+    memories: MemoriesStore
     kept_calls: KeptCalls
     deletions: Callable[[float], Deletions]
     """Due after so many seconds."""
@@ -131,6 +139,8 @@ def memory_stores(
         spending=MemorySpending(store),
         settings=MemorySettingsStore(store),
         kinds=MemorySubagentKinds(store),
+        skills=MemorySkillStore(store),
+        memories=MemoryMemories(store),
         kept_calls=MemoryKeptCalls(store, most=kept_calls_most),
         deletions=lambda due_s: MemoryDeletions(store, due_s=due_s),
     )
@@ -153,6 +163,8 @@ async def mongo_stores(
             spending=MongoSpending(database),
             settings=MongoSettingsStore(),
             kinds=MongoSubagentKinds(),
+            skills=MongoSkillStore(database),
+            memories=MongoMemories(),
             kept_calls=MongoKeptCalls(database, most=kept_calls_most),
             deletions=lambda due_s: MongoDeletions(due_s=due_s),
         )

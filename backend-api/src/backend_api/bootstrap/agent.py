@@ -29,10 +29,11 @@ from backend_api.application.runs.worker import Worker
 from backend_api.application.settings.effective_settings import OpenEffectiveSettings
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.application.skills.place_skills import PlaceSkills
+from backend_api.application.skills.skill_offers import SkillOffers
 from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.bootstrap.settings import Settings
-from backend_api.bootstrap.skills import NO_SKILLS, skill_offers, skill_reading
+from backend_api.bootstrap.skills import NO_SKILLS, skill_reading
 from backend_api.bootstrap.user_settings import base_urls
 from backend_api.bootstrap.web import known_web_tools, open_web_tools
 from backend_api.domain.agent.capability import Setup, tools_of
@@ -224,7 +225,7 @@ async def open_agent(
             kinds=ports.kinds,
             write_transcript=WriteTranscript(ports.log, files, now),
             write_result=WriteResult(files),
-            skills=skill_offers(ports.own_skills),
+            skills=SkillOffers(ports.own_skills),
             memories_of=_memories_of(ports.memories),
             want_title=title_sessions.want,
             keep_computer=ports.sandboxes.keep_alive,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from backend_api.application.skills.own_skills import OwnSkills
 from backend_api.application.skills.place_skills import PlaceSkills
-from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.skills.entity import Skill, SkillEntry
 from backend_api.infrastructure.tools.skills import SkillReading
@@ -22,15 +21,6 @@ def skill_reading(own: OwnSkills, place: PlaceSkills) -> SkillReading:
         return await own.get(UserId(user_id), name)
 
     return SkillReading(entries=entries, get=get, forget=place.forget)
-
-
-def skill_offers(own: OwnSkills) -> Callable[[UserId], Awaitable[Sequence[SkillOffer]]]:
-    """What agents are told of the skills of their user."""
-
-    async def offers(user_id: UserId) -> Sequence[SkillOffer]:
-        return [SkillOffer(name=one.name, description=one.description) for one in await own.entries(user_id)]
-
-    return offers
 
 
 async def _no_entries(user_id: str) -> Sequence[SkillEntry]:

@@ -6,9 +6,7 @@ import asyncio
 
 import pytest
 
-from backend_api.domain.agent.events import MessageUser
 from backend_api.domain.agent.subagent_kinds import MAX_KINDS, SubagentKind
-from backend_api.domain.conversation.entity import Claimant
 from backend_api.domain.settings.subagent_kinds import TooManyKindsError
 from support.backend_stores import ANNA, BERT, ConversationStores
 
@@ -30,20 +28,6 @@ async def test_each_is_kept_whole_by_its_name_replaced_and_deleted(stores: Conve
     assert await stores.kinds.delete(ANNA, "miller")
     assert not await stores.kinds.delete(ANNA, "miller")
     assert [one.name for one in await stores.kinds.of(ANNA)] == ["baker"]
-
-
-async def test_a_run_of_whoever_wrote_one_looks_for_it(stores: ConversationStores) -> None:
-    here = Claimant(worker="here", lease_s=30, model="m")
-    before = await stores.session()
-    await stores.kinds.put(ANNA, kind("baker"))
-    for session_id in (before, await stores.session()):
-        accepted = await stores.ledger.accept(session_id, ANNA, MessageUser(message_id="m", text="hi"), claimant=here)
-        assert accepted.lease is not None
-        assert accepted.lease.has_settings
-    other = await stores.session(BERT)
-    accepted = await stores.ledger.accept(other, BERT, MessageUser(message_id="m", text="hi"), claimant=here)
-    assert accepted.lease is not None
-    assert not accepted.lease.has_settings
 
 
 async def test_those_of_another_user_are_never_seen_changed_or_deleted(stores: ConversationStores) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.memories.entity import Memories
-from backend_api.domain.memories.ports import MemoryStore
+from backend_api.domain.memories.ports import MemoriesStore
 from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.mongo.connection import connect
 from backend_api.infrastructure.mongo.memories import MongoMemories
@@ -22,7 +22,7 @@ ANNA, BERT = UserId("anna"), UserId("bert")
 
 
 @pytest.fixture(params=["memory", "mongo"])
-async def store(request: pytest.FixtureRequest) -> AsyncGenerator[MemoryStore]:
+async def store(request: pytest.FixtureRequest) -> AsyncGenerator[MemoriesStore]:
     if request.param == "memory":
         yield MemoryMemories()
         return
@@ -31,7 +31,7 @@ async def store(request: pytest.FixtureRequest) -> AsyncGenerator[MemoryStore]:
         yield MongoMemories()
 
 
-async def test_they_are_kept_for_their_user_alone(store: MemoryStore) -> None:
+async def test_they_are_kept_for_their_user_alone(store: MemoriesStore) -> None:
     texts = {"喜好/茶.$md": "绿茶\n", "a.b": ""}
     assert await store.replace(replace(await store.get(ANNA), texts=texts))
     kept = await store.get(ANNA)
@@ -39,7 +39,7 @@ async def test_they_are_kept_for_their_user_alone(store: MemoryStore) -> None:
     assert await store.get(BERT) == Memories(user_id=BERT)
 
 
-async def test_who_read_what_is_not_there_any_more_changes_nothing(store: MemoryStore) -> None:
+async def test_who_read_what_is_not_there_any_more_changes_nothing(store: MemoriesStore) -> None:
     first = await store.get(ANNA)
     assert await store.replace(replace(first, texts={"a": "1"}))
     assert not await store.replace(replace(first, texts={"a": "2"}))
@@ -49,7 +49,7 @@ async def test_who_read_what_is_not_there_any_more_changes_nothing(store: Memory
     assert await store.get(ANNA) == Memories(user_id=ANNA, version=2)
 
 
-async def test_of_many_at_once_one_is_first(store: MemoryStore) -> None:
+async def test_of_many_at_once_one_is_first(store: MemoriesStore) -> None:
     for _ in range(3):
         present = await store.get(ANNA)
         attempts = [store.replace(replace(present, texts={"a": str(at)})) for at in range(6)]

@@ -21,6 +21,9 @@ from backend_api.application.identity.limits import Limits
 from backend_api.application.runs.run_services import RunOptions, RunServices
 from backend_api.application.runs.title_sessions import TitleSessions
 from backend_api.application.runs.worker import Worker
+from backend_api.application.skills.own_skills import OwnSkills
+from backend_api.application.skills.skill_offers import SkillOffers
+from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.bootstrap.background_tasks import background_task
 from backend_api.bootstrap.capabilities import capabilities
 from backend_api.domain.agent.events import Event, MessageUser, RunFinished, SessionUpdated
@@ -28,10 +31,13 @@ from backend_api.domain.agent.model import FinishPart, TextPart, ToolCallPart, T
 from backend_api.domain.agent.tools import Done
 from backend_api.domain.conversation.entity import Claimant, SessionId
 from backend_api.domain.conversation.ports import SessionStream
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.memories.entity import MemoryFile
 from backend_api.infrastructure.memory.rate_limiter import MemoryRateLimiter
 from backend_api.infrastructure.memory.sandboxes import MemorySandboxes, MemoryWorkspace
 from backend_api.infrastructure.memory.session_stream import MemorySessionStream
 from backend_api.infrastructure.mongo.user_settings import MongoSettingsStore
+from backend_api.infrastructure.skills.library import read_library
 from support.backend_stores import ANNA, ConversationStores, mongo_stores
 from support.scripted import SCRIPTED, HandlerBox, OneModel, ScriptedModel
 from support.servers import Server
@@ -112,6 +118,10 @@ async def conversation(
     said = [TextPart("Hello."), until_beaten, FinishPart("stop")]
     called = [[call, FinishPart("tool_calls")] for call in calls]
     async with mongo_stores(server.uri, database_name) as stores:
+
+        async def memories_of(user_id: UserId) -> list[MemoryFile]:
+            return (await stores.memories.get(user_id)).files
+
         services = RunServices(
             ledger=stores.ledger,
             log=stores.log,
@@ -124,6 +134,9 @@ async def conversation(
             clock=lambda: datetime.now(UTC),
             new_id=lambda kind: f"{kind}_{next(ids)}",
             effective_settings=settings_parts(MongoSettingsStore(), SCRIPTED).open_effective_settings,
+            kinds=KindsOfUsers(own=stores.kinds),
+            skills=SkillOffers(OwnSkills(stores.skills, read_library())),
+            memories_of=memories_of,
         )
         worker = Worker(name="worker", services=services, poll_s=600, announces=announces)
         announced = AnnouncedSlots(notifier, stores.ledger, model="m")

@@ -10,6 +10,7 @@ from backend_api.domain.agent.events import ContextNote, ToolFinished
 from backend_api.domain.agent.model import FinishPart, TextPart
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.memories.entity import MemoryFile
+from backend_api.domain.settings.entity import StoredSettings
 from backend_api.infrastructure.memory.memories import MemoryMemories
 from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.memory.user_settings import MemorySettingsStore
@@ -49,6 +50,7 @@ async def test_whenever_its_worker_dies_a_change_happened_once_or_is_told_as_may
 async def notes_of(*listings: list[MemoryFile]) -> list[str]:
     """What is told of them in runs that begin with these."""
     stage, left = Stage(), [*listings]
+    stage.store.settings[USER] = StoredSettings(user_id=USER, version=1)
 
     async def of(_: UserId) -> list[MemoryFile]:
         return left.pop(0)

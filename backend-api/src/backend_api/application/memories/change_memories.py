@@ -10,7 +10,7 @@ from backend_api.application.settings.open_settings import OpenSettings
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.memories.entity import Memories
 from backend_api.domain.memories.errors import MemoryBusyError, MemoryDisabledError, MemoryInvalidError
-from backend_api.domain.memories.ports import MemoryStore
+from backend_api.domain.memories.ports import MemoriesStore
 
 MAX_ATTEMPTS = 20
 MemoryChange = Callable[[Memories], Memories]
@@ -21,7 +21,7 @@ class ChangeMemories:
     """What is kept has no secret in it: none of the deployment's or the user's, and nothing that looks like one.
     All raise `StoreUnavailableError`, and `MemoryDisabledError` where no memories are kept."""
 
-    store: MemoryStore
+    store: MemoriesStore
     mask: Mask
     open_settings: OpenSettings
     is_enabled: bool = True

@@ -15,6 +15,7 @@ from backend_api.application.runs.run_journal import RunJournal
 from backend_api.application.runs.run_stream import RunStream
 from backend_api.application.runs.subagents import Subagents
 from backend_api.application.settings.effective_settings import EffectiveSettings, OpenEffectiveSettings
+from backend_api.application.skills.skill_offers import SkillOffers
 from backend_api.application.subagents.kinds_of_users import KindsOfUsers
 from backend_api.domain.agent.capability import Capabilities, Capability, Setup, offered, tools_of
 from backend_api.domain.agent.catalogue import ChosenModel, ModelCatalogue
@@ -28,7 +29,6 @@ from backend_api.domain.agent.opening import Opening
 from backend_api.domain.agent.options import NO_OPTIONS, Options, defaults_of
 from backend_api.domain.agent.pictures import Pictures
 from backend_api.domain.agent.presets import Presets
-from backend_api.domain.agent.skills import SkillOffer
 from backend_api.domain.agent.subagent_kinds import SubagentKind
 from backend_api.domain.agent.tool_runner import ToolRunner
 from backend_api.domain.conversation.entity import Lease, SessionId
@@ -60,12 +60,6 @@ async def _no_transcript(session_id: SessionId, user_id: UserId) -> None:
 async def _no_result(session_id: SessionId, user_id: UserId, called: ToolCalled, output: str) -> None:
     """Nobody writes any."""
     del session_id, user_id, called, output
-
-
-async def _no_skills(user_id: UserId) -> Sequence[SkillOffer]:
-    """There are none."""
-    del user_id
-    return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +105,7 @@ class RunServices:
     """What users have set; None: they can't."""
     write_transcript: Callable[[SessionId, UserId], Awaitable[str | None]] = _no_transcript
     write_result: Callable[[SessionId, UserId, ToolCalled, str], Awaitable[str | None]] = _no_result
-    skills: Callable[[UserId], Awaitable[Sequence[SkillOffer]]] = _no_skills
-    """Those that a user's agents may read."""
+    skills: SkillOffers = field(default_factory=SkillOffers)
     want_title: Callable[[SessionId], None] = _no_title
     """Told where a run ended whose session is to have a better title."""
     memories_of: Callable[[UserId], Awaitable[Sequence[MemoryFile]]] = _no_memories
@@ -151,16 +144,17 @@ class RunServices:
         below = self.presets.layered(defaults, Options(preset=preset.id))[1]
         model = await self._choose(options.model, journal, effective)
         pictures = self.pictures.of(lease.run.session_id, self.log)
-        kinds = await self.kinds(lease.run.user_id) if lease.has_settings else self.kinds.shared
+        # Who has skills, memories or kinds of sub-agents has settings, too: nobody else costs the store a look.
+        user_id, has_own = lease.run.user_id, lease.has_settings
         setup = Setup(
             now=self.clock,
             options=options,
             below=below,
             preset=preset,
             mode=options.mode,
-            kinds=kinds,
-            skills=await self.skills(lease.run.user_id),
-            memories=await self.memories_of(lease.run.user_id),
+            kinds=await self.kinds(user_id) if has_own else self.kinds.shared,
+            skills=await self.skills(user_id) if has_own else self.skills.shared,
+            memories=await self.memories_of(user_id) if has_own else (),
         )
 
         async def write_transcript() -> str | None:

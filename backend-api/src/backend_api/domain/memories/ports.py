@@ -8,7 +8,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.domain.memories.entity import Memories
 
 
-class MemoryStore(Protocol):
+class MemoriesStore(Protocol):
     """The memories of each user. All raise `StoreUnavailableError`."""
 
     async def get(self, user_id: UserId) -> Memories:

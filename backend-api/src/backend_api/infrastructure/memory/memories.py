@@ -1,4 +1,4 @@
-"""Memories of users in this process alone: for tests."""
+"""Memories of users in memory."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from dataclasses import replace
 
 from backend_api.domain.identity.entity import UserId
 from backend_api.domain.memories.entity import Memories
+from backend_api.domain.settings.entity import StoredSettings
+from backend_api.infrastructure.memory.store import MemoryStore
 
 
 class MemoryMemories:
-    """`MemoryStore`."""
+    """`MemoriesStore` on a `MemoryStore`, whose ledger tells runs of a user who has settings."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: MemoryStore | None = None) -> None:
+        self._store = store or MemoryStore()
         self._kept: dict[UserId, Memories] = {}
 
     async def get(self, user_id: UserId) -> Memories:
@@ -20,5 +23,6 @@ class MemoryMemories:
     async def replace(self, fresh: Memories) -> bool:
         if (await self.get(fresh.user_id)).version != fresh.version:
             return False
+        self._store.settings.setdefault(fresh.user_id, StoredSettings(user_id=fresh.user_id, version=1))
         self._kept[fresh.user_id] = replace(fresh, version=fresh.version + 1)
         return True

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from backend_api.domain.identity.entity import UserId
+from backend_api.domain.settings.entity import StoredSettings
 from backend_api.domain.skills.entity import Skill, SkillEntry
 from backend_api.domain.skills.errors import SkillLimitError
+from backend_api.infrastructure.memory.store import MemoryStore
 from backend_api.infrastructure.skills.records import LIMIT, entry_of
 
 
 class MemorySkillStore:
-    """`SkillStore`."""
+    """`SkillStore` on a `MemoryStore`, whose ledger tells runs of a user who has settings."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: MemoryStore | None = None) -> None:
+        self._store = store or MemoryStore()
         self._kept: dict[UserId, dict[str, tuple[SkillEntry, Skill]]] = {}
 
     async def entries(self, user_id: UserId) -> Sequence[SkillEntry]:
@@ -26,6 +29,7 @@ class MemorySkillStore:
         return found[1] if found is not None else None
 
     async def put(self, user_id: UserId, skill: Skill, *, source: str | None, most: int) -> SkillEntry:
+        self._store.settings.setdefault(user_id, StoredSettings(user_id=user_id, version=1))
         kept = self._kept.setdefault(user_id, {})
         if skill.name not in kept and len(kept) >= most:
             raise SkillLimitError(LIMIT.format(most=most))

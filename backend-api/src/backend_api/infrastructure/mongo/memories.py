@@ -9,10 +9,12 @@ from backend_api.domain.memories.entity import Memories
 from backend_api.infrastructure.mongo.beanie_updates import find_one_and_update
 from backend_api.infrastructure.mongo.documents import MemoriesDocument
 from backend_api.infrastructure.mongo.transactions import store_errors
+from backend_api.infrastructure.mongo.user_settings import tell_of_settings
 
 
 class MongoMemories:
-    """`MemoryStore` on the collection memories."""
+    """`MemoriesStore` on the collection memories. Whoever has any has settings: a run of somebody who has none
+    looks for neither."""
 
     async def get(self, user_id: UserId) -> Memories:
         async with store_errors():
@@ -27,6 +29,7 @@ class MongoMemories:
         version = fresh.version + 1
         async with store_errors():
             if fresh.version == 0:
+                await tell_of_settings(fresh.user_id)
                 try:
                     await MemoriesDocument(id=fresh.user_id, version=version, files=files).insert()
                 except DuplicateKeyError:

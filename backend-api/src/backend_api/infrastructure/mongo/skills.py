@@ -15,13 +15,14 @@ from backend_api.domain.skills.entity import Skill, SkillEntry
 from backend_api.domain.skills.errors import SkillLimitError, SkillRefusedError
 from backend_api.infrastructure.mongo.database import Database, Document
 from backend_api.infrastructure.mongo.transactions import DURABLE, store_errors
+from backend_api.infrastructure.mongo.user_settings import tell_of_settings
 from backend_api.infrastructure.skills.archives import pack, read_zip
 from backend_api.infrastructure.skills.records import LIMIT, entry_of
 
 
 class MongoSkillStore:
     """`SkillStore` on the collection skills. With at most 8 MB of files a skill stays far below the 16 MB of a
-    document."""
+    document. Whoever has one has settings: a run of somebody who has none looks for neither."""
 
     def __init__(self, database: Database) -> None:
         # The driver: what is told of a skill is read without its files.
@@ -57,6 +58,7 @@ class MongoSkillStore:
             "archive": Binary(await asyncio.to_thread(pack, skill)),
         }
         async with store_errors():
+            await tell_of_settings(user_id)
             wanted = {"_id": document["_id"]}
             is_new = (await self._skills.replace_one(wanted, document, upsert=True)).matched_count == 0
             # Counted afterwards: of two that come at once neither may lead over the limit.

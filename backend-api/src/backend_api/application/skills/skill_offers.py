@@ -1,0 +1,30 @@
+"""The skills that agents of a user are told of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from backend_api.application.skills.own_skills import OwnSkills
+from backend_api.domain.agent.skills import SkillOffer
+from backend_api.domain.identity.entity import UserId
+from backend_api.domain.skills.entity import SkillEntry
+
+
+@dataclass(frozen=True, slots=True)
+class SkillOffers:
+    """Those of everybody, `shared`, and over them the user's own. None where there are no skills at all."""
+
+    own: OwnSkills | None = None
+
+    @property
+    def shared(self) -> Sequence[SkillOffer]:
+        return _offers(self.own.library.entries()) if self.own is not None else ()
+
+    async def __call__(self, user_id: UserId) -> Sequence[SkillOffer]:
+        """By their names. Raises `StoreUnavailableError`."""
+        return _offers(await self.own.entries(user_id)) if self.own is not None else ()
+
+
+def _offers(entries: Iterable[SkillEntry]) -> list[SkillOffer]:
+    return [SkillOffer(name=one.name, description=one.description) for one in entries]
