@@ -123,8 +123,9 @@ async def test_a_title_that_is_given_while_it_answers_stays(stack: Stack) -> Non
         await api.json("PATCH", f"/sessions/{session}", json={"title": "Mine"})
         await api.until(session, "run.finished", timeout_s=60)
         await titled(page, "Mine")
+        before = (await api.json("GET", f"/sessions/{session}"))["last_seq"]
         await say(page, "stream 2")
-        await api.until(session, "run.finished", after=(await api.json("GET", f"/sessions/{session}"))["last_seq"])
+        await api.until(session, "run.finished", after=before)
         await titled(page, "Mine")
         told = [one["title"] for one in await api.stored_events(session) if one["type"] == "session.updated"]
         assert told == ["stream 200", "Mine"]

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bson.timestamp import Timestamp
 
 from backend_api.domain.agent.events import MessageCompleted, RunFinished, SandboxUpdated
 from backend_api.domain.agent.recorded import Recorded
 from backend_api.domain.conversation.entity import SessionId
 from backend_api.infrastructure.mongo.clock import DatabaseClock
+from backend_api.infrastructure.mongo.feed_documents import number_of
 from backend_api.infrastructure.mongo.session_feed import MongoSessionFeed
 from support.gateway import Gateway, run_gateway
 from support.servers import Server, run_mongod
@@ -273,3 +275,21 @@ async def test_a_gateway_that_starts_while_everything_changes_is_soon_ready(gate
     finally:
         changing.cancel()
         await asyncio.gather(changing, return_exceptions=True)
+
+
+async def test_a_gateway_does_not_wait_for_what_a_busy_database_wrote_before(gateways: list[Gateway]) -> None:
+    gateway = gateways[0]
+    anna = await gateway.user("anna")
+    me = (await gateway.client.get("/api/auth/me", headers=anna)).json()["id"]
+    session_id = await gateway.session(anna)
+    noise = gateway.database["noise"]
+    for _ in range(10):
+        await noise.insert_many([{"number": number} for number in range(2_000)])
+    now: Timestamp = (await gateway.database.client.admin.command("hello"))["operationTime"]
+    earlier = number_of(Timestamp(now.time - 5, 1))
+    async with MongoSessionFeed(gateway.database, catch_up_ms=1) as feed, feed.follow(me, None) as place:
+        async with feed.follow(me, earlier) as old:
+            assert old.has_gap, "whoever came from before is told all"
+        await gateway.client.patch(f"/api/sessions/{session_id}", json={"title": "now"}, headers=anna)
+        async with asyncio.timeout(20):
+            assert (await anext(aiter(place))).fields["title"] == "now"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
@@ -253,6 +254,12 @@ async def test_a_frame_of_nothing_but_values_is_refused_before_it_is_read(gatewa
         assert (await ask(socket, type="ping"))["type"] == "pong"
 
 
+async def _until_line(lines: AsyncIterator[str], wanted: str) -> None:
+    async with asyncio.timeout(WAIT_S):
+        while await anext(lines) != wanted:
+            pass
+
+
 async def test_a_removed_session_and_an_ending_gateway_close_the_socket(gateway: Gateway) -> None:
     anna = await gateway.user("anna")
     first, second = await gateway.session(anna), await gateway.session(anna)
@@ -262,13 +269,12 @@ async def test_a_removed_session_and_an_ending_gateway_close_the_socket(gateway:
         gateway.client.stream("GET", "/api/events", headers=anna) as feed,
     ):
         lines = feed.aiter_lines()
-        await anext(lines)
+        # Its first line comes before it follows anything.
+        await _until_line(lines, "event: feed.started")
         assert await ask(left, type="ping") == {"type": "pong"}
         assert (await gateway.client.delete(f"/api/sessions/{first}", headers=anna)).status_code == 204
         assert await code_of(gone) == 4404
-        async with asyncio.timeout(WAIT_S):
-            while not (await anext(lines)).startswith("event: session.deleted"):
-                pass
+        await _until_line(lines, "event: session.deleted")
         gateway.use_cases.stream_slots.close()
         assert await code_of(left) == 1012
         async with asyncio.timeout(WAIT_S):

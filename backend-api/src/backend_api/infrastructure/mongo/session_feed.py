@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 
 KEPT_S = 900
 """How far back a process that starts reads, so that readers of another one may come to it."""
+CATCH_UP_MS = 3_000
+"""For as long as the server may look for what is that far back: it goes through all that was written meanwhile, by
+whomever, and nobody is told anything before."""
 KEPT_CHANGES = 20_000
 READER_BUFFER = 1_024
 _AWAIT_MS = 500
@@ -42,18 +45,27 @@ _CLOSE_S = 0.5
 _AHEAD_S = 300
 _MAX_OWNERS = 50_000
 _HISTORY_LOST = frozenset({260, 280, 286})
+_TOOK_TOO_LONG = 50
 
 
 class MongoSessionFeed:
     """`SessionFeed`; an async context manager that watches while it is open."""
 
-    def __init__(self, database: Database, *, kept_s: int = KEPT_S, kept_changes: int = KEPT_CHANGES) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        kept_s: int = KEPT_S,
+        kept_changes: int = KEPT_CHANGES,
+        catch_up_ms: int = CATCH_UP_MS,
+    ) -> None:
         # The driver: a change stream yields what an update set, never a whole document. By its commands and not its
         # cursor, which asks anew for every change and does not tell where a batch ends.
         self._database = database
         self._kept_s = kept_s
         self._kept: deque[SessionChange] = deque()
         self._kept_changes = kept_changes
+        self._catch_up_ms = catch_up_ms
         self._readers: dict[UserId, set[_Reader]] = {}
         self._owners: dict[str, UserId] = {}
         self._ready = asyncio.Event()
@@ -161,20 +173,23 @@ class MongoSessionFeed:
         self._opened_at = now
         start = Timestamp(now.time - self._kept_s, 1) if self._kept_s else now
         try:
-            cursor = await self._changes(session, {"startAtOperationTime": start})
+            cursor = await self._changes(session, {"startAtOperationTime": start}, within_ms=self._catch_up_ms)
         except OperationFailure as error:
-            if error.code not in _HISTORY_LOST:
+            if error.code not in _HISTORY_LOST | {_TOOK_TOO_LONG}:
                 raise
+            logger.info("feed begins without what was before", extra={"reason": error.code})
             start = now
             cursor = await self._changes(session, {"startAtOperationTime": start})
         self._floor = number_of(start) - 1
         self._position = max(self._position, self._floor)
         return cursor
 
-    async def _changes(self, session: AsyncClientSession, since: Document) -> Document:
+    async def _changes(self, session: AsyncClientSession, since: Document, within_ms: int | None = None) -> Document:
         stages: list[Document] = [{"$changeStream": since}, *PIPELINE]
         majority = {"level": "majority"}
-        command = {"aggregate": "sessions", "pipeline": stages, "cursor": {}, "readConcern": majority}
+        command: Document = {"aggregate": "sessions", "pipeline": stages, "cursor": {}, "readConcern": majority}
+        if within_ms is not None:
+            command["maxTimeMS"] = within_ms
         return cast("Document", (await self._command(session, command))["cursor"])
 
     async def _command(self, session: AsyncClientSession, command: Document) -> Document:
