@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from tool_api.documents.programs import DocumentPrograms
+from tool_api.documents.reader import DocumentReader
 from tool_api.tools.browser.downloads import Downloads
 from tool_api.tools.browser.driver import BrowserDriver
 from tool_api.tools.browser.tab_controller import Restart
@@ -43,7 +45,7 @@ def idle_tool_table() -> Mapping[str, AnyTool]:
     root = Path("/")
     return tool_table(
         shells=ShellController(shells=Shells(root), default_timeout_s=60, allowed=frozenset()),
-        files=FileController(workspace=Workspace(root)),
+        files=FileController(workspace=Workspace(root), documents=DocumentReader(DocumentPrograms())),
         browser=BrowserDriver(Tabs(_no_browser, Downloads(Workspace(root), _any_room)), lambda: False),
         workspace=Workspace(root),
         restart=_nothing,

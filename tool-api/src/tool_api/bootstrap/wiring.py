@@ -14,6 +14,8 @@ from tool_api.bootstrap.settings import Settings
 from tool_api.calls import Calls
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
+from tool_api.documents.programs import DocumentPrograms
+from tool_api.documents.reader import DocumentReader
 from tool_api.files.folder_instructions import instructions_for
 from tool_api.http.body_limit import MAX_BODY_BYTES
 from tool_api.http.services import Services
@@ -60,7 +62,11 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             browser=BrowserDriver(tabs, lambda: desktop is not None and desktop.has_browser),
             workspace=workspace,
             restart=desktop.restart_browser if desktop is not None else _nothing,
-            files=FileController(workspace=Workspace(settings.workspace, TEMPORARY, SKILLS), room=disk.demand),
+            files=FileController(
+                workspace=Workspace(settings.workspace, TEMPORARY, SKILLS),
+                documents=DocumentReader(DocumentPrograms()),
+                room=disk.demand,
+            ),
         )
         mcp = await stack.enter_async_context(
             McpEndpoint(tools, calls, version=__version__, max_body_bytes=MAX_BODY_BYTES)

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from contracts.tools import DiffDisplay, FileDisplay, ToolResult
+from tool_api.documents.reader import DocumentReader
 from tool_api.errors import DiskFullError, PathForbiddenError
 from tool_api.tools.files import folders, search, text
+from tool_api.tools.files.reading import read_file
 from tool_api.tools.files.types import (
     FileAppend,
     FileDelete,
@@ -69,19 +71,12 @@ class FileController:
     file grows, and raises `DiskFullError`."""
 
     workspace: Workspace
+    documents: DocumentReader
     room: Room = _any_room
 
     @_explained
-    async def read(self, _: CallContext, arguments: FileRead) -> ToolResult:
-        def work() -> tuple[str, text.Lines]:
-            with self.workspace.locate(arguments.path) as place:
-                return place.path, text.read_lines(place, arguments.start_line, arguments.end_line)
-
-        path, lines = await asyncio.to_thread(work)
-        if arguments.start_line > 1 and not lines.text:
-            return failed(f"{path} has only {lines.last} lines.")
-        note = f"\n[cut; read on with start_line={lines.last + 1}]" if lines.is_cut else ""
-        return done((lines.text or "[the file is empty]") + note, display=_file(path, "read", size=lines.size))
+    async def read(self, call: CallContext, arguments: FileRead) -> ToolResult:
+        return await read_file(self.workspace, self.documents, call, arguments)
 
     @_explained
     async def write(self, _: CallContext, arguments: FileWrite) -> ToolResult:

@@ -12,7 +12,6 @@ MAX_READ_CHARACTERS = 200_000
 MAX_SCANNED_BYTES = 256 * 1024 * 1024
 MAX_EDIT_BYTES = 10 * 1024 * 1024
 _LINE_BYTES = 1024 * 1024
-_SNIFF_BYTES = 8192
 
 
 class NotTextError(Exception):
@@ -29,13 +28,9 @@ class Lines:
     is_cut: bool
 
 
-def read_lines(place: Located, start: int, end: int | None) -> Lines:
-    """Lines `start` to `end` of a file, bounded."""
-    with os.fdopen(place.open(), "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if b"\0" in file.read(_SNIFF_BYTES):
-            raise NotTextError(f"{place.path} is a binary file of {size} bytes.")
-        file.seek(0)
+def read_lines(fd: int, size: int, start: int, end: int | None) -> Lines:
+    """Lines `start` to `end` of an open file, bounded; closes it."""
+    with os.fdopen(fd, "rb") as file:
         number, starts_line, scanned, room = 0, True, 0, MAX_READ_CHARACTERS
         taken: list[str] = []
         while piece := file.readline(_LINE_BYTES):

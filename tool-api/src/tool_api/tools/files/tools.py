@@ -8,6 +8,7 @@ from tool_api.tools.files.controller import FileController
 from tool_api.tools.tool import AnyTool, Tool
 
 _DEADLINE_MS = 30_000
+_READ_DEADLINE_MS = 60_000
 _SEARCH_DEADLINE_MS = 45_000
 
 
@@ -17,11 +18,12 @@ def file_tools(controller: FileController) -> tuple[AnyTool, ...]:
     return (
         Tool(
             name="file_read",
-            description="Read a text file of the sandbox, or a range of its lines.",
+            description="Read a file of the sandbox as text, or a range of its lines. PDF, DOCX, XLSX and PPTX become "
+            "text with a mark above each page, sheet or slide; start_page and end_page ask for some of these.",
             arguments=types.FileRead,
             phrase="Reading {path}",
             scope=scope,
-            deadline_ms=_DEADLINE_MS,
+            deadline_ms=_READ_DEADLINE_MS,
             handler=controller.read,
             read_only=True,
         ),

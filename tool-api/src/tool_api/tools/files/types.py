@@ -10,6 +10,8 @@ from tool_api.tools.tool import Arguments
 
 _PATH = "Path relative to the workspace, or absolute inside it or /tmp."
 MAX_TEXT_CHARACTERS = 2_000_000
+MAX_LINE = 1_000_000_000
+MAX_PAGE = 1_000_000
 
 
 def _path() -> Any:
@@ -21,11 +23,21 @@ def _folder() -> Any:
 
 
 class FileRead(Arguments):
-    """Read a text file, or some of its lines."""
+    """Read a file as text, or some of its lines or pages."""
 
     path: str = _path()
-    start_line: int = Field(default=1, ge=1, description="First line, counted from 1.")
-    end_line: int | None = Field(default=None, ge=1, description="Last line; to the end if left out.")
+    start_line: int = Field(default=1, ge=1, le=MAX_LINE, description="First line, counted from 1.")
+    end_line: int | None = Field(default=None, ge=1, le=MAX_LINE, description="Last line; to the end if left out.")
+    start_page: int = Field(
+        default=1,
+        ge=1,
+        le=MAX_PAGE,
+        description="First page, sheet or slide of a document, counted from 1. Lines are then those of the page.",
+    )
+    end_page: int | None = Field(
+        default=None, ge=1, le=MAX_PAGE, description="Last page, sheet or slide; to the end if left out."
+    )
+    as_text: bool = Field(default=False, description="Of an HTML file its text as Markdown, in place of its source.")
 
 
 class FileWrite(Arguments):

@@ -1,0 +1,65 @@
+"""Programs of ours that take documents apart: few at a time, without our environment, ended with whoever waits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import tool_api
+
+AT_ONCE = 2
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+_SOURCES = str(Path(tool_api.__file__).parent.parent)
+# Alone by its path it would not find our packages, as it is started without our environment.
+_START = (
+    "import sys; sys.path.append(sys.argv.pop(1)); import importlib; importlib.import_module(sys.argv.pop(1)).main()"
+)
+
+
+class ProgramFailedError(Exception):
+    """It ended without an answer: it took more time or memory than it may, or broke."""
+
+
+class DocumentPrograms:
+    def __init__(self) -> None:
+        self._room = asyncio.Semaphore(AT_ONCE)
+
+    async def answer(self, module: str, asked: dict[str, Any], document: int, within_s: float) -> bytes:
+        """What the module's program says of what the descriptor `document` holds.
+
+        Raises:
+            ProgramFailedError: it said nothing whole in time.
+        """
+        try:
+            async with asyncio.timeout(within_s), self._room:
+                return await _run(module, asked, document)
+        except TimeoutError as error:
+            raise ProgramFailedError("it took too long") from error
+
+
+async def _run(module: str, asked: dict[str, Any], document: int) -> bytes:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-B", "-c", _START, _SOURCES, f"tool_api.documents.{module}", json.dumps(asked)),
+        stdin=document,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        cwd="/",
+        env={},
+    )
+    assert process.stdout is not None
+    said = bytearray()
+    try:
+        while piece := await process.stdout.read(65_536):
+            said += piece
+            if len(said) > MAX_ANSWER_BYTES:
+                raise ProgramFailedError("it said too much")
+        if await process.wait() != 0:
+            raise ProgramFailedError("it broke")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return bytes(said)

@@ -1,0 +1,25 @@
+"""Characters that Chrome writes into a PDF in place of common Chinese ones, and the common ones.
+
+A font has one picture for both, and of the two characters that it belongs to the PDF names the first. Shown it is the
+same; searched for or copied it is another word. Unicode has the plain forms of the first block in its tables of
+compatibility; of the second block only what fonts share is here.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+_KANGXI = range(0x2F00, 0x2FD6)
+# Of the supplement, those that Noto's CJK fonts draw by one picture with another character.
+_RADICALS = (
+    "⺂⺃⺅⺇⺉⺋⺍⺎⺏⺐⺒⺓⺔⺕⺖⺘⺙⺛⺞⺟⺠⺡⺣⺤⺦⺨⺩⺫⺭⺮⺯⺰⺱⺲⺳⺹⺺⺽⺾⺿⻁⻂⻃⻄⻅"
+    "⻆⻇⻈⻉⻊⻋⻌⻍⻎⻐⻑⻒⻓⻔⻕⻖⻘⻙⻚⻛⻜⻝⻞⻟⻠⻡⻢⻣⻤⻥⻦⻧⻨⻩⻪⻫⻬⻭⻮⻯⻰⻱⻲⻳"
+)
+_PLAIN = (
+    "乛乚亻𠘨刂㔾𭕄兀尣尢巳幺彑彐忄扌攵旡歺母民氵灬爫丬犭𤣩罒礻𥫗糹纟罓罒㓁耂肀𦥑艹艹虎衤覀西见"
+    "角𧢲讠贝𧾷车辶辶辶钅長镸长门𨸏阝青韦页风飞食𩙿飠饣𩠐马骨鬼鱼鸟卤麦黄黾斉齐歯齿竜龙龜亀龟"
+)
+PLAIN = {
+    **{radical: unicodedata.normalize("NFKC", chr(radical)) for radical in _KANGXI},
+    **{ord(radical): plain for radical, plain in zip(_RADICALS, _PLAIN, strict=True)},
+}

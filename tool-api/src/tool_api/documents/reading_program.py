@@ -1,0 +1,60 @@
+"""Makes text of a document, as a program of its own: whoever made it decides how long that takes, and how much memory.
+
+Its argument: JSON of what is asked (`kind`, and the fields of `Asked`). Standard input: the document. Standard output:
+JSON, with `text`, or with `refused` where there is none to be had.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import sys
+import zipfile
+
+from tool_api.documents import fence
+from tool_api.documents.archives import checked_names
+from tool_api.documents.kinds import Kind
+from tool_api.documents.parts import Asked, RefusedDocumentError, read_part
+
+MAX_BYTES = 64 * 1024 * 1024
+_FORMATS = {Kind.TEXT: "text", Kind.PAGE: "page", Kind.PDF: "pdf"}
+_OFFICE = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx", "ppt/presentation.xml": "pptx"}
+_BROKEN = "It is broken, or made in a way that this tool does not know."
+
+
+def main() -> None:
+    fence.limit()
+    asked = json.loads(sys.argv[1])
+    kind = Kind(asked.pop("kind"))
+    data = sys.stdin.buffer.read(MAX_BYTES + 1)
+    try:
+        said = {"text": _read(data, kind, Asked(**asked))}
+    except RefusedDocumentError as refused:
+        said = {"refused": str(refused)}
+    except MemoryError:
+        said = {"refused": "Reading it takes more memory than there is for that."}
+    except Exception:  # noqa: BLE001  # a library may raise anything over what it is given
+        said = {"refused": _BROKEN}
+    sys.stdout.buffer.write(json.dumps(said).encode())
+
+
+def _read(data: bytes, kind: Kind, asked: Asked) -> str:
+    if len(data) > MAX_BYTES:
+        raise RefusedDocumentError(f"It is over the {MAX_BYTES // 1024**2} MB that are read.")
+    name = _office_format(data) if kind is Kind.OFFICE else _FORMATS[kind]
+    library = importlib.import_module(f"tool_api.documents.formats.{name}")
+    fence.put_up()
+    return read_part(library.open_document(data), asked)
+
+
+def _office_format(data: bytes) -> str:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = checked_names(archive)
+    except zipfile.BadZipFile as error:
+        raise RefusedDocumentError(_BROKEN) from error
+    for name, its_format in _OFFICE.items():
+        if name in names:
+            return its_format
+    raise RefusedDocumentError("It is no document of a text, spreadsheet or presentation program.")

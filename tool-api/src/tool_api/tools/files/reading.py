@@ -1,0 +1,84 @@
+"""What `file_read` says of a file: its lines, or the text of a document."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+
+from contracts.tools import FileDisplay, ToolResult
+from tool_api.documents.kinds import SNIFFED_BYTES, Kind, kind_of
+from tool_api.documents.parts import Asked, RefusedDocumentError
+from tool_api.documents.reader import DocumentReader
+from tool_api.tools.files import text
+from tool_api.tools.files.types import FileRead
+from tool_api.tools.tool import CallContext, done, failed
+from tool_api.workspace import Workspace
+
+_TO_TELL_S = 5.0
+"""Kept of a call's time for saying that there was not enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    fd: int
+    path: str
+    size: int
+    kind: Kind
+
+
+async def read_file(
+    workspace: Workspace, documents: DocumentReader, call: CallContext, arguments: FileRead
+) -> ToolResult:
+    """Raises what looking the path up raises, and `NotTextError`."""
+    opened = _open(workspace, arguments)
+    try:
+        if opened.kind is Kind.BINARY:
+            raise text.NotTextError(f"{opened.path} is a binary file of {opened.size} bytes.")
+        if opened.kind is Kind.LINES:
+            return await _lines(opened, arguments)
+        return await _document(documents, opened, call, arguments)
+    finally:
+        os.close(opened.fd)
+
+
+def _open(workspace: Workspace, arguments: FileRead) -> _Opened:
+    with workspace.locate(arguments.path) as place:
+        fd = place.open()
+        try:
+            kind = kind_of(os.pread(fd, SNIFFED_BYTES, 0), place.path, as_text=arguments.as_text)
+            return _Opened(fd, place.path, os.fstat(fd).st_size, kind)
+        except BaseException:
+            os.close(fd)
+            raise
+
+
+async def _lines(opened: _Opened, arguments: FileRead) -> ToolResult:
+    if arguments.start_page > 1:
+        return failed(f"{opened.path} is a text without pages. Use start_line and end_line.")
+    start = arguments.start_line
+    lines = await asyncio.to_thread(text.read_lines, os.dup(opened.fd), opened.size, start, arguments.end_line)
+    if start > 1 and not lines.text:
+        return failed(f"{opened.path} has only {lines.last} lines.")
+    note = f"\n[cut; read on with start_line={lines.last + 1}]" if lines.is_cut else ""
+    return done((lines.text or "[the file is empty]") + note, display=_display(opened))
+
+
+async def _document(documents: DocumentReader, opened: _Opened, call: CallContext, arguments: FileRead) -> ToolResult:
+    asked = Asked(
+        start_page=arguments.start_page,
+        end_page=arguments.end_page,
+        start_line=arguments.start_line,
+        end_line=arguments.end_line,
+    )
+    try:
+        return done(
+            await documents.read(opened.fd, opened.kind, asked, max(1.0, call.remaining_s - _TO_TELL_S)),
+            display=_display(opened),
+        )
+    except RefusedDocumentError as refused:
+        return failed(f"Not read: {opened.path}, {opened.size} bytes. {refused}")
+
+
+def _display(opened: _Opened) -> FileDisplay:
+    return FileDisplay(path=opened.path, operation="read", size=opened.size)
