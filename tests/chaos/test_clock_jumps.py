@@ -16,6 +16,7 @@ from support.chaos.trial import Trial
 from support.fleet import Fleet, Shape, run_fleet
 from support.jumping_clock import LIBRARIES, jump, jumping_with
 from support.model_server import ModelServer
+from support.tls import NO_TLS
 
 JUMPING = ("gateway-1", "worker-1", "manager-1")
 HOUR_S = 3600
@@ -57,8 +58,8 @@ async def _tokens_hold(fleet: Fleet, trial: Trial, name: str) -> None:
     for signer, reader in ((0, 1), (1, 0)):
         account = {"username": f"{name}{signer}", "password": "correct horse battery"}
         async with (
-            httpx.AsyncClient(base_url=fleet.urls[signer], timeout=60, trust_env=False) as here,
-            httpx.AsyncClient(base_url=fleet.urls[reader], timeout=60, trust_env=False) as there,
+            httpx.AsyncClient(base_url=fleet.urls[signer], timeout=60, trust_env=False, verify=NO_TLS) as here,
+            httpx.AsyncClient(base_url=fleet.urls[reader], timeout=60, trust_env=False, verify=NO_TLS) as there,
         ):
             grant = (await here.post("/api/auth/register", json=account)).json()
             me = await there.get("/api/auth/me", headers={"Authorization": f"Bearer {grant['access_token']}"})

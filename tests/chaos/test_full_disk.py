@@ -17,6 +17,7 @@ from support.chaos.trial import Trial
 from support.fleet import Fleet, Shape, run_fleet
 from support.model_server import ModelServer
 from support.small_disk import small_disk
+from support.tls import NO_TLS
 
 DISK_MIB = 64
 OPTIONS = ("--syncdelay", "2", "--wiredTigerEngineConfigString", "log=(file_max=1MB,prealloc=false)")
@@ -60,7 +61,9 @@ async def _told(fleet: Fleet, trial: Trial) -> str:
     """What a person is told while nothing can be stored: a status for it, and what to do."""
     headers = {"Authorization": f"Bearer {trial.people[0].gateways.token}"}
     body = {"title": "x" * 100}
-    async with httpx.AsyncClient(base_url=fleet.urls[0], headers=headers, timeout=60, trust_env=False) as http:
+    async with httpx.AsyncClient(
+        base_url=fleet.urls[0], headers=headers, timeout=60, trust_env=False, verify=NO_TLS
+    ) as http:
         async with asyncio.timeout(120):
             while (answer := await http.post("/api/sessions", json=body)).status_code == 201:
                 await http.delete(f"/api/sessions/{answer.json()['id']}")

@@ -19,6 +19,7 @@ from support.bare import connect, ended, honest_client, pour
 from support.gateway_process import GatewayProcess, run_gateway_process
 from support.hurried_gateway import BODY_WINDOW_S, HEAD_S, LINGER_S
 from support.servers import Server
+from support.tls import NO_TLS
 
 MB = 1_000_000
 GROWTH_MB = 80
@@ -302,7 +303,7 @@ def of_many_keys(size: int) -> bytes:
 )
 async def test_a_body_of_nothing_but_values_costs_next_to_nothing(gateway: GatewayProcess, body: bytes) -> None:
     headers = {"Content-Type": "application/json"}
-    async with httpx.AsyncClient(base_url=f"{gateway.url}/api", timeout=30) as client:
+    async with httpx.AsyncClient(base_url=f"{gateway.url}/api", timeout=30, verify=NO_TLS) as client:
         before, busy = gateway.rss_mb(), gateway.cpu_s()
         answers = [await client.post("/auth/login", content=body, headers=headers) for _ in range(3)]
     assert {(answer.status_code, answer.json()["code"]) for answer in answers} == {(422, "invalid")}
@@ -316,7 +317,7 @@ async def test_of_what_is_wrong_with_a_body_the_first_is_told_and_names_are_not_
     gateway: GatewayProcess,
 ) -> None:
     body = of_many_keys(15_000)[:-1] + b',"%b":1}' % (b"x" * 1_000_000)
-    async with httpx.AsyncClient(base_url=f"{gateway.url}/api", timeout=30) as client:
+    async with httpx.AsyncClient(base_url=f"{gateway.url}/api", timeout=30, verify=NO_TLS) as client:
         answer = await client.post("/auth/login", content=body, headers={"Content-Type": "application/json"})
         long = await client.post("/auth/login", json={"x" * 1_000_000: 1})
     assert [(one.status_code, len(one.content) < 20_000) for one in (answer, long)] == [(422, True), (422, True)]

@@ -23,6 +23,7 @@ from support.bare import honest_client
 from support.gateway_process import GatewayProcess, run_gateway_process
 from support.listening import on_loopback
 from support.servers import Server
+from support.tls import NO_TLS
 
 EACH = 1000
 """Connections of each address: two of them hold all places there are."""
@@ -81,7 +82,7 @@ async def test_two_addresses_that_read_nothing_shut_nobody_out(gateway: GatewayP
 
 
 async def test_the_description_of_the_api_costs_nothing_to_ask_for(gateway: GatewayProcess) -> None:
-    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=gateway.url, trust_env=False, verify=NO_TLS) as http:
         asked = await http.get("/openapi.json")
         again = await http.get("/openapi.json", headers={"If-None-Match": asked.headers["ETag"]})
         assert (asked.status_code, asked.json()["openapi"][:2], again.status_code) == (200, "3.", 304)

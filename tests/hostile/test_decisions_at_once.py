@@ -19,6 +19,7 @@ import websockets
 from support.gateway_process import GatewayProcess, run_gateway_process
 from support.model_server import Answer, Call, ModelServer
 from support.servers import Server
+from support.tls import NO_TLS
 
 SEEDS = 6
 AT_ONCE = 10
@@ -99,7 +100,7 @@ async def person(gateways: list[GatewayProcess]) -> AsyncGenerator[Person]:
     async with AsyncExitStack() as stack:
         clients = [
             await stack.enter_async_context(
-                httpx.AsyncClient(base_url=f"{gateway.url}/api", timeout=WAIT_S, limits=LIMITS)
+                httpx.AsyncClient(base_url=f"{gateway.url}/api", timeout=WAIT_S, limits=LIMITS, verify=NO_TLS)
             )
             for gateway in gateways
         ]

@@ -12,6 +12,7 @@ from support.bare import connect, ended
 from support.gateway_process import GatewayProcess, run_gateway_process
 from support.servers import Server
 from support.stack import Stack
+from support.tls import NO_TLS
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ async def test_with_passwords_addresses_and_named_hosts_are_served_and_no_others
 
 
 async def test_what_is_refused_says_what_to_do(gateway: GatewayProcess) -> None:
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, verify=NO_TLS) as http:
         answer = await http.get(f"{gateway.url}/api/auth/status", headers={"Host": "evil.example"})
         told = answer.json()
         assert (answer.status_code, told["code"]) == (403, "host_forbidden")

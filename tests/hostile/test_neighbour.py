@@ -21,6 +21,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 from support.servers import find_binary, free_port, run_server
 from support.stack import Stack, run_stack, start_stack
 from support.stream_load import mongo_uri_of
+from support.tls import NO_TLS
 
 Client = pymongo.MongoClient[dict[str, Any]]
 OPEN = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics")}
@@ -80,14 +81,14 @@ def test_redis_answers_nobody_without_its_password(stack: Stack) -> None:
 @pytest.mark.parametrize("token", ["", "Bearer", "Bearer guessed", "Basic Z3Vlc3NlZA=="])
 def test_the_manager_answers_nobody_without_its_token(stack: Stack, token: str) -> None:
     manager = f"http://127.0.0.1:{ports_of(stack.data_dir)['manager']}"
-    described = httpx.get(f"{manager}/openapi.json", trust_env=False).raise_for_status().json()
+    described = httpx.get(f"{manager}/openapi.json", trust_env=False, verify=NO_TLS).raise_for_status().json()
     routes = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
     assert len(routes) > len(OPEN), "it has others"
     assert routes >= OPEN
     headers = {"Authorization": token} if token else {}
     for method, path in sorted(routes - OPEN):
         named = re.sub(r"\{\w+\}", "1", path)
-        answer = httpx.request(method, manager + named, headers=headers, trust_env=False)
+        answer = httpx.request(method, manager + named, headers=headers, trust_env=False, verify=NO_TLS)
         assert answer.status_code == 401, (method, path)
 
 

@@ -25,6 +25,7 @@ from support.intruder import Intruder, enter_through
 from support.reach import OUTSIDE, PORT, PRIVATE, Target, addresses_of_host, answered, listening_host, outside, targets
 from support.sandboxes import sandbox_image, why_no_docker
 from support.stack import wait_until
+from support.tls import NO_TLS
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.asyncio(loop_scope="module")]
 
@@ -141,7 +142,9 @@ async def scene(host_port: int, compose_stack: ComposeStack) -> AsyncGenerator[S
     manager = [one for one in addresses_of(compose_stack.container_of("sandbox-manager")) if accepts(one, 8100)]
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(
-            httpx.AsyncClient(base_url=f"http://{manager[0]}:8100", headers=headers, timeout=90, trust_env=False)
+            httpx.AsyncClient(
+                base_url=f"http://{manager[0]}:8100", headers=headers, timeout=90, trust_env=False, verify=NO_TLS
+            )
         )
         own, other = [
             await stack.enter_async_context(enter_through(client, f"{name}-{secrets.token_hex(4)}", "intruder"))

@@ -13,6 +13,7 @@ import pytest
 from support.bare import ended, honest_client
 from support.compose_stack import ComposeStack
 from support.stack import wait_until
+from support.tls import NO_TLS
 
 HEAD_S = 10.0
 GET = b"GET /api/auth/status HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -76,7 +77,7 @@ async def test_half_requests_and_half_a_body_end_and_shut_nobody_out(compose_sta
 
 
 async def test_a_strange_name_stays_strange_behind_nginx(compose_stack: ComposeStack) -> None:
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, verify=NO_TLS) as http:
         for url in (compose_stack.base_url, compose_stack.api_url):
             strange = {"Host": "evil.example", "X-Forwarded-Host": "localhost", "Forwarded": "host=localhost"}
             refused = await http.get(f"{url}/api/auth/status", headers=strange)
@@ -85,7 +86,7 @@ async def test_a_strange_name_stays_strange_behind_nginx(compose_stack: ComposeS
 
 
 async def test_a_forwarded_address_a_client_makes_up_counts_for_nothing(compose_stack: ComposeStack) -> None:
-    async with httpx.AsyncClient(trust_env=False, base_url=compose_stack.api_url, timeout=60) as http:
+    async with httpx.AsyncClient(trust_env=False, base_url=compose_stack.api_url, timeout=60, verify=NO_TLS) as http:
         told: list[int] = []
         # The minute that is counted may end in the middle: two of them let no more than 20 pass.
         while 429 not in told and len(told) < 21:

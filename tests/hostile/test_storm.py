@@ -34,6 +34,7 @@ from support.run_report import tell
 from support.sandboxes import SCOPES, client_at, run_through
 from support.servers import free_port
 from support.sources import python_path
+from support.tls import NO_TLS
 
 HOSTILE = 20
 TURNED = 5
@@ -121,7 +122,11 @@ async def enter(fleet: Fleet, tenant: ApiClient) -> tuple[str, httpx.AsyncClient
     user_id = (await tenant.json("GET", "/auth/me"))["id"]
     token = fleet["manager-1"].environ["SANDBOX_MANAGER_TOKEN"]
     async with httpx.AsyncClient(
-        base_url=fleet["manager-1"].url, headers={"Authorization": f"Bearer {token}"}, timeout=120, trust_env=False
+        base_url=fleet["manager-1"].url,
+        headers={"Authorization": f"Bearer {token}"},
+        timeout=120,
+        trust_env=False,
+        verify=NO_TLS,
     ) as manager:
         made = await manager.post("/sandboxes", json={"session_id": session_id, "user_id": user_id})
         sandbox = made.raise_for_status().json()
@@ -198,7 +203,9 @@ async def half_requests(url: str) -> None:
 
 def sweeps(fleet: Fleet) -> dict[str, float]:
     """How many sweeps there were, failed, and took longer than 10 s, which is within the usual pause between two."""
-    told = httpx.get(f"{fleet['manager-1'].url}/metrics", headers=_metrics(fleet), trust_env=False, timeout=30).text
+    told = httpx.get(
+        f"{fleet['manager-1'].url}/metrics", headers=_metrics(fleet), trust_env=False, timeout=30, verify=NO_TLS
+    ).text
     runs = {
         found[0]: float(found[1])
         for found in re.findall(r'sandbox_reconcile_runs_total{.*outcome="(\w+)".*} (\S+)', told)

@@ -11,6 +11,8 @@ from typing import Any
 
 import httpx
 
+from support.tls import NO_TLS
+
 Json = dict[str, Any]
 
 
@@ -22,7 +24,9 @@ class ApiClient:
         self.base_url = base_url
         self.token = token
         self._opened: list[str] = []
-        self.http = httpx.AsyncClient(base_url=f"{base_url}/api", headers=headers, timeout=60, trust_env=False)
+        self.http = httpx.AsyncClient(
+            base_url=f"{base_url}/api", headers=headers, timeout=60, trust_env=False, verify=NO_TLS
+        )
 
     async def __aenter__(self) -> ApiClient:
         return self

@@ -30,6 +30,7 @@ from support.fleet_member import Member
 from support.forge import Forge
 from support.servers import find_binary, free_port
 from support.sources import python_path
+from support.tls import NO_TLS
 
 ROOT = Path(__file__).resolve().parents[2]
 _KEPT = ("PATH", "HOME", "LANG", "DOCKER_HOST", "SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -229,7 +230,9 @@ def _plan(
 
 def _is_ready(port: int) -> bool:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5, trust_env=False).status_code == 200
+        return (
+            httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5, trust_env=False, verify=NO_TLS).status_code == 200
+        )
     except httpx.HTTPError:
         return False
 

@@ -53,6 +53,7 @@ from backend_api.infrastructure.skills.library import read_library
 from backend_api.interfaces.http.use_cases import UseCases, WebOptions
 from support.backend_stores import redis_channels
 from support.listening import on_loopback
+from support.tls import NO_TLS
 from support.user_settings import settings_parts
 
 SECRET = "k9" * 24
@@ -164,7 +165,7 @@ async def run_gateway(
         async with (
             _application(wire, options) as app,
             on_loopback(server_for(app, graceful_s=1, trusted_proxies=trusted_proxies)) as url,
-            httpx.AsyncClient(base_url=url, timeout=10) as client,
+            httpx.AsyncClient(base_url=url, timeout=10, verify=NO_TLS) as client,
         ):
             yield Gateway(
                 url=url,

@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from support.servers import Server, end_process, free_port
+from support.tls import NO_TLS
 
 START_S = 60.0
 PROGRAM = "backend_api.bootstrap"
@@ -88,7 +89,7 @@ def _until_ready(gateway: GatewayProcess, started: subprocess.Popen[bytes]) -> N
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline and started.poll() is None:
         try:
-            if httpx.get(f"{gateway.url}/readyz", trust_env=False).status_code == 200:
+            if httpx.get(f"{gateway.url}/readyz", trust_env=False, verify=NO_TLS).status_code == 200:
                 return
         except httpx.TransportError:
             time.sleep(0.1)

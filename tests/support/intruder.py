@@ -20,6 +20,7 @@ import pytest
 
 from support.sandboxes import SCOPES, client_at, run_through
 from support.stack import Stack
+from support.tls import NO_TLS
 
 START_MS = 60_000
 INSIST_S = 90.0
@@ -79,7 +80,7 @@ def manager_client(stack: Stack) -> httpx.AsyncClient:
     token = json.loads((stack.data_dir / "secrets.json").read_text())["manager_token"]
     headers = {"Authorization": f"Bearer {token}"}
     return httpx.AsyncClient(
-        base_url=f"http://127.0.0.1:{ports['manager']}", headers=headers, timeout=90, trust_env=False
+        base_url=f"http://127.0.0.1:{ports['manager']}", headers=headers, timeout=90, trust_env=False, verify=NO_TLS
     )
 
 

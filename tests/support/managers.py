@@ -20,6 +20,7 @@ from sandbox_manager.infrastructure.runtimes.process.processes import kill_marke
 from support.sandboxes import ROOT, client_at, run_through, sandbox_image
 from support.servers import Server, free_port
 from support.sources import python_path
+from support.tls import NO_TLS
 
 TOKEN = "t" * 40
 UP_S = 60.0
@@ -43,7 +44,9 @@ class Manager:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         url = f"http://127.0.0.1:{self.port}"
         try:
-            async with httpx.AsyncClient(base_url=url, headers=headers, timeout=70, trust_env=False) as client:
+            async with httpx.AsyncClient(
+                base_url=url, headers=headers, timeout=70, trust_env=False, verify=NO_TLS
+            ) as client:
                 await self._up(client)
                 yield client
         finally:

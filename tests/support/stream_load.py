@@ -29,6 +29,7 @@ from backend_api.domain.identity.entity import UserId
 from backend_api.infrastructure.mongo.database import Client
 from backend_api.infrastructure.mongo.run_ledger import MongoRunLedger
 from local_stack.services import mongo_uri
+from support.tls import NO_TLS
 
 LOCAL = UserId("local")
 EVENTS_A_RUN = 40
@@ -52,7 +53,7 @@ class Cost:
 
 async def fresh_sessions(base_url: str, count: int) -> list[str]:
     """Of the local user."""
-    async with httpx.AsyncClient(base_url=base_url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=base_url, timeout=30, verify=NO_TLS) as client:
         return [str((await client.post("/api/sessions", json={})).json()["id"]) for _ in range(count)]
 
 
@@ -139,7 +140,7 @@ async def _one_run(ledger: MongoRunLedger, session_id: SessionId) -> int:
 async def state_times(base_url: str, session_id: str, times: int) -> list[float]:
     """Milliseconds to the whole state of a session."""
     found: list[float] = []
-    async with httpx.AsyncClient(base_url=base_url, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=base_url, timeout=30, verify=NO_TLS) as client:
         for _ in range(times):
             began = time.perf_counter()
             answer = await client.get(f"/api/sessions/{session_id}/state")
@@ -165,7 +166,7 @@ async def whole_resume_s(base_url: str, session_id: str, after: int, last: int) 
     began = time.perf_counter()
     expected = after
     async with (
-        httpx.AsyncClient(base_url=base_url, timeout=30) as client,
+        httpx.AsyncClient(base_url=base_url, timeout=30, verify=NO_TLS) as client,
         client.stream("GET", f"/api/sessions/{session_id}/events?after={after}") as answer,
     ):
         async for line in answer.aiter_lines():

@@ -17,6 +17,7 @@ import pytest
 
 from support.compose_stack import ComposeStack, docker, run_compose_stack
 from support.stack import ROOT
+from support.tls import NO_TLS
 
 # A project goes up and down again in some tests, which takes 40 s on a busy machine, and thrice that on a slow one.
 pytestmark = pytest.mark.timeout(480)
@@ -32,7 +33,7 @@ def inspected(container: str) -> Json:
 @contextmanager
 def api_of(stack: ComposeStack) -> Iterator[httpx.Client]:
     """A client of a person who has just registered."""
-    with httpx.Client(base_url=f"{stack.base_url}/api", timeout=90, trust_env=False) as client:
+    with httpx.Client(base_url=f"{stack.base_url}/api", timeout=90, trust_env=False, verify=NO_TLS) as client:
         person = {"username": f"u{secrets.token_hex(5)}", "password": secrets.token_hex(12)}
         registered = client.post("/auth/register", json=person)
         assert registered.status_code == 201, registered.text
@@ -95,12 +96,12 @@ def test_every_service_runs_with_the_least_it_needs(compose_stack: ComposeStack)
 
 
 def test_page_and_documentation_are_served(compose_stack: ComposeStack) -> None:
-    page = httpx.get(compose_stack.base_url, trust_env=False)
+    page = httpx.get(compose_stack.base_url, trust_env=False, verify=NO_TLS)
     assert page.status_code == 200
     assert "<div id=" in page.text
     assert "default-src 'self'" in page.headers["content-security-policy"]
-    assert httpx.get(f"{compose_stack.api_url}/docs", trust_env=False).status_code == 200
-    assert httpx.get(f"{compose_stack.api_url}/metrics", trust_env=False).status_code == 404
+    assert httpx.get(f"{compose_stack.api_url}/docs", trust_env=False, verify=NO_TLS).status_code == 200
+    assert httpx.get(f"{compose_stack.api_url}/metrics", trust_env=False, verify=NO_TLS).status_code == 404
 
 
 def test_the_tour_goes_through_the_proxy_to_its_end(compose_stack: ComposeStack) -> None:

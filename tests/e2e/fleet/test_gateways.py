@@ -11,6 +11,7 @@ import httpx
 
 from support.api_client import ApiClient, register
 from support.fleet import Shape, run_fleet
+from support.tls import NO_TLS
 
 Json = dict[str, Any]
 _SETTINGS = {"LLM_PROVIDER": "demo", "DEMO_DELAY_MS": "20", "SANDBOX_DESKTOP": "false"}
@@ -51,7 +52,7 @@ async def _all(api: ApiClient, session: str) -> list[Json]:
 
 
 async def _refused(url: str) -> None:
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, verify=NO_TLS) as http:
         try:
             await http.get(f"{url}/healthz")
         except httpx.ConnectError:

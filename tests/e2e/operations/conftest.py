@@ -18,6 +18,7 @@ from support.api_client import ApiClient
 from support.fleet import Fleet, Shape, run_fleet
 from support.model_server import Answer, Call, ModelServer
 from support.otlp import Collector, otlp_collector
+from support.tls import NO_TLS
 
 Line = dict[str, Any]
 REQUEST_ID = "conversation-0001"
@@ -78,7 +79,7 @@ async def _converse(fleet: Fleet, model: ModelServer, collector: Collector) -> W
     call = Call(name="shell_exec", arguments=json.dumps({"command": COMMAND}))
     model.answer(Answer(texts=("I run it.",), calls=(call,)), Answer(texts=("It is done.",)))
     gateway, worker, manager = fleet["gateway-1"], fleet["worker-1"], fleet["manager-1"]
-    async with httpx.AsyncClient(timeout=30, trust_env=False) as http:
+    async with httpx.AsyncClient(timeout=30, trust_env=False, verify=NO_TLS) as http:
         account = (
             await http.post(f"{gateway.url}/api/auth/register", json={"username": "canary", "password": PASSWORD})
         ).json()

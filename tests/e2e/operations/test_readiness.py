@@ -9,6 +9,8 @@ import time
 import httpx
 import pytest
 
+from support.tls import NO_TLS
+
 from .conftest import Watched, until
 
 pytestmark = pytest.mark.asyncio(loop_scope="package")
@@ -20,7 +22,7 @@ BOUND_S = 12.0
 async def test_a_frozen_database_is_named_in_bounded_time(watched: Watched) -> None:
     fleet = watched.fleet
     members = [(fleet["gateway-1"], "mongodb"), (fleet["worker-1"], "mongodb"), (fleet["manager-1"], "mongo")]
-    async with httpx.AsyncClient(timeout=30, trust_env=False) as http:
+    async with httpx.AsyncClient(timeout=30, trust_env=False, verify=NO_TLS) as http:
         os.kill(fleet["mongod"].pid, signal.SIGSTOP)
         try:
             for member, database in members:

@@ -11,12 +11,13 @@ import pytest
 
 from support.api_client import ApiClient
 from support.stack import Stack
+from support.tls import NO_TLS
 
 Json = dict[str, Any]
 
 
 async def wait_until_ready(stack: Stack, *, timeout_s: float = 30) -> None:
-    async with asyncio.timeout(timeout_s), httpx.AsyncClient(trust_env=False) as http:
+    async with asyncio.timeout(timeout_s), httpx.AsyncClient(trust_env=False, verify=NO_TLS) as http:
         while True:
             try:
                 if (await http.get(f"{stack.base_url}/readyz")).status_code == 200:

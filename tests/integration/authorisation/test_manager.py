@@ -15,6 +15,7 @@ from sandbox_manager.interfaces.http.use_cases import UseCases
 from support.listening_manager import listening_manager
 from support.route_rules import MANAGER, Kind, routes_behind, routes_of, without_rule
 from support.servers import Server
+from support.tls import NO_TLS
 
 SERVICE_TOKEN = "k7" * 20
 ASKS = [name for name, rule in MANAGER.items() if rule.kind is Kind.SERVICE]
@@ -49,7 +50,7 @@ async def client(
 
     async with (
         listening_manager(mongo_server.uri, mongo_database_name) as url,
-        httpx.AsyncClient(base_url=url, timeout=30) as made,
+        httpx.AsyncClient(base_url=url, timeout=30, verify=NO_TLS) as made,
     ):
         yield made
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import httpx
 
+from support.tls import NO_TLS
+
 _QUIET_S = 10.0
 
 
@@ -35,7 +37,7 @@ class Reader:
 
     async def run(self) -> None:
         """Until cancelled: connect anywhere, read for a while, leave without a word."""
-        async with httpx.AsyncClient(trust_env=False, timeout=httpx.Timeout(5.0, read=_QUIET_S)) as http:
+        async with httpx.AsyncClient(trust_env=False, timeout=httpx.Timeout(5.0, read=_QUIET_S), verify=NO_TLS) as http:
             while True:
                 try:
                     async with asyncio.timeout(self.chance.uniform(0.3, 15.0)):

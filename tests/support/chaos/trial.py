@@ -20,6 +20,7 @@ from support.chaos.reader import Reader
 from support.chaos.sandboxes import sandboxes_of
 from support.chaos.verdict import Evidence, Verdict
 from support.fleet import Fleet
+from support.tls import NO_TLS
 
 READERS = 3
 WORK_S = 1500.0
@@ -43,7 +44,9 @@ class Trial:
     statuses: Counter[str] = field(default_factory=Counter[str])
     seconds: float = 0.0
     _tokens: list[str] = field(default_factory=list[str])
-    _http: httpx.AsyncClient = field(default_factory=lambda: httpx.AsyncClient(trust_env=False, timeout=15.0))
+    _http: httpx.AsyncClient = field(
+        default_factory=lambda: httpx.AsyncClient(trust_env=False, timeout=15.0, verify=NO_TLS)
+    )
     _beside: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
     _work: asyncio.Task[None] | None = None
 

@@ -12,6 +12,7 @@ import pytest
 from support.model_rules import refusal_of
 from support.model_seals import Form, blocks_of, sealed
 from support.model_server import Answer, ModelServer
+from support.tls import NO_TLS
 
 Json = dict[str, Any]
 Change = Callable[[Json], object]
@@ -175,7 +176,7 @@ def test_names_of_tools_have_at_most_64_plain_characters(form: Form, name: str) 
 
 @pytest.mark.parametrize("form", list(BODIES))
 async def test_a_refusal_has_the_providers_form_and_uses_up_no_answer(form: Form) -> None:
-    async with ModelServer() as server, httpx.AsyncClient(base_url=server.url) as client:
+    async with ModelServer() as server, httpx.AsyncClient(base_url=server.url, verify=NO_TLS) as client:
         server.answer(Answer(texts=("Here.",)))
         body = BODIES[form]()
         refused = await client.post(PATHS[form], json={**body, "tools": body["tools"] * 2})

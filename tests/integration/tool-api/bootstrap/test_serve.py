@@ -16,6 +16,7 @@ import pytest
 
 from contracts.sandboxes import UNCLAIMED
 from support.endpoint import KeyPair, await_true, endpoint_environment, processes_with, running_endpoint
+from support.tls import NO_TLS
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_an_endpoint_on_a_port_answers(tmp_path: Path) -> None:
         assert process.stdout is not None
         try:
             assert process.stdout.readline() == "tool-api: ready desktop=no\n"
-            assert httpx.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
+            assert httpx.get(f"http://127.0.0.1:{port}/healthz", verify=NO_TLS).status_code == 200
         finally:
             process.terminate()
             process.wait(30)

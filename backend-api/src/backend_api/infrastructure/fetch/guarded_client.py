@@ -18,6 +18,7 @@ from backend_api.infrastructure.fetch.guarded_network import AddressGuard, Guard
 from backend_api.infrastructure.fetch.resolver import Resolve, SystemResolver
 from backend_api.infrastructure.fetch.rules import FetchRules
 from backend_api.infrastructure.fetch.transport import PoolTransport
+from backend_api.infrastructure.tls import trusted_certificates
 
 MOST_REDIRECTS = 5
 CONNECT_S = 5.0
@@ -108,7 +109,7 @@ async def guarded_client(
     """With a `proxy` it is that which resolves names, and has to refuse private addresses."""
     system = SystemResolver()
     pool = httpcore.AsyncConnectionPool(
-        ssl_context=certificates or httpx.create_ssl_context(),
+        ssl_context=certificates or trusted_certificates(),
         max_connections=AT_ONCE,
         max_keepalive_connections=0,
         network_backend=network if proxy else GuardedNetwork(AddressGuard(rules, resolve or system), network),

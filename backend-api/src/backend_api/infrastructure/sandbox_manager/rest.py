@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from backend_api.domain.sandbox.errors import SandboxLimitError, SandboxUnavailableError
 from backend_api.infrastructure.context_headers import add_context_headers
+from backend_api.infrastructure.tls import trusted_certificates
 from contracts.errors import Problem
 
 LONG_POLL_MS = 10_000
@@ -32,6 +33,7 @@ def manager_http(url: str, token: str) -> httpx.AsyncClient:
         headers={"Authorization": f"Bearer {token}"},
         timeout=httpx.Timeout(LONG_POLL_MS / 1000 + 20.0, connect=5.0),
         trust_env=False,
+        verify=trusted_certificates(),
         event_hooks={"request": [add_context_headers]},
     )
 

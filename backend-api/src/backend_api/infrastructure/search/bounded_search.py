@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from backend_api.infrastructure.search.provider import SearchUnavailableError
+from backend_api.infrastructure.tls import trusted_certificates
 
 DEADLINE_S = 15.0
 """For a whole answer, redirects included."""
@@ -25,6 +26,7 @@ def search_http() -> httpx.AsyncClient:
         timeout=httpx.Timeout(DEADLINE_S, connect=5.0),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
         follow_redirects=False,
+        verify=trusted_certificates(),
     )
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import secrets
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
+from argon2.low_level import ARGON2_VERSION
 
 _AT_ONCE = 4
 
@@ -16,7 +19,7 @@ class Argon2Passwords:
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
         self._hasher = hasher or PasswordHasher()
         self._slots = asyncio.Semaphore(_AT_ONCE)
-        self._nobody = self._hasher.hash("nobody has this password")
+        self._nobody = _random_hash(self._hasher)
 
     async def hash(self, password: str) -> str:
         """In PHC form, with its own salt."""
@@ -34,3 +37,13 @@ class Argon2Passwords:
             return self._hasher.verify(password_hash, password)
         except (VerificationError, InvalidHashError):
             return False
+
+
+def _random_hash(hasher: PasswordHasher) -> str:
+    """A hash in PHC form that takes as long to check as a real one, and nothing to make: no password has it."""
+    cost = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
+    salt, digest = (
+        base64.b64encode(secrets.token_bytes(length)).decode().rstrip("=")
+        for length in (hasher.salt_len, hasher.hash_len)
+    )
+    return f"$argon2{hasher.type.name.lower()}$v={ARGON2_VERSION}${cost}${salt}${digest}"
