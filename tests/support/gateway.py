@@ -57,6 +57,7 @@ from support.tls import NO_TLS
 from support.user_settings import settings_parts
 
 SECRET = "k9" * 24
+LIBRARY = read_library()
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 """A hash at its real cost, of which each test makes several, is most of what a test of a route needs."""
 MODEL = ModelInfo(id="demo", label="Demo model", provider="demo", is_demo=True, is_default=True)
@@ -143,7 +144,7 @@ async def run_gateway(
             screens=MemoryScreens(),
             tickets=RedisTickets(redis),
             links=JwtFileLinks(SECRET, algorithm="HS256"),
-            own_skills=OwnSkills(MongoSkillStore(database), read_library()),
+            own_skills=OwnSkills(MongoSkillStore(database), LIBRARY),
             own=own,
             memories=ChangeMemories(store=MongoMemories(), mask=Mask(), open_settings=own.open_settings),
             tools=(TOOL,),
