@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 from service_kit.failures import (
     ConflictError,
     ForbiddenError,
@@ -12,6 +14,7 @@ from service_kit.failures import (
 )
 
 __all__ = [
+    "ENVIRONMENT_FAULTS",
     "ClaimedError",
     "ConflictError",
     "DiskFullError",
@@ -23,6 +26,10 @@ __all__ = [
     "TooLargeError",
     "UnauthenticatedError",
 ]
+
+
+ENVIRONMENT_FAULTS = frozenset({errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Of an `OSError`: the machine is at fault, and not the path that somebody named."""
 
 
 class ScopeMissingError(ForbiddenError):

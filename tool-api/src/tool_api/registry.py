@@ -12,6 +12,8 @@ from tool_api.tools.browser.driver import BrowserDriver
 from tool_api.tools.browser.tab_controller import Restart
 from tool_api.tools.browser.tabs import Tabs
 from tool_api.tools.browser.tools import browser_tools
+from tool_api.tools.documents.controller import DocumentController, NotMadeError
+from tool_api.tools.documents.tools import document_tools
 from tool_api.tools.files.controller import FileController
 from tool_api.tools.files.tools import file_tools
 from tool_api.tools.shell.controller import ShellController
@@ -22,7 +24,13 @@ from tool_api.workspace import Workspace
 
 
 def tool_table(
-    *, shells: ShellController, files: FileController, browser: BrowserDriver, workspace: Workspace, restart: Restart
+    *,
+    shells: ShellController,
+    files: FileController,
+    documents: DocumentController,
+    browser: BrowserDriver,
+    workspace: Workspace,
+    restart: Restart,
 ) -> Mapping[str, AnyTool]:
     """All tools by name; `restart` starts the browser anew.
 
@@ -32,6 +40,7 @@ def tool_table(
     tools = (
         *shell_tools(shells),
         *file_tools(files),
+        *document_tools(documents),
         *browser_tools(browser, workspace, restart),
     )
     table = {tool.name: tool for tool in tools}
@@ -42,14 +51,26 @@ def tool_table(
 
 def idle_tool_table() -> Mapping[str, AnyTool]:
     """The same table over parts nobody started: good for its specifications only."""
-    root = Path("/")
+    root, programs = Path("/"), DocumentPrograms()
     return tool_table(
         shells=ShellController(shells=Shells(root), default_timeout_s=60, allowed=frozenset()),
-        files=FileController(workspace=Workspace(root), documents=DocumentReader(DocumentPrograms())),
+        files=FileController(workspace=Workspace(root), documents=DocumentReader(programs)),
+        documents=DocumentController(
+            workspace=Workspace(root), programs=programs, printer=_NoPrinter(), room=_nothing_asked
+        ),
         browser=BrowserDriver(Tabs(_no_browser, Downloads(Workspace(root), _any_room)), lambda: False),
         workspace=Workspace(root),
         restart=_nothing,
     )
+
+
+class _NoPrinter:
+    async def print_page(self, page: str, within_s: float) -> bytes:
+        raise NotMadeError("Nothing is started.")
+
+
+async def _nothing_asked(_: int) -> None:
+    return
 
 
 async def _no_browser(_: float) -> None:

@@ -129,4 +129,11 @@ describe('ToolCardView', () => {
     await userEvent.click(screen.getByRole('button', { name: /brand_new/ }))
     expect(screen.getByText(/"colour": "green"/)).toBeTruthy()
   })
+  it('shows what was printed as a PDF by its file and its text', async () => {
+    const display = { type: 'document', path: 'out/q3.pdf', title: 'Q3', url: null } as const
+    show({ name: 'save_to_pdf', arguments: { text: '# Q3', file_name: 'out/q3' }, outcome: 'succeeded', display })
+    await userEvent.click(screen.getByRole('button', { name: /Printed out\/q3/ }))
+    expect(screen.getByText('out/q3.pdf')).toBeTruthy()
+    expect(screen.getByText('# Q3')).toBeTruthy()
+  })
 })

@@ -76,7 +76,7 @@ const displayed: Readonly<Record<Display['type'], ToolView>> = {
     names: /^(save_to|document|report)/,
     icon: FileText,
     component: FileView,
-    target: argument('path', 'title'),
+    target: argument('path', 'file_name', 'title'),
   },
 }
 /** Of tools whose results are text alone. */

@@ -12,6 +12,7 @@ from tool_api.access import Access
 from tool_api.activity import Activity
 from tool_api.bootstrap.settings import Settings
 from tool_api.calls import Calls
+from tool_api.desktop.printer import HeadlessPrinter
 from tool_api.desktop.settings import DesktopSettings
 from tool_api.desktop.supervisor import Desktop
 from tool_api.documents.programs import DocumentPrograms
@@ -25,6 +26,7 @@ from tool_api.skills.folders import SKILLS
 from tool_api.tools.browser.downloads import Downloads
 from tool_api.tools.browser.driver import BrowserDriver
 from tool_api.tools.browser.tabs import Tabs
+from tool_api.tools.documents.controller import DocumentController
 from tool_api.tools.files.controller import FileController
 from tool_api.tools.shell.controller import ShellController
 from tool_api.tools.shell.shells import Shells
@@ -41,8 +43,9 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
     """All parts, started; at the end the calls are cancelled first, then shells and desktop end with all they run."""
     async with AsyncExitStack() as stack:
         desktop = None
+        desktop_settings = DesktopSettings(workspace=settings.workspace)
         if settings.sandbox_desktop:
-            desktop = await stack.enter_async_context(Desktop(DesktopSettings(workspace=settings.workspace)))
+            desktop = await stack.enter_async_context(Desktop(desktop_settings))
         workspace = Workspace(settings.workspace)
         disk = DiskWatch(settings.workspace, settings.sandbox_disk_bytes, settings.sandbox_max_files)
         address = desktop.cdp_address if desktop is not None else _no_browser
@@ -52,6 +55,7 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             Shells(settings.workspace, display=lambda: desktop.display if desktop is not None else None)
         )
         calls = await stack.enter_async_context(Calls(partial(instructions_for, workspace)))
+        programs = DocumentPrograms()
         tools = tool_table(
             shells=ShellController(
                 shells=shells,
@@ -64,7 +68,13 @@ async def open_services(settings: Settings) -> AsyncGenerator[Services]:
             restart=desktop.restart_browser if desktop is not None else _nothing,
             files=FileController(
                 workspace=Workspace(settings.workspace, TEMPORARY, SKILLS),
-                documents=DocumentReader(DocumentPrograms()),
+                documents=DocumentReader(programs),
+                room=disk.demand,
+            ),
+            documents=DocumentController(
+                workspace=workspace,
+                programs=programs,
+                printer=HeadlessPrinter(desktop_settings),
                 room=disk.demand,
             ),
         )

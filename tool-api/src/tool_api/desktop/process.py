@@ -8,12 +8,13 @@ import signal
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from tool_api.desktop.settings import DesktopSettings
 
 TAIL_LINES = 20
 LINE_LIMIT = 64 * 1024
+_T = TypeVar("_T")
 
 
 class StartFailedError(Exception):
@@ -40,7 +41,7 @@ class Program:
         self._waiting = (pick, found)
         return await self.before_end(found, timeout_s)
 
-    async def before_end(self, sign: asyncio.Future[str], timeout_s: float) -> str:
+    async def before_end(self, sign: asyncio.Future[_T], timeout_s: float) -> _T:
         """The sign's result, unless the program ends or the time is over first. Raises `StartFailedError`."""
         ended = asyncio.ensure_future(self._process.wait())
         try:

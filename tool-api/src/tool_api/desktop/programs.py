@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from tool_api.own_programs import find_program
 BROWSERS = ("chromium", "google-chrome-stable", "google-chrome", "chrome")
 OPENBOX_SETTINGS = Path(__file__).with_name("openbox.xml")
 WINDOW_MANAGER_READY = "window-manager-ready"
+_CDP_ADDRESS = re.compile(r"DevTools listening on (ws://\S+)")
 QUIET_FLAGS = (
     "--no-first-run",
     "--no-default-browser-check",
@@ -106,6 +108,28 @@ def browser_command(path: str, settings: DesktopSettings) -> list[str]:
         f"--window-size={settings.width},{settings.height}",
         settings.start_page,
     ]
+
+
+def printing_command(path: str, profile: Path) -> list[str]:
+    """Chrome without a window, which finds no address whatever it is asked for."""
+    return [
+        path,
+        "--headless",
+        f"--user-data-dir={profile}",
+        "--remote-debugging-port=0",
+        *QUIET_FLAGS,
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-extensions",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--no-proxy-server",
+        "about:blank",
+    ]
+
+
+def cdp_address(line: str) -> str | None:
+    """Where a Chrome that says this line is controlled."""
+    return found.group(1) if (found := _CDP_ADDRESS.search(line)) else None
 
 
 def environment(settings: DesktopSettings, display: str | None = None) -> dict[str, str]:

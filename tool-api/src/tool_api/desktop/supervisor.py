@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -21,7 +20,6 @@ logger = logging.getLogger(__name__)
 
 XVNC, WINDOW_MANAGER, BROWSER = "xvnc", "window_manager", "browser"
 RFB_GREETING = b"RFB "
-CDP_ADDRESS = re.compile(r"DevTools listening on (ws://\S+)")
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 10.0
 STEADY_AFTER_S = 10.0
@@ -232,7 +230,7 @@ class Desktop:
             left.unlink(missing_ok=True)
         environment = programs.environment(settings, self._display)
         async with self._running(BROWSER, programs.browser_command(path, settings), environment) as program:
-            self._cdp = await program.said(_cdp_address, settings.start_timeout_s)
+            self._cdp = await program.said(programs.cdp_address, settings.start_timeout_s)
             self._chrome = program
             try:
                 await ready(program)
@@ -270,10 +268,6 @@ async def _nothing(_: Program) -> None:
 
 def _window_manager_ready(line: str) -> str | None:
     return line if programs.WINDOW_MANAGER_READY in line else None
-
-
-def _cdp_address(line: str) -> str | None:
-    return found.group(1) if (found := CDP_ADDRESS.search(line)) else None
 
 
 @asynccontextmanager

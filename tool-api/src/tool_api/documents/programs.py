@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,21 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _SOURCES = str(Path(tool_api.__file__).parent.parent)
 # Alone by its path it would not find our packages, as it is started without our environment.
 _START = (
-    "import sys; sys.path.append(sys.argv.pop(1)); import importlib; importlib.import_module(sys.argv.pop(1)).main()"
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); import importlib; importlib.import_module(sys.argv.pop(1)).main()"
 )
+
+
+@contextmanager
+def in_memory(data: bytes) -> Generator[int]:
+    """A descriptor of what these bytes are, which stands in no folder."""
+    fd = os.memfd_create("document", os.MFD_CLOEXEC)
+    try:
+        with open(fd, "wb", closefd=False) as file:
+            file.write(data)
+        os.lseek(fd, 0, os.SEEK_SET)
+        yield fd
+    finally:
+        os.close(fd)
 
 
 class ProgramFailedError(Exception):

@@ -9,7 +9,6 @@ from typing import Any
 import pypdfium2
 
 from tool_api.documents.parts import RefusedDocumentError
-from tool_api.documents.radicals import PLAIN
 
 _NO_TEXT = "[no text on this page; if it is a scan, open the file in the browser and look at it]"
 _NOT_SHOWN = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -36,7 +35,7 @@ class PdfDocument:
             return
         finally:
             page.close()
-        text = _NOT_SHOWN.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).translate(PLAIN)
+        text = _NOT_SHOWN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
         yield from text.splitlines() if text.strip() else [_NO_TEXT]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 
 from contracts.tools import DiffDisplay, FileDisplay, ToolResult
 from tool_api.documents.reader import DocumentReader
-from tool_api.errors import DiskFullError, PathForbiddenError
+from tool_api.errors import ENVIRONMENT_FAULTS, DiskFullError, PathForbiddenError
 from tool_api.tools.files import folders, search, text
 from tool_api.tools.files.reading import read_file
 from tool_api.tools.files.types import (
@@ -31,7 +30,6 @@ from tool_api.workspace import Workspace
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 _Handler = Callable[["FileController", CallContext, ArgumentsT], Awaitable[ToolResult]]
 Room = Callable[[int], Awaitable[None]]
-_ENVIRONMENT_FAULTS = frozenset({errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
 def _explained(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
@@ -48,7 +46,7 @@ def _explained(handler: _Handler[ArgumentsT]) -> _Handler[ArgumentsT]:
         except text.NotTextError as error:
             return failed(str(error))
         except OSError as error:
-            if error.errno in _ENVIRONMENT_FAULTS:
+            if error.errno in ENVIRONMENT_FAULTS:
                 raise
             reason = error.strerror or str(error)
             return failed(f"{reason}: {_named(arguments)}")

@@ -1,0 +1,1 @@
+"""Documents made of what a model wrote."""
